@@ -1,0 +1,2 @@
+//! Stub to be replaced.
+fn main() {}

@@ -1,0 +1,362 @@
+//! Leases: who may work on a resource, until when, and with which fence.
+//!
+//! A lease is live while it has a grant whose `expires_at` lies after now; at any other time it is free.
+//! Expiry needs nobody to notice it: whoever asks next finds the grant dead, ends it, and goes on. A fence
+//! names one ownership for ever; whatever arrives with another one changes nothing.
+//!
+//! Deliberately not here: permissions (the caller has checked them) and announcing events (that happens
+//! after the commit).
+
+mod decide;
+mod line;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
+pub use decide::decide;
+
+use crate::event::Event;
+use crate::id::{Fence, Instance, Resource, UserId};
+use crate::time::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// Who holds, waits or asks. Two are the same only if user and instance are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Holder {
+    /// The person, or the machine's account.
+    pub user: UserId,
+    /// How people call them.
+    pub name: String,
+    /// Which process, for machines.
+    pub instance: Option<Instance>,
+}
+
+impl Holder {
+    /// The same actor, whatever display name they carried at the time.
+    pub fn is(&self, other: &Holder) -> bool {
+        self.user == other.user && self.instance == other.instance
+    }
+}
+
+/// The times that govern a resource, chosen by its prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How long a claim or a heartbeat keeps the lease.
+    pub ttl: Span,
+    /// The longest ttl that a claim may ask for.
+    pub max_ttl: Span,
+    /// No renewal once the person has done nothing for this long.
+    pub idle_guard: Option<Span>,
+    /// No renewal past this long after the holder's last work.
+    pub rolling_timeout: Option<Span>,
+    /// How often a holder is asked to beat.
+    pub heartbeat_interval: Span,
+    /// How long a freed lease is kept for the next in line.
+    pub offer: Span,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            ttl: Span::from_secs(30),
+            max_ttl: Span::from_secs(3_600),
+            idle_guard: None,
+            rolling_timeout: None,
+            heartbeat_interval: Span::from_secs(10),
+            offer: Span::from_secs(30),
+        }
+    }
+}
+
+/// One ownership, from its claim until it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Who owns it.
+    pub holder: Holder,
+    /// Names this ownership; never used again.
+    pub fence: Fence,
+    /// Counts the holder's claim calls, so that a page being left cannot free what its reload re-claimed.
+    pub claim: i64,
+    /// What a renewal extends by: the ttl of the claim.
+    pub ttl: Span,
+    /// Since when.
+    pub locked_at: Time,
+    /// The last real work; the rolling timeout counts from here.
+    pub worked_at: Time,
+    /// The last beat that was written down.
+    pub heartbeat_at: Time,
+    /// Dead from this instant on.
+    pub expires_at: Time,
+    /// The last beat came from an idle person: if it expires now, that is why.
+    pub idle: bool,
+}
+
+/// How an ownership ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Its time ran out.
+    Expired,
+    /// The holder gave it back.
+    Released,
+    /// An override ended it.
+    Forced,
+}
+
+/// What led to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// No beat arrived in time.
+    NoHeartbeat,
+    /// The person was idle, so beats did not renew it.
+    Idle,
+    /// The rolling timeout was reached without work.
+    RollingTimeout,
+    /// Somebody with the right to do so.
+    Override,
+    /// The holder.
+    Released,
+}
+
+/// The end of one ownership: what is remembered, so that the late one can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The ownership that ended.
+    pub grant: Grant,
+    /// When it ended; for an expired one, when it expired, not when that was noticed.
+    pub at: Time,
+    /// How.
+    pub reason: Reason,
+    /// Why.
+    pub cause: Cause,
+    /// Who did it, for an override.
+    pub by: Option<UserId>,
+    /// The override's reason.
+    pub note: Option<String>,
+}
+
+/// A place in the waiting line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// Whose.
+    pub who: Holder,
+    /// Since when they wait.
+    pub since: Time,
+    /// The ticket is dead from here on unless repeated.
+    pub expires_at: Time,
+}
+
+/// A freed lease, kept for the first in line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// For whom.
+    pub to: Holder,
+    /// Until when.
+    pub until: Time,
+}
+
+/// Somebody asked the holder to let go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Who asks.
+    pub by: Holder,
+    /// What they said.
+    pub message: Option<String>,
+    /// When.
+    pub at: Time,
+}
+
+/// Everything known about one resource. The default is a resource that nobody has ever seen: free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The resource.
+    pub resource: Resource,
+    /// The current ownership, live or expired.
+    pub grant: Option<Grant>,
+    /// The ownership before: how it ended.
+    pub ended: Option<Ending>,
+    /// Who waits, in order.
+    pub line: Vec<Ticket>,
+    /// To whom it is offered while free.
+    pub offer: Option<Offer>,
+    /// Who asked the holder to let go.
+    pub requests: Vec<Request>,
+}
+
+impl State {
+    /// A resource that nobody has ever seen.
+    pub fn unseen(resource: Resource) -> State {
+        State {
+            resource,
+            grant: None,
+            ended: None,
+            line: Vec::new(),
+            offer: None,
+            requests: Vec::new(),
+        }
+    }
+
+    /// The ownership that is live at `now`, if there is one.
+    pub fn live(&self, now: Time) -> Option<&Grant> {
+        self.grant.as_ref().filter(|grant| now < grant.expires_at)
+    }
+}
+
+/// What somebody wants of a resource. Its policy comes with it, since the engine knows it and the row does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Which resource.
+    pub resource: Resource,
+    /// Who wants it.
+    pub who: Holder,
+    /// The times that govern the resource.
+    pub policy: Policy,
+    /// What they want.
+    pub action: Action,
+}
+
+/// The verbs of a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Take it, or renew what is already one's own.
+    Claim {
+        /// Another ttl than the policy's, up to its maximum.
+        ttl: Option<Span>,
+        /// If it cannot be had, stand in line.
+        wait: bool,
+    },
+    /// Keep it.
+    Heartbeat {
+        /// Which ownership.
+        fence: Fence,
+        /// For how long the person has done nothing.
+        idle: Option<Span>,
+        /// There was real work since the last beat.
+        worked: bool,
+    },
+    /// Give it back.
+    Release {
+        /// Which ownership.
+        fence: Fence,
+        /// As of which claim call; an older one frees nothing.
+        claim: Option<i64>,
+    },
+    /// Take it whoever holds it.
+    ForceClaim {
+        /// Why.
+        reason: String,
+    },
+    /// Free it whoever holds it.
+    ForceRelease {
+        /// Why.
+        reason: String,
+    },
+    /// Ask the holder to let go.
+    RequestRelease {
+        /// What to tell them.
+        message: Option<String>,
+    },
+    /// Take a place in the waiting line, or keep it.
+    JoinLine,
+    /// Leave the waiting line.
+    LeaveLine,
+}
+
+/// What was decided, for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The caller holds it. `renewed` if they already did.
+    Claimed {
+        /// It was a renewal of the caller's own live lease.
+        renewed: bool,
+    },
+    /// The lease is still the caller's; whether it was renewed, and if not, why.
+    Beat(Beat),
+    /// The lease was given back. `false` if a newer claim of the same holder keeps it.
+    Released {
+        /// Whether it became free.
+        released: bool,
+        /// The same release had already happened.
+        repeated: bool,
+    },
+    /// The override was carried out; `false` if there was nothing to end.
+    ForceReleased {
+        /// Whether somebody lost it.
+        changed: bool,
+    },
+    /// The holder will be told; `false` if nobody holds it.
+    Asked {
+        /// Whether there is a holder to tell.
+        told: bool,
+    },
+    /// The caller's place in the line, from 1; 1 and `offered` means: claim it now.
+    InLine {
+        /// Place, from 1.
+        position: usize,
+        /// Whether it is offered to the caller.
+        offered: bool,
+        /// How long the ticket lives without being repeated.
+        ticket: Span,
+    },
+    /// The caller is not in the line any more.
+    LeftLine,
+}
+
+/// The answer to a heartbeat of a live lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beat {
+    /// It lives on (`expires_at` may be unchanged if the last beat was a moment ago).
+    Renewed,
+    /// Not extended: the person is idle.
+    Idle,
+    /// Not extended: too long without work.
+    RollingTimeout,
+}
+
+/// Why not. A refusal is an answer: nothing of what was asked has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Somebody else's live lease.
+    HeldBy {
+        /// The live ownership.
+        grant: Grant,
+        /// The caller's place in line, if they asked to wait.
+        position: Option<usize>,
+    },
+    /// Free, but kept for somebody in line.
+    OfferedTo {
+        /// For whom and until when.
+        offer: Offer,
+        /// The caller's place in line, if they asked to wait.
+        position: Option<usize>,
+    },
+    /// The caller's ownership is over. How it ended, if the row still knows.
+    Lost {
+        /// The end of the caller's ownership; `None` if it lies further back in the history.
+        ending: Option<Ending>,
+    },
+    /// The waiting line is full.
+    LineFull,
+    /// The caller holds it already and cannot wait for it.
+    AlreadyHolder,
+    /// The policy has an idle guard, so a beat must say for how long the person has been idle.
+    IdleMissing,
+    /// The asked ttl is outside the policy's bounds.
+    TtlOutOfBounds {
+        /// The longest that may be asked for.
+        max: Span,
+    },
+}
+
+/// The whole of a decision: the answer, and what must be written with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The answer for the caller.
+    pub answer: Result<Outcome, Refused>,
+    /// The state differs from the one that was read and must be written.
+    pub changed: bool,
+    /// An ownership that ended here, for the history.
+    pub ended: Vec<Ending>,
+    /// What to announce after the commit.
+    pub events: Vec<Event>,
+}

@@ -1,0 +1,457 @@
+//! One decision about one lease.
+
+use super::line;
+use super::{
+    Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason,
+    Refused, State,
+};
+use crate::event::{Event, Topic};
+use crate::id::{Fence, Numbers};
+use crate::limits::{SPAN_MIN, TEXT_MAX};
+use crate::time::{Span, Time};
+
+/// Decides `command` on `state`, which was locked before `now` was read, and changes it accordingly.
+///
+/// Whatever the command, an ownership that has expired is ended first and for good: a clock that later
+/// steps back finds it ended and cannot revive it.
+pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
+    let mut work = Work {
+        state,
+        command,
+        now,
+        ended: Vec::new(),
+        events: Vec::new(),
+        changed: false,
+    };
+    work.end_expired();
+    let answer = match &command.action {
+        Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
+        Action::Heartbeat {
+            fence,
+            idle,
+            worked,
+        } => work.heartbeat(*fence, *idle, *worked),
+        Action::Release { fence, claim } => work.release(*fence, *claim),
+        Action::ForceClaim { reason } => work.force_claim(reason, numbers),
+        Action::ForceRelease { reason } => work.force_release(reason),
+        Action::RequestRelease { message } => work.request_release(message.as_deref()),
+        Action::JoinLine => work.join_line(),
+        Action::LeaveLine => work.leave_line(),
+    };
+    Decision {
+        answer,
+        changed: work.changed,
+        ended: work.ended,
+        events: work.events,
+    }
+}
+
+/// A decision in the making.
+struct Work<'a> {
+    state: &'a mut State,
+    command: &'a Command,
+    now: Time,
+    ended: Vec<Ending>,
+    events: Vec<Event>,
+    changed: bool,
+}
+
+impl Work<'_> {
+    fn who(&self) -> &Holder {
+        &self.command.who
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.command.policy
+    }
+
+    fn claim(
+        &mut self,
+        ttl: Option<Span>,
+        wait: bool,
+        numbers: &mut Numbers,
+    ) -> Result<Outcome, Refused> {
+        let ttl = ttl.unwrap_or(self.policy().ttl);
+        let max = self.policy().max_ttl.max(self.policy().ttl);
+        if ttl < SPAN_MIN || ttl > max {
+            return Err(Refused::TtlOutOfBounds { max });
+        }
+        if let Some(grant) = &self.state.grant {
+            if grant.holder.is(self.who()) {
+                self.renew_by_claim(ttl);
+                return Ok(Outcome::Claimed { renewed: true });
+            }
+            let grant = grant.clone();
+            let position = if wait {
+                Some(self.stand_in_line()?)
+            } else {
+                None
+            };
+            return Err(Refused::HeldBy { grant, position });
+        }
+        self.evaluate_offer();
+        match &self.state.offer {
+            Some(offer) if !offer.to.is(self.who()) => {
+                let offer = offer.clone();
+                let position = if wait {
+                    Some(self.stand_in_line()?)
+                } else {
+                    None
+                };
+                Err(Refused::OfferedTo { offer, position })
+            }
+            _ => {
+                self.grant(ttl, numbers);
+                Ok(Outcome::Claimed { renewed: false })
+            }
+        }
+    }
+
+    fn heartbeat(
+        &mut self,
+        fence: Fence,
+        idle: Option<Span>,
+        worked: bool,
+    ) -> Result<Outcome, Refused> {
+        let now = self.now;
+        let policy = &self.command.policy;
+        let Some(grant) = self
+            .state
+            .grant
+            .as_mut()
+            .filter(|g| g.fence == fence && g.holder.is(&self.command.who))
+        else {
+            return Err(self.lost(fence));
+        };
+        // Hammering must not cost row versions: a beat soon after the last written one is only read.
+        let quiet = Span((grant.ttl.0 / 20).min(1_000));
+        if let Some(guard) = policy.idle_guard {
+            let Some(idle) = idle else {
+                return Err(Refused::IdleMissing);
+            };
+            if idle >= guard {
+                self.changed |= !grant.idle;
+                grant.idle = true;
+                return Ok(Outcome::Beat(Beat::Idle));
+            }
+        }
+        if worked && now - grant.worked_at >= quiet {
+            grant.worked_at = now;
+            self.changed = true;
+        }
+        let cap = policy
+            .rolling_timeout
+            .map(|rolling| grant.worked_at + rolling);
+        if cap.is_some_and(|cap| cap <= grant.expires_at) {
+            self.changed |= grant.idle;
+            grant.idle = false;
+            return Ok(Outcome::Beat(Beat::RollingTimeout));
+        }
+        if self.changed || grant.idle || now - grant.heartbeat_at >= quiet {
+            let wanted = now + grant.ttl;
+            grant.expires_at = grant
+                .expires_at
+                .max(cap.map_or(wanted, |cap| cap.min(wanted)));
+            grant.heartbeat_at = now;
+            grant.idle = false;
+            self.changed = true;
+        }
+        Ok(Outcome::Beat(Beat::Renewed))
+    }
+
+    fn release(&mut self, fence: Fence, claim: Option<i64>) -> Result<Outcome, Refused> {
+        match &self.state.grant {
+            Some(grant) if grant.fence == fence && grant.holder.is(self.who()) => {
+                if claim.is_some_and(|claim| claim < grant.claim) {
+                    return Ok(Outcome::Released {
+                        released: false,
+                        repeated: false,
+                    });
+                }
+                self.end(Reason::Released, Cause::Released, None, None, self.now);
+                self.evaluate_offer();
+                Ok(Outcome::Released {
+                    released: true,
+                    repeated: false,
+                })
+            }
+            _ => match &self.state.ended {
+                Some(ending) if ending.repeats_release(fence, self.who()) => {
+                    Ok(Outcome::Released {
+                        released: true,
+                        repeated: true,
+                    })
+                }
+                _ => Err(self.lost(fence)),
+            },
+        }
+    }
+
+    fn force_claim(&mut self, reason: &str, numbers: &mut Numbers) -> Result<Outcome, Refused> {
+        let ttl = self.policy().ttl;
+        let renewed = match &self.state.grant {
+            Some(grant) if grant.holder.is(self.who()) => {
+                self.renew_by_claim(ttl);
+                true
+            }
+            held => {
+                if held.is_some() {
+                    self.end_by_override(reason);
+                }
+                // An override ignores the line; those who wait keep their places.
+                self.state.offer = None;
+                self.grant(ttl, numbers);
+                false
+            }
+        };
+        self.announce("lease.force_claimed", Some(reason));
+        Ok(Outcome::Claimed { renewed })
+    }
+
+    fn force_release(&mut self, reason: &str) -> Result<Outcome, Refused> {
+        let changed = self.state.grant.is_some();
+        if changed {
+            self.end_by_override(reason);
+            self.evaluate_offer();
+        }
+        self.announce("lease.force_released", Some(reason));
+        Ok(Outcome::ForceReleased { changed })
+    }
+
+    fn request_release(&mut self, message: Option<&str>) -> Result<Outcome, Refused> {
+        if self.state.grant.is_none() {
+            return Ok(Outcome::Asked { told: false });
+        }
+        let message = message.map(|text| cut(text).to_owned());
+        line::ask(
+            &mut self.state.requests,
+            self.command.who.clone(),
+            message.clone(),
+            self.now,
+        );
+        self.changed = true;
+        self.announce("lease.requested", message.as_deref());
+        Ok(Outcome::Asked { told: true })
+    }
+
+    fn join_line(&mut self) -> Result<Outcome, Refused> {
+        if self
+            .state
+            .grant
+            .as_ref()
+            .is_some_and(|grant| grant.holder.is(self.who()))
+        {
+            return Err(Refused::AlreadyHolder);
+        }
+        let position = self.stand_in_line()?;
+        self.evaluate_offer();
+        let offered = self
+            .state
+            .offer
+            .as_ref()
+            .is_some_and(|offer| offer.to.is(self.who()));
+        Ok(Outcome::InLine {
+            position,
+            offered,
+            ticket: crate::limits::TICKET_TTL,
+        })
+    }
+
+    fn leave_line(&mut self) -> Result<Outcome, Refused> {
+        let who = self.command.who.clone();
+        self.changed |= line::leave(&mut self.state.line, &who);
+        if self
+            .state
+            .offer
+            .as_ref()
+            .is_some_and(|offer| offer.to.is(&who))
+        {
+            self.state.offer = None;
+            self.changed = true;
+            self.evaluate_offer();
+        }
+        Ok(Outcome::LeftLine)
+    }
+
+    /// Takes or keeps the caller's place and tells which it is.
+    fn stand_in_line(&mut self) -> Result<usize, Refused> {
+        let who = self.command.who.clone();
+        let position = line::stand(&mut self.state.line, who, self.now).ok_or(Refused::LineFull)?;
+        self.changed = true;
+        Ok(position)
+    }
+
+    /// While free, keeps the resource for the first living ticket.
+    fn evaluate_offer(&mut self) {
+        if self.state.grant.is_some() {
+            return;
+        }
+        let before = (self.state.offer.clone(), self.state.line.len());
+        let offer = self.command.policy.offer;
+        line::evaluate(&mut self.state.line, &mut self.state.offer, offer, self.now);
+        if before.0 != self.state.offer {
+            if let Some(offer) = &self.state.offer {
+                let to = offer.to.user.clone();
+                self.event("lease.offered", None, Some(to), None);
+            }
+            self.changed = true;
+        }
+        self.changed |= before.1 != self.state.line.len();
+    }
+
+    fn grant(&mut self, ttl: Span, numbers: &mut Numbers) {
+        let now = self.now;
+        let wanted = now + ttl;
+        let cap = self
+            .policy()
+            .rolling_timeout
+            .map_or(wanted, |rolling| now + rolling);
+        line::leave(&mut self.state.line, &self.command.who);
+        self.state.offer = None;
+        self.state.requests.clear();
+        self.state.grant = Some(Grant {
+            holder: self.command.who.clone(),
+            fence: Fence(numbers.take()),
+            claim: 1,
+            ttl,
+            locked_at: now,
+            worked_at: now,
+            heartbeat_at: now,
+            expires_at: wanted.min(cap),
+            idle: false,
+        });
+        self.changed = true;
+        self.announce("lease.claimed", None);
+    }
+
+    /// A claim by the live holder: same fence, same `locked_at`, and the rolling timeout goes on counting.
+    fn renew_by_claim(&mut self, ttl: Span) {
+        let now = self.now;
+        let rolling = self.command.policy.rolling_timeout;
+        let Some(grant) = self.state.grant.as_mut() else {
+            return;
+        };
+        let wanted = now + ttl;
+        let cap = rolling.map_or(wanted, |rolling| grant.worked_at + rolling);
+        grant.claim += 1;
+        grant.ttl = ttl;
+        grant.heartbeat_at = now;
+        grant.expires_at = grant.expires_at.max(wanted.min(cap));
+        grant.idle = false;
+        self.changed = true;
+    }
+
+    fn end_expired(&mut self) {
+        let now = self.now;
+        let Some(grant) = self
+            .state
+            .grant
+            .as_ref()
+            .filter(|grant| grant.expires_at <= now)
+        else {
+            return;
+        };
+        let rolling = self.policy().rolling_timeout;
+        let cause = match rolling {
+            _ if grant.idle => Cause::Idle,
+            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => Cause::RollingTimeout,
+            _ => Cause::NoHeartbeat,
+        };
+        let expired_at = grant.expires_at;
+        self.end(Reason::Expired, cause, None, None, expired_at);
+        self.evaluate_offer();
+    }
+
+    fn end_by_override(&mut self, reason: &str) {
+        let by = self.command.who.user.clone();
+        self.end(
+            Reason::Forced,
+            Cause::Override,
+            Some(by),
+            Some(cut(reason).to_owned()),
+            self.now,
+        );
+    }
+
+    fn end(
+        &mut self,
+        reason: Reason,
+        cause: Cause,
+        by: Option<crate::id::UserId>,
+        note: Option<String>,
+        at: Time,
+    ) {
+        let Some(grant) = self.state.grant.take() else {
+            return;
+        };
+        self.state.requests.clear();
+        let name = match reason {
+            Reason::Released => "lease.released",
+            Reason::Expired | Reason::Forced => "lease.lost",
+        };
+        self.event(
+            name,
+            Some(grant.fence),
+            Some(grant.holder.user.clone()),
+            note.as_deref(),
+        );
+        let ending = Ending {
+            grant,
+            at,
+            reason,
+            cause,
+            by,
+            note,
+        };
+        self.ended.push(ending.clone());
+        self.state.ended = Some(ending);
+        self.changed = true;
+    }
+
+    fn lost(&self, fence: Fence) -> Refused {
+        Refused::Lost {
+            ending: self
+                .state
+                .ended
+                .clone()
+                .filter(|ending| ending.grant.fence == fence),
+        }
+    }
+
+    fn announce(&mut self, name: &'static str, detail: Option<&str>) {
+        let fence = self.state.grant.as_ref().map(|grant| grant.fence);
+        self.event(name, fence, Some(self.command.who.user.clone()), detail);
+    }
+
+    fn event(
+        &mut self,
+        name: &'static str,
+        fence: Option<Fence>,
+        by: Option<crate::id::UserId>,
+        detail: Option<&str>,
+    ) {
+        let resource = self.state.resource.as_str().into();
+        let detail = detail.map(|text| cut(text).to_owned());
+        self.events.push(Event {
+            topic: Topic::Leases,
+            name,
+            resource,
+            at: self.now,
+            fence,
+            by,
+            detail,
+        });
+    }
+}
+
+impl Ending {
+    /// The same holder repeats the release that ended this ownership.
+    pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
+        self.reason == Reason::Released && self.grant.fence == fence && self.grant.holder.is(who)
+    }
+}
+
+/// The text, cut at the bound without breaking a character.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))]
+}

@@ -1,0 +1,28 @@
+//! Every bound of the engine, each with its reason.
+
+use crate::time::Span;
+
+/// Longest name, id or key, in characters: long enough for URLs of resources, short enough for an index.
+pub const NAME_MAX: usize = 200;
+/// Longest free text (an override's reason, a request's message, a worker's error), in bytes: kept for people.
+pub const TEXT_MAX: usize = 4_000;
+/// Largest payload of one item, in bytes: the same bound as the HTTP body.
+pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
+/// Most entries in one call: bounds a group's transaction and the answer's size.
+pub const BATCH_MAX: usize = 1_000;
+/// Shortest ttl, lock timeout, idle guard or rolling timeout: below it network jitter decides, not the policy.
+pub const SPAN_MIN: Span = Span(100);
+/// Longest configurable span: a year; anything longer is a mistake in the unit.
+pub const SPAN_MAX: Span = Span::from_secs(366 * 86_400);
+/// Most attempts that a policy may allow; attempts are stored in two bytes.
+pub const ATTEMPTS_MAX: u32 = 10_000;
+/// Most people in one waiting line: more are told to come back, the row stays small.
+pub const LINE_MAX: usize = 100;
+/// Most open requests to release one lease; the oldest is dropped, a person reads only the newest anyway.
+pub const REQUESTS_MAX: usize = 20;
+/// How long a place in a waiting line lives without being repeated.
+pub const TICKET_TTL: Span = Span::from_secs(30);
+/// A group that failed this often together is handed out one by one, so that only the poison is exhausted.
+pub const TOGETHER_ATTEMPTS: u32 = 2;
+/// Longest back-off between two attempts, whatever the policy's doubling says.
+pub const BACKOFF_MAX: Span = Span::from_secs(3_600);

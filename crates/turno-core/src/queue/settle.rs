@@ -1,0 +1,370 @@
+//! Settling what was handed out: ack, fail, return, beat, and expiry, which is a settlement by the clock.
+//!
+//! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
+//! attempts, not the errors, not the lane.
+
+use super::{AttemptError, Changes, Ended, Item, Kind, Last, OnExhausted, Policy};
+use crate::event::{Event, Topic};
+use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
+use crate::limits::TEXT_MAX;
+use crate::time::{Span, Time};
+
+/// Names a delivery: its first item, its lane and its size, so that the store finds it without searching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handed {
+    /// The queue.
+    pub queue: QueueId,
+    /// The first item.
+    pub seq: Seq,
+    /// The lane; none in an inbox.
+    pub lane: Option<Lane>,
+    /// How many items.
+    pub size: u32,
+    /// The fence of the hand-out.
+    pub fence: Fence,
+}
+
+/// One settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settle {
+    /// Which delivery.
+    pub handed: Handed,
+    /// The queue's policy.
+    pub policy: Policy,
+    /// How.
+    pub act: Act,
+}
+
+/// The ways to settle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Done; with `through`, only up to and including that item, and the rest goes back unattempted.
+    Ack {
+        /// The last item that is done.
+        through: Option<ItemId>,
+    },
+    /// Failed; with `item`, what stands before it is done and what stands behind it goes back unattempted.
+    Fail {
+        /// What went wrong.
+        error: String,
+        /// The item that failed.
+        item: Option<ItemId>,
+        /// Another back-off than the policy's.
+        retry_in: Option<Span>,
+        /// Do not try again.
+        give_up: bool,
+    },
+    /// Given back unprocessed: the attempt does not count.
+    Return,
+    /// Still working on it.
+    Beat,
+    /// The sweeper saw it expire; decided anew here.
+    Expire,
+}
+
+/// A delivery as the store found it under its locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Its items in order; empty if the first one is not handed out under this fence.
+    pub members: Vec<Member>,
+    /// The first item of the lane that is not a member.
+    pub next: Option<Item>,
+}
+
+/// One item of a delivery, named where the settlement names items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The item.
+    pub item: Item,
+    /// Its id, read only if the settlement needs it.
+    pub id: Option<ItemId>,
+}
+
+/// What became of the delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettleOutcome {
+    /// Done.
+    Acked,
+    /// It will be tried again.
+    Retrying {
+        /// When.
+        retry_at: Time,
+    },
+    /// No attempts left.
+    Exhausted,
+    /// It changed meanwhile and is queued again.
+    Superseded,
+    /// Given back; the attempt does not count.
+    Returned,
+    /// It lives on.
+    Renewed {
+        /// Until when.
+        expires_at: Time,
+    },
+    /// The claim had expired and was taken back.
+    Expired,
+    /// The fence is not the live one, or its time is over: nothing has changed.
+    Stale,
+    /// The named item is not in this delivery: nothing has changed.
+    NotInDelivery,
+}
+
+/// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
+pub fn settle(
+    command: &Settle,
+    loaded: &mut Loaded,
+    now: Time,
+    changes: &mut Changes,
+) -> SettleOutcome {
+    let Some(first) = loaded.members.first().map(|member| &member.item) else {
+        return SettleOutcome::Stale;
+    };
+    let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
+        return SettleOutcome::Stale;
+    };
+    // Expiry settles what is over, everybody else what still lives.
+    if (expires_at <= now) != matches!(command.act, Act::Expire) {
+        return SettleOutcome::Stale;
+    }
+    let policy = &command.policy;
+    if let Act::Beat = command.act {
+        return beat(policy, loaded, now, changes);
+    }
+    let split = match &command.act {
+        Act::Ack { through: Some(id) } | Act::Fail { item: Some(id), .. } => {
+            match loaded
+                .members
+                .iter()
+                .position(|member| member.id.as_ref() == Some(id))
+            {
+                Some(index) => Some(index),
+                None => return SettleOutcome::NotInDelivery,
+            }
+        }
+        _ => None,
+    };
+    let members = std::mem::take(&mut loaded.members)
+        .into_iter()
+        .map(|member| member.item)
+        .collect();
+    let mut work = Work {
+        policy,
+        now,
+        changes,
+        left: Vec::new(),
+    };
+    let outcome = match &command.act {
+        Act::Ack { .. } => work.ack(members, split),
+        Act::Fail {
+            error,
+            retry_in,
+            give_up,
+            ..
+        } => work.fail(members, split, error, *retry_in, *give_up),
+        Act::Return => work.give_back(members),
+        Act::Expire | Act::Beat => work.expire(members),
+    };
+    let left = work.left;
+    promote(policy, left, loaded.next.take(), now, changes);
+    outcome
+}
+
+fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
+    let first = &loaded.members[0].item;
+    let wanted = now + policy.lock_timeout;
+    let claimed_at = first.claimed_at.unwrap_or(now);
+    let wanted = policy
+        .max_hold
+        .map_or(wanted, |hold| wanted.min(claimed_at + hold));
+    let stored = first.expires_at.unwrap_or(now);
+    // As for leases: a beat that would gain next to nothing is answered without writing.
+    let quiet = Span((policy.lock_timeout.0 / 20).min(1_000));
+    if wanted - stored < quiet {
+        return SettleOutcome::Renewed { expires_at: stored };
+    }
+    for member in &mut loaded.members {
+        member.item.expires_at = Some(wanted);
+        changes.update.push(member.item.clone());
+    }
+    SettleOutcome::Renewed { expires_at: wanted }
+}
+
+struct Work<'a> {
+    policy: &'a Policy,
+    now: Time,
+    changes: &'a mut Changes,
+    /// Items that stay unfinished, in order.
+    left: Vec<Item>,
+}
+
+impl Work<'_> {
+    fn ack(&mut self, members: Vec<Item>, through: Option<usize>) -> SettleOutcome {
+        let mut outcome = SettleOutcome::Acked;
+        for (index, item) in members.into_iter().enumerate() {
+            if through.is_some_and(|through| index > through) {
+                self.unattempted(item, Last::Returned);
+            } else if item.revision > item.handed {
+                self.supersede(item);
+                outcome = SettleOutcome::Superseded;
+            } else {
+                self.changes.finish(&item, Ended::Processed, self.now);
+            }
+        }
+        outcome
+    }
+
+    fn fail(
+        &mut self,
+        members: Vec<Item>,
+        at: Option<usize>,
+        error: &str,
+        retry_in: Option<Span>,
+        give_up: bool,
+    ) -> SettleOutcome {
+        let mut outcome = SettleOutcome::Exhausted;
+        for (index, item) in members.into_iter().enumerate() {
+            match at {
+                Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
+                Some(at) if index > at => self.unattempted(item, Last::Returned),
+                _ if item.revision > item.handed => {
+                    self.supersede(item);
+                    outcome = SettleOutcome::Superseded;
+                }
+                _ => {
+                    let next = self.attempt_failed(item, error, retry_in, give_up, Last::Failed);
+                    if outcome == SettleOutcome::Exhausted {
+                        outcome = next;
+                    }
+                }
+            }
+        }
+        outcome
+    }
+
+    fn give_back(&mut self, members: Vec<Item>) -> SettleOutcome {
+        for item in members {
+            self.unattempted(item, Last::Returned);
+        }
+        SettleOutcome::Returned
+    }
+
+    /// An expired hand-out counts as an attempt, and is available again at once: no back-off.
+    fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
+        for item in members {
+            if item.revision > item.handed {
+                self.supersede(item);
+            } else {
+                self.attempt_failed(
+                    item,
+                    "not settled in time",
+                    Some(Span::ZERO),
+                    false,
+                    Last::Expired,
+                );
+            }
+        }
+        SettleOutcome::Expired
+    }
+
+    /// Back to its place with the attempt taken back. A change that came meanwhile has reset it to 0 already.
+    fn unattempted(&mut self, mut item: Item, last: Last) {
+        item.attempt = item.attempt.saturating_sub(1);
+        item.put_back(last);
+        item.not_before = self.now;
+        self.left.push(item);
+    }
+
+    fn supersede(&mut self, mut item: Item) {
+        item.attempt = 0;
+        item.put_back(Last::Superseded);
+        item.not_before = self.now;
+        self.left.push(item);
+    }
+
+    fn attempt_failed(
+        &mut self,
+        mut item: Item,
+        error: &str,
+        retry_in: Option<Span>,
+        give_up: bool,
+        last: Last,
+    ) -> SettleOutcome {
+        let error = error[..error.floor_char_boundary(TEXT_MAX.min(error.len()))].to_owned();
+        self.changes.errors.push(AttemptError {
+            seq: item.seq,
+            attempt: item.attempt,
+            fence: item.fence,
+            at: self.now,
+            error: error.clone(),
+            holder: item.holder.clone(),
+        });
+        let exhausted = give_up || item.attempt >= self.policy.max_attempts;
+        self.announce(
+            &item,
+            if exhausted {
+                "item.exhausted"
+            } else {
+                "item.failed"
+            },
+            error,
+        );
+        item.put_back(last);
+        if !exhausted {
+            let wait =
+                retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
+            item.not_before = self.now + wait;
+            let retry_at = item.not_before;
+            self.left.push(item);
+            return SettleOutcome::Retrying { retry_at };
+        }
+        let stays = self.policy.kind == Kind::Sync
+            || (self.policy.kind == Kind::Lane && self.policy.on_exhausted == OnExhausted::Hold);
+        if stays {
+            item.parked = true;
+            self.left.push(item);
+        } else {
+            self.changes.finish(&item, Ended::Exhausted, self.now);
+        }
+        SettleOutcome::Exhausted
+    }
+
+    fn announce(&mut self, item: &Item, name: &'static str, detail: String) {
+        self.changes.events.push(Event {
+            topic: Topic::Queues,
+            name,
+            resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
+            at: self.now,
+            fence: Some(item.fence),
+            by: None,
+            detail: Some(detail),
+        });
+    }
+}
+
+/// Makes the first item of the lane its head, and writes down all that stay.
+///
+/// In a lane that holds, a parked item at the front keeps everything behind it waiting. In a sync queue a
+/// parked item concerns its own key only.
+pub(super) fn promote(
+    policy: &Policy,
+    left: Vec<Item>,
+    next: Option<Item>,
+    now: Time,
+    changes: &mut Changes,
+) {
+    let next_seq = next.as_ref().map(|item| item.seq);
+    let next_was_ready = next.as_ref().and_then(|item| item.ready_at);
+    let mut waiting: Vec<Item> = left.into_iter().chain(next).collect();
+    waiting.sort_by_key(|item| item.seq);
+    let head = waiting
+        .iter()
+        .position(|item| !(item.parked && policy.kind == Kind::Sync));
+    for (index, mut item) in waiting.into_iter().enumerate() {
+        let heads = Some(index) == head && !item.parked;
+        item.ready_at = heads.then(|| item.first_look(policy, now));
+        let untouched = Some(item.seq) == next_seq && item.ready_at == next_was_ready;
+        if !untouched {
+            changes.update.push(item);
+        }
+    }
+}

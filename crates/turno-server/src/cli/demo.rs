@@ -1,0 +1,29 @@
+//! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
+
+use crate::cli::say;
+use crate::database::{self, TemporaryFolder};
+use crate::failure::Failure;
+use crate::http::Server;
+
+/// Serves until told to stop, then leaves nothing behind.
+pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
+    // Dropped at the very end, after the last answer.
+    let folder = TemporaryFolder::create()?;
+    let database = database::open(&folder.url()).await?;
+    let server = Server::bind(listen, database.clone()).await?;
+    say(&[
+        format!("Turno {} · demo", env!("CARGO_PKG_VERSION")),
+        format!(
+            "  database  {}, {} (removed at the end)",
+            database.kind, database.place
+        ),
+        format!(
+            "  page      http://{}/ says what works today",
+            server.address()
+        ),
+        format!("  health    curl http://{}/healthz", server.address()),
+        "  stop      Ctrl-C".to_string(),
+        format!("listening on http://{}", server.address()),
+    ]);
+    server.run().await
+}

@@ -1,0 +1,161 @@
+//! Which database is meant, said in a way that can be shown to anybody: never with a user or a password.
+//!
+//! In this version [`open`] only understands the URL; the engine behind it is joined to the server next.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
+
+/// The database, described for people.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Database {
+    /// `SQLite` or `PostgreSQL`.
+    pub(crate) kind: &'static str,
+    /// The file, or host and database name.
+    pub(crate) place: String,
+}
+
+/// Understands a database's URL. Errors do not repeat it, since it may hold a password.
+pub(crate) async fn open(url: &str) -> Result<Database, Failure> {
+    describe(url)
+}
+
+fn describe(url: &str) -> Result<Database, Failure> {
+    let (scheme, rest) = url
+        .split_once(':')
+        .ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
+    match scheme {
+        "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),
+        "sqlite" => {
+            let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
+            Ok(Database {
+                kind: "SQLite",
+                place: path.display().to_string(),
+            })
+        }
+        "postgres" | "postgresql" => Ok(Database {
+            kind: "PostgreSQL",
+            place: place(rest)?,
+        }),
+        _ => Err(Failure::usage(
+            "the database URL is neither sqlite: nor postgres:",
+            NEXT,
+        )),
+    }
+}
+
+/// Host and database of what follows `postgres:`, without user, password and parameters.
+fn place(rest: &str) -> Result<String, Failure> {
+    let address = rest
+        .strip_prefix("//")
+        .ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
+    let without_parameters = address.split('?').next().unwrap_or_default();
+    // The last @ ends the credentials: a careless password may contain one, too.
+    let visible = without_parameters.rsplit('@').next().unwrap_or_default();
+    let (host, name) = visible.split_once('/').unwrap_or((visible, ""));
+    let host = if host.is_empty() { "localhost" } else { host };
+    Ok(if name.is_empty() {
+        host.to_string()
+    } else {
+        format!("{host}/{name}")
+    })
+}
+
+/// A place that exists only as long as the demo does.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder {
+    path: PathBuf,
+}
+
+impl TemporaryFolder {
+    /// Makes a new folder that only this user can enter.
+    pub(crate) fn create() -> Result<Self, Failure> {
+        let parent = std::env::temp_dir();
+        // In containers process ids repeat, so that a demo that was killed may have left its folder.
+        for attempt in 0..100 {
+            let path = parent.join(format!("turno-demo-{}-{attempt}", std::process::id()));
+            match make_private(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let cause = format!("failed to create {}: {error}", path.display());
+                    return Err(Failure::failed(
+                        cause,
+                        "set TMPDIR to a folder that can be written",
+                    ));
+                }
+            }
+        }
+        let cause = format!("{} is full of folders of earlier demos", parent.display());
+        Err(Failure::failed(
+            cause,
+            "remove the folders named turno-demo-* there",
+        ))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite:{}", self.path.join("turno.db").display())
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // What cannot be removed now is in the temporary folder anyway.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_never_shown() {
+        let shown = |url| {
+            describe(url)
+                .map(|database| database.place)
+                .map_err(|failure| failure.cause)
+        };
+        let place = Ok("db.example:5433/shop".to_string());
+        assert_eq!(
+            shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"),
+            place
+        );
+        assert_eq!(
+            shown("postgresql:///shop"),
+            Ok("localhost/shop".to_string())
+        );
+        for wrong in ["postgre://ana:s3cret@db/shop", "s3cret", "postgres:s3cret"] {
+            let cause = shown(wrong).expect_err("it is no database's URL");
+            assert!(!cause.contains("s3cret"), "{cause}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_shown_with_its_whole_path() {
+        let database = describe("sqlite:turno.db").expect("it is a URL of SQLite");
+        assert_eq!(database.kind, "SQLite");
+        assert!(Path::new(&database.place).is_absolute() && database.place.ends_with("turno.db"));
+        assert!(describe("sqlite:").is_err());
+    }
+
+    #[test]
+    fn the_temporary_folder_is_new_and_goes_with_its_owner() {
+        let (first, second) = (TemporaryFolder::create(), TemporaryFolder::create());
+        let (first, second) = (first.expect("writable"), second.expect("writable"));
+        assert_ne!(first.path, second.path);
+        let path = first.path.clone();
+        assert!(path.is_dir());
+        drop(first);
+        assert!(!path.exists());
+    }
+}

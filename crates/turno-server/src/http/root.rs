@@ -1,0 +1,156 @@
+//! `GET /`: what runs here, for whoever opens the address in a browser. No script, no reload needed to be true.
+
+mod texts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State as Extract;
+use axum::http::header;
+use axum::response::{Html, IntoResponse};
+
+use super::State;
+use super::language::Language;
+use crate::database::Database;
+use crate::uptime;
+
+const TEMPLATE: &str = include_str!("root/page.html");
+
+pub(super) async fn page(
+    Extract(state): Extract<Arc<State>>,
+    language: Language,
+) -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_LANGUAGE, language.tag()),
+        (header::VARY, "accept-language"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (
+        headers,
+        Html(render(language, &state.database, state.uptime.elapsed())),
+    )
+}
+
+pub(super) async fn style() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
+        include_str!("root/turno.css"),
+    )
+}
+
+pub(super) async fn icon() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "image/svg+xml")],
+        include_str!("root/turno.svg"),
+    )
+}
+
+fn render(language: Language, database: &Database, running: Duration) -> String {
+    let texts = texts::of(language);
+    fill(TEMPLATE, |name| match name {
+        "lang" => language.tag().to_string(),
+        "version" => env!("CARGO_PKG_VERSION").to_string(),
+        "database" => escaped(database.kind),
+        "place" => escaped(&database.place),
+        "uptime" => uptime::shown(running),
+        "works" => list(texts.works),
+        "to_come" => list(texts.to_come),
+        other => escaped(texts.get(other)),
+    })
+}
+
+/// Replaces each `{{name}}` once. Values are not looked at again, so that no value can name another.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut pieces = template.split("{{");
+    let mut page = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
+        page.push_str(&value(name.trim()));
+        page.push_str(rest);
+    }
+    page
+}
+
+fn list(sentences: &[&str]) -> String {
+    sentences
+        .iter()
+        .map(|sentence| format!("<li>{}</li>", escaped(sentence)))
+        .collect()
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for one in text.chars() {
+        match one {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(language: Language) -> String {
+        let database = Database {
+            kind: "SQLite",
+            place: "/a <b> {{uptime}} & 'c'/turno.db".into(),
+        };
+        render(language, &database, Duration::from_secs(61))
+    }
+
+    #[test]
+    fn the_page_says_what_runs_in_the_readers_language() {
+        for (language, words) in [
+            (
+                Language::Spanish,
+                ["<html lang=\"es\">", "Base de datos", "1 min 1 s"],
+            ),
+            (
+                Language::English,
+                ["<html lang=\"en\">", "Database", "1 min 1 s"],
+            ),
+        ] {
+            let page = rendered(language);
+            for word in words
+                .into_iter()
+                .chain(["Turno", env!("CARGO_PKG_VERSION"), "SQLite"])
+            {
+                assert!(page.contains(word), "{word} in {page}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_text_and_nothing_else() {
+        assert!(
+            rendered(Language::English)
+                .contains("/a &lt;b&gt; {{uptime}} &amp; &#39;c&#39;/turno.db")
+        );
+    }
+
+    #[test]
+    fn every_name_in_the_template_has_a_text() {
+        for language in [Language::Spanish, Language::English] {
+            for name in TEMPLATE
+                .split("{{")
+                .skip(1)
+                .filter_map(|piece| piece.split("}}").next())
+            {
+                let computed = [
+                    "lang", "version", "database", "place", "uptime", "works", "to_come",
+                ];
+                assert!(
+                    computed.contains(&name) || !texts::of(language).get(name).is_empty(),
+                    "{name}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The wish to end: Ctrl-C from a person, SIGTERM from whatever supervises the process.
+
+use crate::failure::Failure;
+
+/// Hears signals from the moment it is made.
+#[derive(Debug)]
+pub(super) struct Stop {
+    #[cfg(unix)]
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Stop {
+    #[cfg(unix)]
+    pub(super) fn new() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let failed = |error| {
+            let cause = format!("failed to listen for signals: {error}");
+            Failure::failed(cause, "start it again; report it if it repeats")
+        };
+        let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        Ok(Self {
+            signals: [interrupt, terminate],
+        })
+    }
+
+    #[cfg(unix)]
+    pub(super) async fn requested(&mut self) {
+        let [interrupt, terminate] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn new() -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    pub(super) async fn requested(&mut self) {
+        // Failing to listen must not look like the wish to end.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

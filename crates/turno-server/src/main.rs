@@ -1,0 +1,19 @@
+//! The program `turno`: command line and HTTP around the library.
+//!
+//! Data go to stdout, talk goes to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage. There is no
+//! SQL here and no rule: what may be done is decided in the core.
+
+mod cli;
+mod database;
+mod failure;
+mod http;
+mod uptime;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cli::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

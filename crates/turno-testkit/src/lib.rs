@@ -1,0 +1,3 @@
+//! Test kit.
+
+pub mod postgres;

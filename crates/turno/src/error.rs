@@ -1,0 +1,37 @@
+//! What can go wrong. A refusal is not here: it is an answer.
+
+use crate::store::StoreError;
+use turno_core::id::BadName;
+use turno_core::queue::BadPolicy;
+
+/// Why an operation could not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// What was asked for cannot be asked for.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no such thing.
+    #[error("{0} is not known; create it first")]
+    Unknown(String),
+    /// Too much work is waiting already; nothing was stored. Try again in a moment.
+    #[error("overloaded; nothing was stored, try again in a moment")]
+    Overloaded,
+    /// The database could not be asked, or did not answer; nothing was stored unless said otherwise.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine has been closed.
+    #[error("closed; open it again")]
+    Closed,
+}
+
+impl From<BadName> for Error {
+    fn from(bad: BadName) -> Error {
+        Error::Invalid(bad.to_string())
+    }
+}
+
+impl From<BadPolicy> for Error {
+    fn from(bad: BadPolicy) -> Error {
+        Error::Invalid(bad.to_string())
+    }
+}

@@ -1,0 +1,83 @@
+//! A group of lease commands and its decision.
+
+use std::collections::HashMap;
+use turno_core::event::Event;
+use turno_core::id::{Numbers, Resource};
+use turno_core::lease::{Action, Command, Decision, Ending, State, decide};
+use turno_core::time::Time;
+
+/// Lease commands that are decided together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseGroup {
+    /// In the order of arrival.
+    pub commands: Vec<Command>,
+}
+
+/// What the store read after it had locked every resource of the group.
+#[derive(Debug)]
+pub struct LeaseRead {
+    /// The database's clock, read after the locks.
+    pub now: Time,
+    /// As many as [`LeaseGroup::numbers`] says.
+    pub numbers: Numbers,
+    /// One per resource of [`LeaseGroup::resources`]; [`State::unseen`] where nobody has seen it.
+    pub states: Vec<State>,
+}
+
+/// What is written with the decisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseWrite {
+    /// States that changed.
+    pub states: Vec<State>,
+    /// Ownerships that ended, for the history.
+    pub ended: Vec<Ending>,
+    /// The resource of each of `ended`.
+    pub ended_of: Vec<Resource>,
+    /// What to announce.
+    pub events: Vec<Event>,
+}
+
+impl LeaseGroup {
+    /// The resources to lock: each once, in the one order that all transactions use.
+    pub fn resources(&self) -> Vec<Resource> {
+        let mut resources: Vec<Resource> = self.commands.iter().map(|command| command.resource.clone()).collect();
+        resources.sort();
+        resources.dedup();
+        resources
+    }
+
+    /// Whether a resource that was never seen may have to be remembered: then it is inserted before it is locked.
+    pub fn may_create(&self) -> bool {
+        !self.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }))
+    }
+
+    /// How many fresh numbers the decision may use.
+    pub fn numbers(&self) -> usize {
+        let grants = |command: &&Command| matches!(command.action, Action::Claim { .. } | Action::ForceClaim { .. });
+        self.commands.iter().filter(grants).count()
+    }
+
+    /// Decides every command in the order of arrival.
+    pub fn decide(&self, read: LeaseRead) -> (LeaseWrite, Vec<(Decision, State)>) {
+        let LeaseRead { now, mut numbers, states } = read;
+        let mut index: HashMap<Resource, usize> = HashMap::with_capacity(states.len());
+        let mut states: Vec<(State, bool)> = states.into_iter().map(|state| (state, false)).collect();
+        for (position, (state, _)) in states.iter().enumerate() {
+            index.insert(state.resource.clone(), position);
+        }
+        let mut write = LeaseWrite::default();
+        let mut answers = Vec::with_capacity(self.commands.len());
+        for command in &self.commands {
+            let position = *index.get(&command.resource).expect("the store reads every resource of the group");
+            let (state, changed) = &mut states[position];
+            let mut decision = decide(state, command, now, &mut numbers);
+            *changed |= decision.changed;
+            write.ended_of.extend(decision.ended.iter().map(|_| command.resource.clone()));
+            write.ended.append(&mut decision.ended);
+            write.events.append(&mut decision.events);
+            answers.push((decision, state.clone()));
+        }
+        write.states = states.into_iter().filter(|(_, changed)| *changed).map(|(state, _)| state).collect();
+        (write, answers)
+    }
+}

@@ -1,0 +1,250 @@
+//! Groups of queue commands and their decisions.
+
+use std::collections::HashMap;
+use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::queue::{
+    Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Kind, Loaded, Manage, ManageAnswer, ManageRead,
+    ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, enqueue, hand_out, manage, settle, typing,
+};
+use turno_core::time::Time;
+
+/// What was handed out carries: by seq.
+pub type Bodies = HashMap<Seq, Body>;
+
+/// Calls that admit items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnqueueGroup {
+    /// In the order of arrival.
+    pub calls: Vec<Enqueue>,
+}
+
+impl EnqueueGroup {
+    /// The lanes whose mutex is taken and whose front is read, each once, with how much of the front.
+    pub fn lanes(&self) -> Vec<(QueueId, Lane, u32)> {
+        let mut lanes: Vec<_> = self
+            .calls
+            .iter()
+            .filter(|call| call.policy.kind != Kind::Inbox)
+            .flat_map(|call| {
+                let size = Enqueue::front_size(&call.policy);
+                call.items.iter().filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
+            })
+            .collect();
+        lanes.sort();
+        lanes.dedup_by_key(|(queue, lane, _)| (*queue, *lane));
+        lanes
+    }
+
+    /// The ids that callers gave, which may have been accepted before.
+    pub fn given_ids(&self) -> Vec<(QueueId, ItemId)> {
+        let given = |call: &Enqueue| {
+            let queue = call.queue;
+            let ids: Vec<_> = call.items.iter().filter(|item| item.id_given).map(|item| (queue, item.id.clone())).collect();
+            ids
+        };
+        self.calls.iter().flat_map(given).collect()
+    }
+
+    /// How many fresh numbers the decision uses: one per item.
+    pub fn numbers(&self) -> usize {
+        self.calls.iter().map(|call| call.items.len()).sum()
+    }
+
+    /// Decides every call in the order of arrival.
+    pub fn decide(&self, read: EnqueueRead) -> (Changes, Vec<Vec<Accepted>>) {
+        enqueue(&self.calls, read)
+    }
+}
+
+/// Callers of one queue who want work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimGroup {
+    /// The queue.
+    pub queue: QueueId,
+    /// The policy that the callers go by.
+    pub policy: Policy,
+    /// Its version; if the queue has another one by now, nothing is handed out.
+    pub version: i64,
+    /// What is wanted.
+    pub claim: Claim,
+}
+
+/// By whom, and whether it must be a certain item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The next due deliveries, for callers in the order of arrival.
+    Next(Vec<Want>),
+    /// This item, if it is due and heads its lane.
+    Item {
+        /// For whom.
+        want: Want,
+        /// Which.
+        id: ItemId,
+    },
+}
+
+/// What the callers of a queue got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// One list per caller, with what the items carry.
+    Dealt {
+        /// The time they were decided with.
+        now: Time,
+        /// One list per caller.
+        deliveries: Vec<Vec<Delivery>>,
+        /// What they carry.
+        bodies: Bodies,
+        /// There were as many due heads as the store was willing to look at: ask again at once.
+        more: bool,
+    },
+    /// The queue's policy has changed: read it again and ask again.
+    PolicyChanged,
+    /// The queue is paused.
+    Paused,
+}
+
+impl ClaimGroup {
+    /// The callers.
+    pub fn wants(&self) -> &[Want] {
+        match &self.claim {
+            Claim::Next(wants) => wants,
+            Claim::Item { want, .. } => std::slice::from_ref(want),
+        }
+    }
+
+    /// How many due heads to lock at most, which is also how many numbers to take.
+    pub fn heads(&self) -> usize {
+        self.wants().iter().map(|want| want.max as usize).sum()
+    }
+
+    /// Whether what stands behind a head can go with it, so that the lanes' fronts must be read.
+    pub fn groups_items(&self) -> bool {
+        self.policy.kind == Kind::Lane && self.policy.batch_max > 1
+    }
+
+    /// Deals the heads out.
+    pub fn decide(&self, read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
+        hand_out(&self.policy, self.wants(), read)
+    }
+}
+
+/// Deliveries to settle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettleGroup {
+    /// In the order of arrival.
+    pub settlements: Vec<Settle>,
+}
+
+/// What the store read for a group of settlements, under the lanes' mutexes and the items' locks.
+#[derive(Debug)]
+pub struct SettleRead {
+    /// The database's clock, read after the locks.
+    pub now: Time,
+    /// One per settlement, in the same order.
+    pub loaded: Vec<Loaded>,
+}
+
+impl SettleGroup {
+    /// The lanes whose mutex is taken, each once and in order.
+    pub fn lanes(&self) -> Vec<(QueueId, Lane)> {
+        let lane = |settle: &Settle| Some((settle.handed.queue, settle.handed.lane?));
+        let mut lanes: Vec<_> = self.settlements.iter().filter_map(lane).collect();
+        lanes.sort();
+        lanes.dedup();
+        lanes
+    }
+
+    /// Whether settlement `index` names items by id, so that the members' ids must be read.
+    pub fn names_items(&self, index: usize) -> bool {
+        matches!(&self.settlements[index].act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. })
+    }
+
+    /// Decides every settlement in the order of arrival; of two for the same delivery only the first counts.
+    ///
+    /// Beats come last: a delivery that is settled in this very group needs no renewal, and no row is
+    /// written twice.
+    pub fn decide(&self, read: SettleRead) -> (Changes, Vec<SettleOutcome>) {
+        let SettleRead { now, mut loaded } = read;
+        let mut changes = Changes::default();
+        let mut over: HashMap<Handed, SettleOutcome> = HashMap::new();
+        let mut answers = vec![SettleOutcome::Stale; self.settlements.len()];
+        for beats in [false, true] {
+            for (index, command) in self.settlements.iter().enumerate() {
+                if matches!(command.act, Act::Beat) != beats {
+                    continue;
+                }
+                match over.get(&command.handed) {
+                    Some(renewed @ SettleOutcome::Renewed { .. }) => answers[index] = renewed.clone(),
+                    Some(_) => {}
+                    None => {
+                        let answer = settle(command, &mut loaded[index], now, &mut changes);
+                        if !matches!(answer, SettleOutcome::Stale | SettleOutcome::NotInDelivery) {
+                            over.insert(command.handed, answer.clone());
+                        }
+                        answers[index] = answer;
+                    }
+                }
+            }
+        }
+        (changes, answers)
+    }
+}
+
+/// A person's wish about one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManageGroup {
+    /// The queue.
+    pub queue: QueueId,
+    /// Its policy.
+    pub policy: Policy,
+    /// Which item.
+    pub id: ItemId,
+    /// What is wanted.
+    pub wish: Manage,
+}
+
+/// What became of the wish.
+pub type ManageOutcome = Result<ManageAnswer, ManageRefused>;
+
+impl ManageGroup {
+    /// How much of the lane's front the decision needs: a whole delivery in process, and the next behind it.
+    pub fn front_size(&self) -> u32 {
+        self.policy.batch_max + 3
+    }
+
+    /// Decides the wish.
+    pub fn decide(&self, read: ManageRead) -> (Changes, ManageOutcome) {
+        manage(&self.policy, self.wish, read)
+    }
+}
+
+/// Signs of typing, in one queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypingGroup {
+    /// The queue.
+    pub queue: QueueId,
+    /// Its policy.
+    pub policy: Policy,
+    /// Who types.
+    pub keys: Vec<Key>,
+}
+
+impl TypingGroup {
+    /// The lanes whose first item is read.
+    pub fn lanes(&self) -> Vec<Lane> {
+        let mut lanes: Vec<Lane> = self.keys.iter().map(Lane::of).collect();
+        lanes.sort();
+        lanes.dedup();
+        lanes
+    }
+
+    /// Remembers typing where a message waits for its window.
+    pub fn decide(&self, fronts: HashMap<Lane, Vec<FrontItem>>, now: Time) -> Changes {
+        let mut changes = Changes::default();
+        for (lane, front) in &fronts {
+            typing(&self.policy, self.queue, *lane, front, now, &mut changes);
+        }
+        changes
+    }
+}
+

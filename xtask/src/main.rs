@@ -1,0 +1,40 @@
+//! Everything that CI does, as Rust: `cargo xtask test` is the whole of it.
+//!
+//! Only the standard library is used, so that the checks build in a second and before anything else.
+//! What is deliberately not here: anything that users run. That is the program `turno`.
+
+mod docs;
+mod postgres;
+mod product;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test                      every step, in order; what CI runs
+cargo xtask test --only STEP[,STEP]   some steps, while developing
+cargo xtask list                      the steps and what each one checks
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => test::run(None),
+        ["test", "--only", names] => test::run(Some(names)),
+        ["list"] => test::list(),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        other => {
+            eprint!(
+                "unknown arguments `{}`; these are known:\n\n{USAGE}",
+                other.join(" ")
+            );
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The tests make private PostgreSQL clusters, so the server's programs must be on this machine.
+//!
+//! Nothing is started here and no system cluster is used. Where we are root on a Debian-like machine the
+//! package is installed, so that a fresh CI container needs no preparation; elsewhere a person decides.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::tools::{Problem, StepResult, answers};
+
+const DEBIAN: &str = "/usr/lib/postgresql";
+const CLUSTER_CONFIGURATION: &str = "/etc/postgresql-common/createcluster.conf";
+
+/// Finds the newest PostgreSQL, installing it if that is possible.
+pub(crate) fn prepare() -> StepResult {
+    if let Some(folder) = find() {
+        println!("PostgreSQL: {}", folder.display());
+        return Ok(());
+    }
+    // Installing would not help against a variable that names the wrong folder.
+    let told = std::env::var_os("TURNO_PG_BIN").is_some();
+    if told || !(is_root() && answers("apt-get", &["--version"])) {
+        return Err(missing("initdb and postgres were not found"));
+    }
+    println!("PostgreSQL was not found; installing Debian's package");
+    keep_debian_from_starting_a_cluster();
+    apt(&["update"])?;
+    apt(&["install", "-y", "--no-install-recommends", "postgresql"])?;
+    match find() {
+        Some(folder) => {
+            println!("PostgreSQL: {}", folder.display());
+            Ok(())
+        }
+        None => Err(missing(
+            "apt-get installed it, but initdb and postgres were still not found",
+        )),
+    }
+}
+
+/// `$TURNO_PG_BIN`, then Debian's newest version, then the search path: the order in which the testkit looks, too.
+fn find() -> Option<PathBuf> {
+    if let Some(told) = std::env::var_os("TURNO_PG_BIN") {
+        // Whoever names a folder means that one: falling back to another version would hide the mistake.
+        return Some(PathBuf::from(told)).filter(|folder| is_server(folder));
+    }
+    newest(Path::new(DEBIAN)).or_else(|| {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).find(|folder| is_server(folder))
+    })
+}
+
+fn newest(versions: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(versions).ok()?;
+    let numbered = entries.flatten().filter_map(|entry| {
+        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, entry.path().join("bin")))
+    });
+    numbered
+        .filter(|(_, folder)| is_server(folder))
+        .max()
+        .map(|(_, folder)| folder)
+}
+
+fn is_server(folder: &Path) -> bool {
+    ["initdb", "postgres"]
+        .iter()
+        .all(|program| folder.join(program).is_file())
+}
+
+fn missing(what: &str) -> Problem {
+    let told = match std::env::var("TURNO_PG_BIN") {
+        Ok(folder) => format!(" in TURNO_PG_BIN={folder}"),
+        Err(_) => String::new(),
+    };
+    Problem::Missing {
+        what: format!("a PostgreSQL server ({what}{told})"),
+        get: "install it (Debian: `apt-get install postgresql`, Fedora: `dnf install postgresql-server`, \
+              macOS: `brew install postgresql`) or set TURNO_PG_BIN to the folder of its programs"
+            .into(),
+    }
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Debian's package otherwise makes a cluster on port 5432 and starts it. Best effort: a cluster that does
+/// run harms nobody, since the tests never use it. A file that is already there is somebody's decision.
+fn keep_debian_from_starting_a_cluster() {
+    let file = Path::new(CLUSTER_CONFIGURATION);
+    if file.exists() {
+        return;
+    }
+    let written = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    if let Err(error) = written.and_then(|()| std::fs::write(file, "create_main_cluster = false\n"))
+    {
+        println!(
+            "could not write {CLUSTER_CONFIGURATION} ({error}); the package may start a cluster, which is harmless"
+        );
+    }
+}
+
+fn apt(arguments: &[&str]) -> StepResult {
+    let shown = format!("apt-get {}", arguments.join(" "));
+    println!("$ {shown}");
+    let mut command = Command::new("apt-get");
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    // A configuration file that is already there must not make dpkg ask a question that nobody answers.
+    command
+        .env("UCF_FORCE_CONFFOLD", "1")
+        .stdin(std::process::Stdio::null());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(missing(&format!("`{shown}` ended with {status}"))),
+        Err(error) => Err(missing(&format!("`{shown}` could not be started: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_complete_version_wins_by_number_not_by_name() {
+        let folder =
+            std::env::temp_dir().join(format!("turno-xtask-postgres-{}", std::process::id()));
+        for (version, programs) in [
+            ("9", &["initdb", "postgres"][..]),
+            ("15", &["initdb", "postgres"]),
+            ("17", &["initdb"]),
+        ] {
+            let bin = folder.join(version).join("bin");
+            std::fs::create_dir_all(&bin).expect("the temporary folder is writable");
+            for program in programs {
+                std::fs::write(bin.join(program), "").expect("the temporary folder is writable");
+            }
+        }
+        let found = newest(&folder);
+        std::fs::remove_dir_all(&folder).expect("it was made above");
+        assert_eq!(found, Some(folder.join("15/bin")));
+    }
+}

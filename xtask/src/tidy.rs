@@ -1,0 +1,118 @@
+//! Our own rules: what no compiler and no linter knows about this repository.
+//!
+//! A check is a pure function from the repository's files to findings, so that each one has tests that
+//! show it failing. To add one: write it in a file under `tidy/` and add a line to [`CHECKS`].
+
+mod clocks;
+mod form;
+mod invariants;
+mod layers;
+mod markdown;
+mod places;
+mod rust;
+mod sql;
+mod tree;
+mod walkthrough;
+
+use std::fmt;
+
+use crate::tools::{Problem, StepResult, root};
+use tree::Tree;
+
+/// The checks' own folder. Its tests contain everything that is forbidden elsewhere.
+const OURSELVES: &str = "xtask/src/tidy/";
+
+/// A rule with its name.
+type Check = (&'static str, fn(&Tree) -> Vec<Finding>);
+
+const CHECKS: &[Check] = &[
+    ("the core is pure", layers::core_is_pure),
+    ("SQL lives in the stores", layers::sql_lives_in_the_stores),
+    (
+        "one file reads the database's clock",
+        clocks::one_database_clock,
+    ),
+    (
+        "one file reads the machine's clock",
+        clocks::one_machine_clock,
+    ),
+    ("the library knows no HTTP", layers::library_knows_no_http),
+    ("SQL files are named and list their columns", sql::files),
+    ("both stores have the same migrations", sql::migrations),
+    ("Rust files have their form", form::files),
+    ("tests never sleep", form::tests_never_sleep),
+    (
+        "ARCHITECTURE.md names files that exist",
+        walkthrough::paths_exist,
+    ),
+    (
+        "every invariant has its tests",
+        invariants::every_one_is_tested,
+    ),
+    ("no machine's paths, no registry's hosts", places::nowhere),
+];
+
+/// The checks on texts.
+const DOC_CHECKS: &[Check] = &[
+    ("links in Markdown files resolve", markdown::links_resolve),
+    (
+        "README.md and README.es.md have the same headings",
+        markdown::readmes_match,
+    ),
+];
+
+/// Something that breaks a rule. Line 0 means the whole file.
+#[derive(Debug, PartialEq)]
+struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// The step `tidy`.
+pub(crate) fn run() -> StepResult {
+    check(CHECKS)
+}
+
+/// What the step `docs` checks beside rustdoc.
+pub(crate) fn texts() -> StepResult {
+    check(DOC_CHECKS)
+}
+
+/// Applies some checks to the repository and prints what they find.
+fn check(checks: &[Check]) -> StepResult {
+    let tree = Tree::read(&root())?;
+    let mut all = 0;
+    for (name, rule) in checks {
+        let findings = rule(&tree);
+        println!("{} {name}", if findings.is_empty() { "ok " } else { "NOT" });
+        for finding in &findings {
+            println!("    {finding}");
+        }
+        all += findings.len();
+    }
+    match all {
+        0 => Ok(()),
+        1 => Err(Problem::failed("1 finding, shown above")),
+        many => Err(Problem::failed(format!("{many} findings, shown above"))),
+    }
+}

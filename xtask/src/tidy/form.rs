@@ -1,0 +1,158 @@
+//! What every source file looks like, and what no test does.
+
+use super::rust::Source;
+use super::tree::{File, Tree};
+use super::{Finding, OURSELVES};
+
+/// A file longer than this does two things.
+const MOST_LINES: usize = 500;
+/// Left for later is left for ever; put it into the issue tracker.
+const MARKERS: &[&str] = &["TODO", "FIXME"];
+/// Files in which a marker would be a note to oneself and not a word of a language.
+const SOURCES: &[&str] = &["rs", "sql", "toml", "js", "css", "html", "sh"];
+const TESTKIT: &str = "crates/turno-testkit/";
+
+pub(super) fn files(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("rs") {
+        findings.extend(form(file));
+    }
+    for file in &tree.files {
+        let is_source = SOURCES
+            .iter()
+            .any(|extension| file.has_extension(extension));
+        if is_source && !file.path.starts_with(OURSELVES) {
+            findings.extend(markers(file));
+        }
+    }
+    findings
+}
+
+fn form(file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if file.name() == "mod.rs" {
+        findings.push(Finding::new(
+            &file.path,
+            0,
+            "a module's file is named as the module, beside its folder",
+        ));
+    }
+    let length = file.text.lines().count();
+    if length > MOST_LINES {
+        findings.push(Finding::new(
+            &file.path,
+            0,
+            format!("{length} lines, at most {MOST_LINES}: split it"),
+        ));
+    }
+    if !file.text.starts_with("//!") {
+        findings.push(Finding::new(
+            &file.path,
+            1,
+            "open the file with `//!`: its purpose and its contract",
+        ));
+    }
+    findings
+}
+
+fn markers(file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, text) in file.lines() {
+        let words = || text.split(|one: char| !one.is_alphanumeric() && one != '_');
+        if let Some(marker) = words().find(|word| MARKERS.contains(word)) {
+            findings.push(Finding::new(
+                &file.path,
+                line,
+                format!("`{marker}`: do it now or open an issue"),
+            ));
+        }
+    }
+    if file.has_extension("rs") {
+        for (index, line) in Source::of(&file.text).code.lines().enumerate() {
+            if line.contains("#[ignore") {
+                findings.push(Finding::new(
+                    &file.path,
+                    index + 1,
+                    "an ignored test proves nothing: fix or delete it",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// In the testkit, in files and folders called `tests`, and in every file from its module of tests on.
+pub(super) fn tests_never_sleep(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust() {
+        let source = Source::of(&file.text);
+        let only_tests = file.path.contains("/tests/") || file.stem() == "tests";
+        let begin = if only_tests || file.path.starts_with(TESTKIT) {
+            0
+        } else {
+            module_of_tests(&source.code).unwrap_or(usize::MAX)
+        };
+        for (line, path) in source.paths() {
+            let sleeps = path.ends_with("thread::sleep") || path.ends_with("time::sleep");
+            if sleeps && line > begin {
+                let message = format!("`{path}` in a test: move the clock or wait on a signal");
+                findings.push(Finding::new(&file.path, line, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The line of a module of tests that is written out in the file, not of one that has its own.
+fn module_of_tests(code: &str) -> Option<usize> {
+    let lines: Vec<&str> = code.lines().map(str::trim).collect();
+    let begins = |pair: &[&str]| {
+        pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].contains('{')
+    };
+    lines.windows(2).position(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_broken_form_is_found() {
+        let long = format!("//! Long.\n{}", "\n".repeat(MOST_LINES));
+        let tree = Tree::of(&[
+            ("crates/turno/src/store/mod.rs", "//! Fine."),
+            ("crates/turno/src/long.rs", long.as_str()),
+            ("crates/turno/src/bare.rs", "use a;\n//! Late."),
+            (
+                "crates/turno/src/marked.rs",
+                "//! A.\n// TODO: b\n// \"#[ignore]\" TODOS\n#[ignore = \"c\"]",
+            ),
+            ("README.es.md", "TODO lo aceptado se conserva"),
+        ]);
+        let found: Vec<(String, usize)> = files(&tree)
+            .into_iter()
+            .map(|one| (one.path, one.line))
+            .collect();
+        let expected = [
+            ("store/mod.rs", 0),
+            ("long.rs", 0),
+            ("bare.rs", 1),
+            ("marked.rs", 2),
+            ("marked.rs", 4),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(path, line)| (format!("crates/turno/src/{path}"), line))
+        );
+    }
+
+    #[test]
+    fn sleeping_is_found_in_tests_and_only_there() {
+        let text = "//! A.\nuse tokio::time::{self, sleep};\n#[cfg(test)]\nmod cases;\n#[cfg(test)]\nmod tests { std::thread::sleep(d); }";
+        let found = |path| tests_never_sleep(&Tree::of(&[(path, text)])).len();
+        assert_eq!(found("crates/turno/src/sweep.rs"), 1);
+        assert_eq!(found("crates/turno/tests/sweep.rs"), 2);
+        assert_eq!(found("crates/turno/src/sweep/tests.rs"), 2);
+        assert_eq!(found("crates/turno-testkit/src/sim.rs"), 2);
+    }
+}

@@ -1,0 +1,179 @@
+//! Every invariant names the tests that would fail if it broke, and those tests exist.
+//!
+//! Whether a test really checks its invariant is for a reader to judge; that nobody forgot one, and that a
+//! renamed test does not leave a promise behind unproved, is checked here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Finding;
+use super::markdown::{cells, code_spans};
+use super::rust::Source;
+use super::tree::Tree;
+
+const FILE: &str = "docs/internals/invariants.md";
+/// Conformance cases are named by strings in the testkit's lists.
+const TESTKIT: &str = "crates/turno-testkit/";
+
+/// The invariants of what exists today. Those of later features join with their code.
+const WANTED: &[(&str, &[u8])] = &[
+    ("T", &[1, 2, 3, 4]),
+    ("L", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14]),
+    (
+        "Q",
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17],
+    ),
+    ("S", &[1, 2, 3, 4, 6, 9]),
+];
+
+pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
+    let Some(file) = tree.get(FILE) else {
+        return vec![Finding::new(
+            FILE,
+            0,
+            "it does not exist: write the table `| id | … | tests |`",
+        )];
+    };
+    let names = Names::of(tree);
+    let (mut findings, mut rows) = (Vec::new(), BTreeMap::new());
+    for (line, text) in file.lines() {
+        let cells = cells(text);
+        let Some(id) = cells.first().map(|cell| cell.trim_matches(['*', '`', ' '])) else {
+            continue;
+        };
+        if !is_id(id) || cells.len() < 2 {
+            continue;
+        }
+        let tests: Vec<&str> = cells
+            .last()
+            .map(|cell| code_spans(cell).collect())
+            .unwrap_or_default();
+        for test in tests.iter().filter(|test| !names.contain(test)) {
+            findings.push(Finding::new(
+                FILE,
+                line,
+                format!("{id}: there is no test `{test}`"),
+            ));
+        }
+        if tests.is_empty() {
+            findings.push(Finding::new(
+                FILE,
+                line,
+                format!("{id} names no test in its last column"),
+            ));
+        }
+        if rows.insert(id.to_string(), line).is_some() {
+            findings.push(Finding::new(FILE, line, format!("{id} has two rows")));
+        }
+    }
+    for id in wanted().filter(|id| !rows.contains_key(id)) {
+        findings.push(Finding::new(FILE, 0, format!("{id} has no row")));
+    }
+    findings
+}
+
+fn wanted() -> impl Iterator<Item = String> {
+    WANTED.iter().flat_map(|(letter, numbers)| {
+        numbers
+            .iter()
+            .map(move |number| format!("{letter}{number}"))
+    })
+}
+
+fn is_id(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .is_some_and(|one| one.is_ascii_uppercase())
+        && characters.as_str().parse::<u8>().is_ok()
+}
+
+/// Everything that a test can be called.
+struct Names {
+    functions: BTreeSet<String>,
+    cases: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(tree: &Tree) -> Self {
+        let (mut functions, mut cases) = (BTreeSet::new(), BTreeSet::new());
+        for file in tree.rust() {
+            let source = Source::of(&file.text);
+            let words = source
+                .code
+                .split(|one: char| !one.is_alphanumeric() && one != '_');
+            let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+            let named = words
+                .windows(2)
+                .filter(|pair| pair[0] == "fn")
+                .map(|pair| pair[1].to_string());
+            functions.extend(named);
+            if file.path.starts_with(TESTKIT) {
+                cases.extend(source.strings.into_iter().map(|(_, text)| text));
+            }
+        }
+        Self { functions, cases }
+    }
+
+    /// A function may be written with its module, as the test runner shows it.
+    fn contain(&self, test: &str) -> bool {
+        let function = test.rsplit("::").next().unwrap_or(test);
+        self.cases.contains(test) || self.functions.contains(function)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: impl Iterator<Item = String>) -> String {
+        format!(
+            "| id | claim | tests |\n|---|---|---|\n{}",
+            rows.collect::<String>()
+        )
+    }
+
+    fn messages(invariants: &str) -> Vec<String> {
+        let code = (
+            "crates/turno/src/lib.rs",
+            "// fn only_mentioned\nfn holds() {} \"a quoted case\"",
+        );
+        let kit = ("crates/turno-testkit/src/cases.rs", "(\"a case\", run)");
+        let tree = Tree::of(&[(FILE, invariants), code, kit]);
+        every_one_is_tested(&tree)
+            .into_iter()
+            .map(|finding| finding.message)
+            .collect()
+    }
+
+    #[test]
+    fn a_complete_table_passes() {
+        let complete =
+            table(wanted().map(|id| format!("| {id} | a | `lease::holds`, `a case` |\n")));
+        assert_eq!(messages(&complete), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_missing_row_a_row_without_tests_and_an_unknown_test_are_found() {
+        let rows = wanted()
+            .filter(|id| id != "Q11")
+            .map(|id| match id.as_str() {
+                "T1" => "| T1 | `holds` | none |\n".to_string(),
+                "L2" => "| **L2** | a | `only_mentioned` |\n".to_string(),
+                "L3" => "| L3 | a | `a quoted case` |\n".to_string(),
+                _ => format!("| {id} | a | `holds` |\n"),
+            });
+        let found = messages(&table(rows));
+        let expected = [
+            "T1 names no test in its last column",
+            "L2: there is no test `only_mentioned`",
+            "L3: there is no test `a quoted case`",
+            "Q11 has no row",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_table_itself_must_be_there() {
+        assert_eq!(every_one_is_tested(&Tree::of(&[])).len(), 1);
+    }
+}

@@ -1,0 +1,165 @@
+//! The layers: who may know what. Each rule here is an absence that ARCHITECTURE.md promises.
+
+use super::rust::Source;
+use super::tree::Tree;
+use super::{Finding, OURSELVES};
+
+const CORE: &str = "crates/turno-core/";
+const LIBRARY: &str = "crates/turno/";
+
+/// What would make a decision depend on something other than its arguments.
+const IMPURE: &[&str] = &[
+    "std::time::SystemTime",
+    "std::time::Instant",
+    "std::time::*",
+    "std::fs",
+    "std::net",
+    "std::thread",
+    "std::env",
+    "std::process",
+    "std::io",
+    "tokio",
+    "rand",
+    "async",
+    "await",
+];
+
+/// Where SQL may be written into Rust: tests and benchmarks look at the database from outside.
+const SQL_HOMES: &[&str] = &[
+    "crates/turno/src/stores/",
+    "crates/turno/src/stores.rs",
+    "crates/turno-testkit/",
+    "bench/",
+    OURSELVES,
+];
+
+pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
+    let mut findings = paths_under(
+        tree,
+        CORE,
+        IMPURE,
+        "the core decides from its arguments alone",
+    );
+    // The module itself, imported under its own name, would hide what is taken from it.
+    for file in tree.rust().filter(|file| file.path.starts_with(CORE)) {
+        for (line, path) in Source::of(&file.text).paths() {
+            if path == "std::time" || path == "std" {
+                let message = format!(
+                    "import the names from `{path}` one by one, so that they can be checked"
+                );
+                findings.push(Finding::new(&file.path, line, message));
+            }
+        }
+    }
+    findings
+}
+
+pub(super) fn library_knows_no_http(tree: &Tree) -> Vec<Finding> {
+    paths_under(
+        tree,
+        LIBRARY,
+        &["axum", "hyper"],
+        "HTTP belongs in crates/turno-server",
+    )
+}
+
+pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| !file.lies_in(SQL_HOMES)) {
+        for (line, text) in Source::of(&file.text).strings {
+            if text.lines().any(is_sql) {
+                let message = "SQL belongs in a file under crates/turno/src/stores/*/sql";
+                findings.push(Finding::new(&file.path, line, message));
+            }
+        }
+    }
+    findings
+}
+
+fn paths_under(tree: &Tree, folder: &str, banned: &[&str], why: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| file.path.starts_with(folder)) {
+        for (line, path) in Source::of(&file.text).paths() {
+            if banned.iter().any(|one| begins_with(&path, one)) {
+                findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    format!("`{path}` is not allowed here: {why}"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a path is the banned one or leads through it.
+fn begins_with(path: &str, banned: &str) -> bool {
+    path.strip_prefix(banned)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// A statement begins its line and has the word that belongs to it; a sentence for people rarely does both.
+fn is_sql(line: &str) -> bool {
+    let words: Vec<String> = line
+        .to_lowercase()
+        .split_whitespace()
+        .map(String::from)
+        .collect();
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    match words.first().map(String::as_str) {
+        Some("select") => has("from") || words.len() == 1 || line.contains('('),
+        Some("update") => has("set"),
+        Some("insert") => words.get(1).is_some_and(|word| word == "into"),
+        Some("delete") => words.get(1).is_some_and(|word| word == "from"),
+        Some("create" | "alter" | "drop") => has("table") || has("index"),
+        Some("with") => words.get(2).is_some_and(|word| word == "as"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(findings: &[Finding]) -> Vec<usize> {
+        findings.iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn the_core_may_not_know_time_files_threads_or_chance() {
+        let text = "//! std::fs is not used\nuse std::{fs, time::{Duration, Instant}};\nasync fn a() {}\n\
+                    fn b() { rand::random() }\nfn c(env: operand::X) { ::std::thread::park() }\nuse std::time;";
+        let findings = core_is_pure(&Tree::of(&[("crates/turno-core/src/lib.rs", text)]));
+        assert_eq!(lines(&findings), [2, 2, 3, 4, 5, 6]);
+        assert!(core_is_pure(&Tree::of(&[("crates/turno/src/lib.rs", text)])).is_empty());
+    }
+
+    #[test]
+    fn the_library_may_not_know_http() {
+        let text = "//! axum\nuse axum::Router;";
+        assert_eq!(
+            lines(&library_knows_no_http(&Tree::of(&[(
+                "crates/turno/src/lib.rs",
+                text
+            )]))),
+            [2]
+        );
+        assert!(
+            library_knows_no_http(&Tree::of(&[("crates/turno-server/src/http.rs", text)]))
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn sql_outside_the_stores_is_found_and_sentences_are_not() {
+        let sentences = "\"select a queue first\"; \"update your settings\"; // select a from b\n";
+        let statements =
+            "\"select a\n from b\"; \"\n  INSERT INTO c\"; \"delete from d\"; \"select f(1)\"";
+        let both = format!("{sentences}\"select a from b\";\n{statements}");
+        let findings =
+            sql_lives_in_the_stores(&Tree::of(&[("crates/turno/src/engine.rs", both.as_str())]));
+        assert_eq!(lines(&findings), [2, 4, 5, 5]);
+        let home = Tree::of(&[("crates/turno/src/stores/sqlite.rs", both.as_str())]);
+        assert!(sql_lives_in_the_stores(&home).is_empty());
+    }
+}

@@ -1,0 +1,55 @@
+//! ARCHITECTURE.md leads a reader from file to file, so the files it names must be there.
+
+use super::Finding;
+use super::markdown::code_spans;
+use super::tree::Tree;
+
+const FILE: &str = "ARCHITECTURE.md";
+const ENDINGS: &[&str] = &[".rs", ".sql", ".md", ".toml", "/"];
+
+pub(super) fn paths_exist(tree: &Tree) -> Vec<Finding> {
+    let Some(file) = tree.get(FILE) else {
+        return vec![Finding::new(FILE, 0, "it does not exist")];
+    };
+    let mut findings = Vec::new();
+    for (line, text) in file.lines() {
+        for span in code_spans(text).filter(|span| looks_like_a_path(span, tree)) {
+            if !tree.contains(span) {
+                findings.push(Finding::new(FILE, line, format!("`{span}` does not exist")));
+            }
+        }
+    }
+    findings
+}
+
+/// By its ending, or because it begins in one of the repository's top folders. Routes begin with a slash.
+fn looks_like_a_path(span: &str, tree: &Tree) -> bool {
+    let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-' | '.' | '/');
+    if span.starts_with('/') || !span.contains('/') || !span.chars().all(plain) {
+        return false;
+    }
+    let top = span.split('/').next().unwrap_or_default();
+    ENDINGS.iter().any(|ending| span.ends_with(ending)) || tree.contains(&format!("{top}/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_there_is_found() {
+        let text = "`crates/turno/src/lib.rs`, `crates/turno`, `crates/turno/`, `POST /v1/x`, `/v1/x`, `a/b`\n\
+                    `crates/turno/src/gone.rs` and `crates/gone`\n`gone/` and `gone/a.sql`";
+        let tree = Tree::of(&[(FILE, text), ("crates/turno/src/lib.rs", "")]);
+        let lines: Vec<usize> = paths_exist(&tree)
+            .iter()
+            .map(|finding| finding.line)
+            .collect();
+        assert_eq!(lines, [2, 2, 3, 3]);
+    }
+
+    #[test]
+    fn the_walkthrough_itself_must_be_there() {
+        assert_eq!(paths_exist(&Tree::of(&[])).len(), 1);
+    }
+}
