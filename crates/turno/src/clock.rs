@@ -10,7 +10,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Notify;
 use turno_core::time::{Span, Time};
 
 /// A backward step of more than this is worth an alarm; less is ordinary clock discipline.
@@ -21,23 +22,30 @@ const ALARM: Span = Span::from_secs(1);
 pub struct Manual {
     wall: AtomicI64,
     monotonic: AtomicI64,
+    moved: Notify,
 }
 
 impl Manual {
     /// A manual time that begins at `start`.
     pub fn starting_at(start: Time) -> Arc<Manual> {
-        Arc::new(Manual { wall: AtomicI64::new(start.0), monotonic: AtomicI64::new(0) })
+        Arc::new(Manual {
+            wall: AtomicI64::new(start.0),
+            monotonic: AtomicI64::new(0),
+            moved: Notify::new(),
+        })
     }
 
     /// Lets time pass.
     pub fn advance(&self, span: Span) {
         self.wall.fetch_add(span.0, Ordering::SeqCst);
         self.monotonic.fetch_add(span.0, Ordering::SeqCst);
+        self.moved.notify_waiters();
     }
 
     /// Steps the wall clock, forwards or backwards, without time passing.
     pub fn step(&self, by: Span) {
         self.wall.fetch_add(by.0, Ordering::SeqCst);
+        self.moved.notify_waiters();
     }
 }
 
@@ -64,9 +72,14 @@ struct Seen {
 
 impl Clock {
     /// The clock of a real process.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the process's clocks"
+    )]
     pub fn system() -> Clock {
-        Clock::of(Source::System { started: Instant::now() })
+        Clock::of(Source::System {
+            started: Instant::now(),
+        })
     }
 
     /// A clock that follows a test's manual time.
@@ -75,7 +88,14 @@ impl Clock {
     }
 
     fn of(source: Source) -> Clock {
-        Clock { source, seen: Mutex::new(Seen { high: Time(i64::MIN), at: 0, stepped: false }) }
+        Clock {
+            source,
+            seen: Mutex::new(Seen {
+                high: Time(i64::MIN),
+                at: 0,
+                stepped: false,
+            }),
+        }
     }
 
     /// Takes in what the database's clock showed and answers the time to decide with.
@@ -89,9 +109,17 @@ impl Clock {
         let carried = seen.carried_to(at);
         let stepped = raw + ALARM < carried;
         if stepped && !seen.stepped {
-            tracing::error!(raw_ms = raw.0, carried_ms = carried.0, "the database's clock stepped back; carrying on by monotonic time");
+            tracing::error!(
+                raw_ms = raw.0,
+                carried_ms = carried.0,
+                "the database's clock stepped back; carrying on by monotonic time"
+            );
         }
-        *seen = Seen { high: raw.max(carried), at, stepped };
+        *seen = Seen {
+            high: raw.max(carried),
+            at,
+            stepped,
+        };
         seen.high
     }
 
@@ -100,7 +128,11 @@ impl Clock {
         let at = self.monotonic();
         let mut seen = self.seen();
         if seen.carried_to(at) < mark {
-            *seen = Seen { high: mark, at, stepped: seen.stepped };
+            *seen = Seen {
+                high: mark,
+                at,
+                stepped: seen.stepped,
+            };
         }
     }
 
@@ -113,20 +145,41 @@ impl Clock {
     }
 
     /// The clock of this machine, which is the database's clock for an embedded database.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the process's clocks"
+    )]
     pub fn machine(&self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Time(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+        Time(since.map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        }))
     }
 
-    /// Whether time is moved by a test, so that nobody waits for real.
-    pub fn is_manual(&self) -> bool {
-        matches!(self.source, Source::Manual(_))
+    /// Waits until about `then`: a reason to look again, never to decide.
+    pub async fn sleep_until(&self, then: Time) {
+        match &self.source {
+            Source::System { .. } => {
+                let wait = self.estimate().until(then);
+                tokio::time::sleep(Duration::from_millis(wait.0.unsigned_abs())).await;
+            }
+            Source::Manual(manual) => loop {
+                let moved = manual.moved.notified();
+                tokio::pin!(moved);
+                moved.as_mut().enable();
+                if then <= self.estimate() {
+                    return;
+                }
+                moved.await;
+            },
+        }
     }
 
     fn monotonic(&self) -> i64 {
         match &self.source {
-            Source::System { started } => i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
+            Source::System { started } => {
+                i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX)
+            }
             Source::Manual(manual) => manual.monotonic.load(Ordering::SeqCst),
         }
     }
@@ -152,9 +205,17 @@ mod tests {
         let clock = Clock::manual(manual.clone());
         assert_eq!(clock.observe(Time(0)), Time(1_000_000));
         manual.step(Span(-86_400_000));
-        assert_eq!(clock.observe(Time(0)), Time(1_000_000), "it does not run backwards");
+        assert_eq!(
+            clock.observe(Time(0)),
+            Time(1_000_000),
+            "it does not run backwards"
+        );
         manual.advance(Span(5_000));
-        assert_eq!(clock.observe(Time(0)), Time(1_005_000), "and does not stand still for a day either");
+        assert_eq!(
+            clock.observe(Time(0)),
+            Time(1_005_000),
+            "and does not stand still for a day either"
+        );
     }
 
     #[test]

@@ -4,9 +4,14 @@
 //! `turno_core` decides them, and a [`store::Store`] remembers them in one transaction per group.
 
 pub mod clock;
+mod engine;
 mod error;
+mod signal;
 pub mod store;
 mod stores;
+mod sweep;
 
+pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
+pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
 pub use turno_core as core;

@@ -119,7 +119,10 @@ pub fn settle(
     let Some(first) = loaded.members.first().map(|member| &member.item) else {
         return SettleOutcome::Stale;
     };
-    let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
+    let Some(expires_at) = first
+        .expires_at
+        .filter(|_| first.fence == command.handed.fence)
+    else {
         return SettleOutcome::Stale;
     };
     // Expiry settles what is over, everybody else what still lives.

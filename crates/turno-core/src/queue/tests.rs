@@ -1,1 +1,5 @@
-//! tests
+//! One test per rule of a queue, on the pure decisions over a shelf that holds what a store would.
+
+mod properties;
+mod rules;
+mod shelf;

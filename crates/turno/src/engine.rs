@@ -1,0 +1,258 @@
+//! The engine: takes commands, forms groups of them, and answers after the commit.
+//!
+//! A command goes to the *committer* of its route. What arrives while a commit is under way forms the next
+//! group. Nothing leaves the process before the commit that justifies it. Heartbeats take a shorter way:
+//! they are read without a lock, and only those that must be written join a group.
+
+mod beats;
+mod commit;
+pub(crate) mod lease;
+pub(crate) mod queue;
+
+pub use lease::LeaseAnswer;
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::signal::Signals;
+use crate::store::{Hint, QueueRow, Store};
+use crate::stores;
+use crate::sweep::Sweep;
+pub(crate) use commit::{Committers, Job};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use turno_core::id::QueueName;
+use turno_core::lease::Command;
+use turno_core::time::Span;
+
+/// How to open the engine.
+#[derive(Debug)]
+pub struct Options {
+    /// The clock; a manual one in tests.
+    pub clock: Arc<Clock>,
+    /// Whether expired hand-outs are also looked for in the background. Nothing depends on it: whoever asks
+    /// for work finds them too.
+    pub sweep: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            clock: Arc::new(Clock::system()),
+            sweep: true,
+        }
+    }
+}
+
+/// An open engine. Clones share it; it closes when the last one is dropped.
+#[derive(Clone)]
+pub struct Turno {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Turno {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Turno")
+            .field(&self.inner.store.describe())
+            .finish()
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) sweep: Sweep,
+    committers: Committers,
+    beats: mpsc::Sender<beats::BeatJob>,
+    queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
+    /// Ends the background tasks with the engine.
+    _tasks: JoinSet<()>,
+}
+
+impl Turno {
+    /// Opens `sqlite:PATH` or `postgres://…`, creating or upgrading the schema.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert!(turno.database().starts_with("SQLite"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn open(url: &str) -> Result<Turno, Error> {
+        Turno::open_with(url, Options::default()).await
+    }
+
+    /// Opens a database with other than the default options.
+    pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
+        let clock = options.clock.clone();
+        let store: Arc<dyn Store> = stores::open(url, clock).await?;
+        Ok(Turno::on(store, options))
+    }
+
+    /// The engine on any store.
+    pub fn on(store: Arc<dyn Store>, options: Options) -> Turno {
+        let mut tasks = JoinSet::new();
+        let signals = Arc::new(Signals::default());
+        let hints = announcer(&mut tasks, store.clone());
+        let announce = Announce {
+            signals: signals.clone(),
+            hints,
+        };
+        let committers = Committers::start(&mut tasks, store.clone(), announce);
+        let beats = beats::start(&mut tasks, store.clone(), committers.clone());
+        listen(&mut tasks, store.clone(), signals.clone());
+        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone());
+        if options.sweep {
+            tasks.spawn(sweep.clone().run());
+        }
+        let queues = RwLock::new(HashMap::new());
+        let inner = Inner {
+            store,
+            clock: options.clock,
+            signals,
+            sweep,
+            committers,
+            beats,
+            queues,
+            _tasks: tasks,
+        };
+        Turno {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// What the database is and where, for people.
+    pub fn database(&self) -> &str {
+        self.inner.store.describe()
+    }
+
+    /// The store underneath, for checks and tools.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+}
+
+impl Inner {
+    /// Hands a command to its committer; the answer comes after the commit.
+    pub(crate) async fn submit<T>(
+        &self,
+        job: impl FnOnce(commit::Reply<T>) -> Job,
+    ) -> Result<T, Error> {
+        self.committers.submit(job).await
+    }
+
+    pub(crate) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.beats
+            .try_send(beats::BeatJob { command, reply })
+            .map_err(|full| match full {
+                mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+                mpsc::error::TrySendError::Closed(_) => Error::Closed,
+            })?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// The queue as last seen; policies change rarely, and a claim notices when they have.
+    pub(crate) async fn queue(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
+        let known = self
+            .queues
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned();
+        match known {
+            Some(row) => Ok(row),
+            None => self.refresh(name).await,
+        }
+    }
+
+    /// The queue as the database has it now.
+    pub(crate) async fn refresh(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
+        let row = self.store.queue(name.clone()).await?;
+        let row = row.ok_or_else(|| Error::Unknown(format!("queue {name}")))?;
+        Ok(self.remember(row))
+    }
+
+    pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
+        let row = Arc::new(row);
+        self.queues
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(row.name.clone(), row.clone());
+        row
+    }
+}
+
+/// Tells this process and the others that something changed.
+#[derive(Clone)]
+pub(crate) struct Announce {
+    signals: Arc<Signals>,
+    hints: Arc<Hints>,
+}
+
+#[derive(Default)]
+struct Hints {
+    waiting: Mutex<HashSet<Hint>>,
+    added: Notify,
+}
+
+impl Announce {
+    pub(crate) fn tell(&self, hint: Hint) {
+        self.signals.wake(&hint);
+        let fresh = self
+            .hints
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(hint);
+        if fresh {
+            self.hints.added.notify_one();
+        }
+    }
+}
+
+/// Passes hints on to other processes, all that have gathered at once; the store limits their rate.
+fn announcer(tasks: &mut JoinSet<()>, store: Arc<dyn Store>) -> Arc<Hints> {
+    let hints = Arc::new(Hints::default());
+    let gathered = hints.clone();
+    tasks.spawn(async move {
+        loop {
+            gathered.added.notified().await;
+            let hints = std::mem::take(
+                &mut *gathered
+                    .waiting
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
+            if !hints.is_empty() && store.announce(hints.into_iter().collect()).await.is_err() {
+                tracing::debug!(
+                    "a hint to other processes was dropped; they look again by the clock"
+                );
+            }
+        }
+    });
+    hints
+}
+
+/// Takes in hints of other processes.
+fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>) {
+    tasks.spawn(async move {
+        loop {
+            match store.hint().await {
+                Ok(hint) => signals.wake(&hint),
+                Err(error) => {
+                    tracing::warn!(%error, "no hints from other processes for now; looking again by the clock");
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                }
+            }
+        }
+    });
+}
+
+/// The longest that anybody waits without looking, in case every hint was lost.
+pub(crate) const LOOK_AGAIN: Span = Span::from_secs(1);

@@ -1,0 +1,124 @@
+//! The committer: group commit, one group after another on every route.
+//!
+//! What arrives while a commit is under way forms the next group, so that many callers share one flush of
+//! the disk. One bad command must not sink its group: if the database refuses a group, its commands are
+//! redone one by one and only the culprit fails.
+
+mod route;
+
+use super::Announce;
+use crate::error::Error;
+use crate::store::{
+    ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TypingGroup,
+};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use turno_core::id::{ItemId, Lane};
+use turno_core::lease::{Action, Command, Decision, State};
+use turno_core::queue::{Accepted, Enqueue, Settle, SettleOutcome, Want};
+use turno_core::time::Time;
+
+/// Commands that may wait at one route before callers are told to come back: bounds memory and delay.
+const WAITING_MAX: usize = 8_192;
+
+/// Where the answer goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// The closed set of commands, each with the way its answer takes.
+pub(crate) enum Job {
+    Lease(Command, Reply<(Decision, State, Time)>),
+    Enqueue(Enqueue, Reply<Vec<Accepted>>),
+    Claim(Arc<QueueRow>, Want, Reply<ClaimOutcome>),
+    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<ClaimOutcome>),
+    Settle(Vec<Settle>, Reply<(Time, Vec<SettleOutcome>)>),
+    Manage(ManageGroup, Reply<ManageOutcome>),
+    Typing(TypingGroup, Reply<()>),
+}
+
+/// The committers of all routes.
+#[derive(Clone)]
+pub(crate) struct Committers {
+    routes: Arc<Routes>,
+    waiting: Arc<[mpsc::Sender<Job>]>,
+    turn: Arc<AtomicUsize>,
+}
+
+impl Committers {
+    pub(super) fn start(
+        tasks: &mut JoinSet<()>,
+        store: Arc<dyn Store>,
+        announce: Announce,
+    ) -> Committers {
+        let routes = store.routes();
+        let most = routes
+            .leases
+            .iter()
+            .chain(&routes.items)
+            .chain([&routes.reserved])
+            .max()
+            .copied()
+            .unwrap_or(0);
+        let waiting = (0..=most)
+            .map(|route| {
+                let (sender, jobs) = mpsc::channel(WAITING_MAX);
+                tasks.spawn(route::run(route, jobs, store.clone(), announce.clone()));
+                sender
+            })
+            .collect();
+        Committers {
+            routes: Arc::new(routes),
+            waiting,
+            turn: Arc::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// Hands a job to its route and waits for its answer. A full route answers at once, and stores nothing.
+    pub(crate) async fn submit<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let job = job(reply);
+        let route = self.route(&job);
+        self.waiting[route]
+            .try_send(job)
+            .map_err(|full| match full {
+                mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+                mpsc::error::TrySendError::Closed(_) => Error::Closed,
+            })?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// Heartbeats, releases and settlements have a route of their own; the rest is spread so that work on
+    /// the same resource or lane stays in order.
+    fn route(&self, job: &Job) -> usize {
+        match job {
+            Job::Lease(command, _) => match command.action {
+                Action::Heartbeat { .. } | Action::Release { .. } => self.routes.reserved,
+                _ => pick(&self.routes.leases, hash(&command.resource)),
+            },
+            Job::Settle(..) => self.routes.reserved,
+            Job::Enqueue(call, _) => match call.items.first().and_then(|item| item.key.as_ref()) {
+                Some(key) => pick(&self.routes.items, Lane::of(key).0 as usize),
+                None => pick(&self.routes.items, self.next()),
+            },
+            Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, self.next()),
+            Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
+            Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
+        }
+    }
+
+    fn next(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn pick(routes: &[usize], number: usize) -> usize {
+    routes[number % routes.len()]
+}
+
+fn hash(resource: &impl Hash) -> usize {
+    let mut hasher = DefaultHasher::new();
+    resource.hash(&mut hasher);
+    hasher.finish() as usize
+}

@@ -1,0 +1,379 @@
+//! Queues, as an application calls them.
+
+mod settle;
+
+pub use settle::{Settled, Settlement};
+
+use super::commit::Job;
+use super::{LOOK_AGAIN, Turno};
+use crate::error::Error;
+use crate::store::{
+    ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup,
+};
+use std::sync::Arc;
+use turno_core::id::{ItemId, Key, QueueName};
+use turno_core::limits::{BATCH_MAX, PAYLOAD_MAX};
+use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, Manage, NewItem, Policy, Want};
+use turno_core::time::{Span, Time};
+
+/// An item to be queued.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// An id of the caller's, accepted once; made up if there is none.
+    pub id: Option<ItemId>,
+    /// Whose it is; required in lanes and sync queues.
+    pub key: Option<Key>,
+    /// What to do, for receivers that tell actions apart.
+    pub action: Option<String>,
+    /// JSON, kept and returned as it is.
+    pub payload: Arc<str>,
+    /// Not before this long from now.
+    pub delay: Span,
+}
+
+/// What a worker was handed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Got {
+    /// Names the delivery in every settlement, fence included.
+    pub handed: Handed,
+    /// Whose it is.
+    pub key: Option<Key>,
+    /// The first item's attempt.
+    pub attempt: u32,
+    /// The change that is handed out, in a sync queue.
+    pub revision: i64,
+    /// The database's time of the hand-out.
+    pub now: Time,
+    /// Over from here on unless settled or renewed.
+    pub expires_at: Time,
+    /// The items in order.
+    pub items: Vec<GotItem>,
+}
+
+/// One item of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GotItem {
+    /// Its id.
+    pub id: ItemId,
+    /// What to do.
+    pub action: Option<String>,
+    /// What it carries.
+    pub payload: Arc<str>,
+    /// Which attempt this is.
+    pub attempt: u32,
+    /// When it was accepted.
+    pub enqueued_at: Time,
+}
+
+/// One queue of an open engine.
+#[derive(Clone, Debug)]
+pub struct QueueHandle {
+    turno: Turno,
+    name: QueueName,
+}
+
+impl Turno {
+    /// Creates a queue, or changes its policy.
+    pub async fn put_queue(&self, name: QueueName, policy: Policy) -> Result<QueueHandle, Error> {
+        policy.check()?;
+        let row = self.inner.store.put_queue(name.clone(), policy).await?;
+        self.inner.remember(row);
+        Ok(QueueHandle {
+            turno: self.clone(),
+            name,
+        })
+    }
+
+    /// A queue that exists.
+    pub async fn queue(&self, name: QueueName) -> Result<QueueHandle, Error> {
+        self.inner.queue(&name).await?;
+        Ok(QueueHandle {
+            turno: self.clone(),
+            name,
+        })
+    }
+}
+
+impl QueueHandle {
+    /// Queues the items: all of them, or none if one is not acceptable.
+    pub async fn enqueue(&self, items: Vec<Draft>) -> Result<Vec<(ItemId, Accepted)>, Error> {
+        if items.len() > BATCH_MAX {
+            return Err(Error::Invalid(format!(
+                "at most {BATCH_MAX} items at once, not {}",
+                items.len()
+            )));
+        }
+        let row = self.row().await?;
+        let items: Vec<NewItem> = items
+            .into_iter()
+            .enumerate()
+            .map(|(index, draft)| {
+                admit(draft, row.policy.kind)
+                    .map_err(|error| Error::Invalid(format!("/{index}{error}")))
+            })
+            .collect::<Result<_, _>>()?;
+        let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
+        let call = Enqueue {
+            queue: row.id,
+            policy: row.policy.clone(),
+            items,
+        };
+        let answers = self
+            .turno
+            .inner
+            .submit(|reply| Job::Enqueue(call, reply))
+            .await?;
+        Ok(ids.into_iter().zip(answers).collect())
+    }
+
+    /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
+    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
+        if max == 0 || max as usize > BATCH_MAX {
+            return Err(Error::Invalid(format!(
+                "max must be between 1 and {BATCH_MAX}"
+            )));
+        }
+        let inner = &self.turno.inner;
+        let mut row = self.row().await?;
+        let want = Want {
+            instance: instance_name(instance)?,
+            max,
+        };
+        let signal = inner.signals.queue(row.id);
+        let deadline = inner.clock.estimate() + wait;
+        loop {
+            let changed = signal.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let outcome = inner
+                .submit(|reply| Job::Claim(row.clone(), want.clone(), reply))
+                .await?;
+            let next = match outcome {
+                ClaimOutcome::PolicyChanged => {
+                    row = inner.refresh(&self.name).await?;
+                    continue;
+                }
+                ClaimOutcome::Paused => None,
+                ClaimOutcome::Dealt { .. } => {
+                    let got = unpack(&row, outcome);
+                    if !got.is_empty() {
+                        return Ok(got);
+                    }
+                    // Nothing was due: perhaps somebody's hand-out has expired.
+                    let (found, next_expiry) = inner.sweep.now().await?;
+                    if found {
+                        continue;
+                    }
+                    if wait == Span::ZERO {
+                        return Ok(got);
+                    }
+                    let next_look = inner.store.next_look(row.id).await?;
+                    next_expiry.into_iter().chain(next_look).min()
+                }
+            };
+            let now = inner.clock.estimate();
+            if deadline <= now {
+                return Ok(Vec::new());
+            }
+            let look = deadline.min(now + LOOK_AGAIN).min(next.unwrap_or(deadline));
+            tokio::select! {
+                () = changed => {}
+                () = inner.clock.sleep_until(look) => {}
+            }
+        }
+    }
+
+    /// Takes this very item, if it is due and heads its lane; nothing otherwise.
+    pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<Option<Got>, Error> {
+        let inner = &self.turno.inner;
+        let want = Want {
+            instance: instance_name(instance)?,
+            max: 1,
+        };
+        let mut row = self.row().await?;
+        let mut swept = false;
+        loop {
+            let outcome = inner
+                .submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply))
+                .await?;
+            match outcome {
+                ClaimOutcome::PolicyChanged => row = inner.refresh(&self.name).await?,
+                ClaimOutcome::Paused => return Ok(None),
+                ClaimOutcome::Dealt { .. } => {
+                    let got = unpack(&row, outcome).pop();
+                    if got.is_some() || swept || !inner.sweep.now().await?.0 {
+                        return Ok(got);
+                    }
+                    swept = true;
+                }
+            }
+        }
+    }
+
+    /// Somebody is typing: a window that is open for this key stays open a little longer.
+    pub async fn typing(&self, key: Key) -> Result<(), Error> {
+        let row = self.row().await?;
+        let group = TypingGroup {
+            queue: row.id,
+            policy: row.policy.clone(),
+            keys: vec![key],
+        };
+        self.turno
+            .inner
+            .submit(|reply| Job::Typing(group, reply))
+            .await
+    }
+
+    /// Sends an exhausted or failed item round again, in its place.
+    pub async fn retry(&self, id: ItemId) -> Result<ManageOutcome, Error> {
+        self.manage(id, Manage::Retry).await
+    }
+
+    /// Takes a waiting item out.
+    pub async fn cancel(&self, id: ItemId) -> Result<ManageOutcome, Error> {
+        self.manage(id, Manage::Cancel).await
+    }
+
+    async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
+        let row = self.row().await?;
+        let group = ManageGroup {
+            queue: row.id,
+            policy: row.policy.clone(),
+            id,
+            wish,
+        };
+        self.turno
+            .inner
+            .submit(|reply| Job::Manage(group, reply))
+            .await
+    }
+
+    /// Stops hand-outs; what is in process goes on.
+    pub async fn pause(&self) -> Result<(), Error> {
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.pause_queue(row.id, true).await?)
+    }
+
+    /// Resumes hand-outs.
+    pub async fn resume(&self) -> Result<(), Error> {
+        let row = self.row().await?;
+        self.turno.inner.store.pause_queue(row.id, false).await?;
+        self.turno
+            .inner
+            .signals
+            .wake(&crate::store::Hint::Queue(row.id));
+        Ok(())
+    }
+
+    /// How many items are in which state.
+    pub async fn counts(&self) -> Result<Counts, Error> {
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.counts(row.id).await?)
+    }
+
+    /// One item with all that is known about it.
+    pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.item(row.id, id).await?)
+    }
+
+    /// The queue's row: number, policy, whether it is paused.
+    pub async fn row(&self) -> Result<Arc<QueueRow>, Error> {
+        self.turno.inner.queue(&self.name).await
+    }
+}
+
+fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
+    if kind != Kind::Inbox && draft.key.is_none() {
+        return Err("/key: a lane or sync queue needs to know whose item it is".to_owned());
+    }
+    if draft.payload.len() > PAYLOAD_MAX {
+        return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
+    }
+    if draft.payload.contains('\0')
+        || draft
+            .action
+            .as_ref()
+            .is_some_and(|action| action.contains('\0'))
+    {
+        return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
+    }
+    if draft.delay < Span::ZERO || draft.delay > turno_core::limits::SPAN_MAX {
+        return Err("/delay_ms: must lie between 0 and a year".to_owned());
+    }
+    let id_given = draft.id.is_some();
+    let id = match draft.id {
+        Some(id) => id,
+        None => {
+            ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?
+        }
+    };
+    Ok(NewItem {
+        id,
+        id_given,
+        key: draft.key,
+        action: draft.action,
+        payload: draft.payload,
+        delay: draft.delay,
+    })
+}
+
+fn instance_name(instance: &str) -> Result<Arc<str>, Error> {
+    turno_core::id::Instance::new(instance)?;
+    Ok(instance.into())
+}
+
+/// A caller's deliveries with what they carry.
+fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
+    let ClaimOutcome::Dealt {
+        now,
+        deliveries,
+        mut bodies,
+        ..
+    } = outcome
+    else {
+        return Vec::new();
+    };
+    let mut got = |delivery: Delivery| {
+        let mut key = None;
+        let items: Vec<GotItem> = delivery
+            .items
+            .iter()
+            .filter_map(|(seq, attempt)| {
+                let body = bodies.remove(seq)?;
+                key = body.key;
+                Some(GotItem {
+                    id: body.id,
+                    action: body.action,
+                    payload: body.payload,
+                    attempt: *attempt,
+                    enqueued_at: body.enqueued_at,
+                })
+            })
+            .collect();
+        let size = delivery.items.len() as u32;
+        let handed = Handed {
+            queue: row.id,
+            seq: delivery.seq,
+            lane: delivery.lane,
+            size,
+            fence: delivery.fence,
+        };
+        let Delivery {
+            attempt,
+            revision,
+            expires_at,
+            ..
+        } = delivery;
+        Got {
+            handed,
+            key,
+            attempt,
+            revision,
+            now,
+            expires_at,
+            items,
+        }
+    };
+    deliveries.into_iter().flatten().map(&mut got).collect()
+}

@@ -1,0 +1,121 @@
+//! Settling deliveries, and answering those who repeat themselves.
+
+use super::QueueHandle;
+use crate::engine::Job;
+use crate::error::Error;
+use turno_core::limits::BATCH_MAX;
+use turno_core::queue::{Act, Handed, Settle, SettleOutcome};
+
+/// What a worker says about a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which delivery, as it was handed out.
+    pub handed: Handed,
+    /// Done, failed, given back, or still at it.
+    pub act: Act,
+}
+
+/// The answer to a settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// What became of the delivery.
+    pub outcome: SettleOutcome,
+    /// The same settlement had already happened: a repeated call gets the same answer.
+    pub repeated: bool,
+}
+
+impl QueueHandle {
+    /// Settles deliveries; one answer per settlement, in order. A stale one changes nothing.
+    pub async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Error> {
+        if settlements.len() > BATCH_MAX {
+            return Err(Error::Invalid(format!(
+                "at most {BATCH_MAX} deliveries at once, not {}",
+                settlements.len()
+            )));
+        }
+        let row = self.row().await?;
+        let acts: Vec<(Handed, Act)> = settlements
+            .iter()
+            .map(|said| (said.handed, said.act.clone()))
+            .collect();
+        let policy = row.policy.clone();
+        let batch = settlements.into_iter().map(|said| Settle {
+            handed: Handed {
+                queue: row.id,
+                ..said.handed
+            },
+            policy: policy.clone(),
+            act: said.act,
+        });
+        let batch: Vec<Settle> = batch.collect();
+        let (_, outcomes) = self
+            .turno
+            .inner
+            .submit(|reply| Job::Settle(batch, reply))
+            .await?;
+        let mut answers: Vec<Settled> = outcomes
+            .into_iter()
+            .map(|outcome| Settled {
+                outcome,
+                repeated: false,
+            })
+            .collect();
+        self.recognise_repeats(&acts, &mut answers).await?;
+        Ok(answers)
+    }
+
+    /// Acks whole deliveries.
+    pub async fn ack(
+        &self,
+        handed: impl IntoIterator<Item = Handed>,
+    ) -> Result<Vec<Settled>, Error> {
+        let ack = |handed| Settlement {
+            handed,
+            act: Act::Ack { through: None },
+        };
+        self.settle(handed.into_iter().map(ack).collect()).await
+    }
+
+    /// A stale settlement may be somebody repeating their own successful one after a lost answer.
+    async fn recognise_repeats(
+        &self,
+        acts: &[(Handed, Act)],
+        answers: &mut [Settled],
+    ) -> Result<(), Error> {
+        let stale: Vec<usize> = answers
+            .iter()
+            .enumerate()
+            .filter(|(_, answer)| answer.outcome == SettleOutcome::Stale)
+            .map(|(index, _)| index)
+            .collect();
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let before = self
+            .turno
+            .inner
+            .store
+            .settled(stale.iter().map(|index| acts[*index].0).collect())
+            .await?;
+        for (index, outcome) in stale.into_iter().zip(before) {
+            if let Some(outcome) = outcome.filter(|outcome| repeats(&acts[index].1, outcome)) {
+                answers[index] = Settled {
+                    outcome,
+                    repeated: true,
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `outcome` is one that `act` can have had.
+fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
+    use SettleOutcome::{Acked, Exhausted, Retrying, Returned, Superseded};
+    match act {
+        Act::Ack { .. } => matches!(outcome, Acked | Superseded),
+        Act::Fail { .. } => matches!(outcome, Retrying { .. } | Exhausted | Superseded),
+        Act::Return => matches!(outcome, Returned),
+        Act::Beat | Act::Expire => false,
+    }
+}

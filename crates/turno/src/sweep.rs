@@ -1,0 +1,100 @@
+//! Finding hand-outs that expired, and recording the time reached.
+//!
+//! Correctness never depends on this: an expired hand-out is refused when its worker comes back, and found
+//! when somebody asks for work. Every write repeats the condition that was read, because it is an ordinary
+//! settlement, decided anew under the locks.
+
+use crate::clock::Clock;
+use crate::engine::Committers;
+use crate::engine::Job;
+use crate::error::Error;
+use crate::store::Store;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use turno_core::id::QueueId;
+use turno_core::queue::{Act, Policy, Settle};
+use turno_core::time::{Span, Time};
+
+/// How often it looks by itself.
+const EVERY: Span = Span(500);
+/// How many expired hand-outs are taken back together.
+const AT_ONCE: u32 = 500;
+
+/// Takes expired hand-outs back.
+#[derive(Clone)]
+pub(crate) struct Sweep {
+    store: Arc<dyn Store>,
+    clock: Arc<Clock>,
+    committers: Committers,
+    /// When the last look began, and when the next hand-out expires: nobody needs to look in between.
+    looked: Arc<Mutex<Option<(Time, Option<Time>)>>>,
+}
+
+impl Sweep {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers) -> Sweep {
+        Sweep {
+            store,
+            clock,
+            committers,
+            looked: Arc::default(),
+        }
+    }
+
+    /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
+    ///
+    /// Many may ask at once; one looks, the others wait for it and share what it found.
+    pub(crate) async fn now(&self) -> Result<(bool, Option<Time>), Error> {
+        let asked = self.clock.estimate();
+        let mut looked = self.looked.lock().await;
+        if let Some((at, next)) = *looked
+            && asked <= at
+        {
+            return Ok((false, next));
+        }
+        let at = self.clock.estimate();
+        let (expired, next) = self.store.expired(AT_ONCE).await?;
+        *looked = Some((at, next));
+        let found = !expired.is_empty();
+        if found {
+            let policies: HashMap<QueueId, Policy> = self
+                .store
+                .queues()
+                .await?
+                .into_iter()
+                .map(|queue| (queue.id, queue.policy))
+                .collect();
+            let settlements: Vec<Settle> = expired
+                .into_iter()
+                .filter_map(|handed| {
+                    Some(Settle {
+                        handed,
+                        policy: policies.get(&handed.queue)?.clone(),
+                        act: Act::Expire,
+                    })
+                })
+                .collect();
+            tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
+            self.committers
+                .submit(|reply| Job::Settle(settlements, reply))
+                .await?;
+        }
+        Ok((found, next))
+    }
+
+    /// Looks again and again until the engine is closed.
+    pub(crate) async fn run(self) {
+        let mut marked = Time(i64::MIN);
+        loop {
+            let until = self.clock.estimate() + EVERY;
+            self.clock.sleep_until(until).await;
+            if let Err(error) = self.now().await {
+                tracing::warn!(%error, "could not look for expired hand-outs");
+            }
+            let now = self.clock.estimate();
+            if marked + Span(1_000) <= now && self.store.mark(now).await.is_ok() {
+                marked = now;
+            }
+        }
+    }
+}
