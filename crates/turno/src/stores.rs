@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// Opens the database that the URL names.
 pub(crate) async fn open(url: &str, clock: Arc<Clock>) -> Result<Arc<dyn Store>, Error> {
-    let _ = (url, clock);
-    // Until both stores are there.
-    Err(Error::Closed)
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        return Ok(Arc::new(sqlite::open(path, clock).await?));
+    }
+    Err(Error::Invalid("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()))
 }

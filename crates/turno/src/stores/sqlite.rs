@@ -1,1 +1,226 @@
-//! SQLite.
+//! SQLite: embedded, one file, one writer.
+//!
+//! A thread owns the only connection that writes and runs one group after another, each transaction with the
+//! write lock from its beginning: what a group reads cannot change until it has committed, and a row that is
+//! not there yet needs no lock of its own. Other threads read beside it and hold nobody up. Another process
+//! (the command line) may work on the same file at the same time; it takes its turn for the write lock.
+//!
+//! Not here: any rule. What a statement chooses is said in its file under `sqlite/sql`.
+
+mod changes;
+mod checkpoint;
+mod connection;
+mod error;
+mod lease;
+mod looks;
+mod queue;
+mod rows;
+mod schema;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+use crate::clock::Clock;
+use crate::store::{
+    Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
+};
+use checkpoint::Checkpoints;
+use rusqlite::{Connection, TransactionBehavior, params};
+use statements as sql;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use turno_core::event::Event;
+use turno_core::id::{Fence, ItemId, Numbers, QueueId, QueueName, Resource, Seq, UserId};
+use turno_core::lease::{Ending, State};
+use turno_core::queue::{Handed, Policy, SettleOutcome};
+use turno_core::time::Time;
+use workers::Workers;
+
+/// A database in a file.
+///
+/// The fields' order is the order of closing: whoever closes last moves the rest of the log into the file.
+pub(crate) struct SqliteStore {
+    described: String,
+    clock: Arc<Clock>,
+    /// For heartbeats and settlements: never behind a long look.
+    beats: Workers,
+    /// For everything else that reads.
+    looks: Workers,
+    writer: Workers,
+    _checkpoints: Checkpoints,
+    changed: Arc<Notify>,
+}
+
+/// Opens the file at `path`, creates or upgrades its schema, and lets `clock` go on from its mark.
+pub(crate) async fn open(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
+    let path = path.to_owned();
+    let opened = tokio::task::spawn_blocking(move || start(&path, clock)).await;
+    opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+}
+
+fn start(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
+    let mut writer = connection::writer(path)?;
+    schema::migrate(&mut writer)?;
+    clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
+    let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
+    let changed = Arc::new(Notify::new());
+    let beats = vec![connection::reader(path)?, connection::reader(path)?];
+    Ok(SqliteStore {
+        described: format!("SQLite {}, {path}", rusqlite::version()),
+        clock,
+        beats: Workers::readers("turno-beat", beats)?,
+        looks: Workers::readers("turno-look", vec![connection::reader(path)?])?,
+        writer: Workers::writer(writer, changed.clone())?,
+        _checkpoints: checkpoints,
+        changed,
+    })
+}
+
+/// The time to decide with. The machine's clock is this database's clock.
+fn now(clock: &Clock) -> Time {
+    clock.observe(clock.machine())
+}
+
+/// All groups in one transaction. The clock is read once the write lock is held.
+fn commit(db: &mut Connection, clock: &Clock, groups: &[Group]) -> Result<Vec<Outcomes>, StoreError> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let now = now(clock);
+    let run = |group: &Group| match group {
+        Group::Lease(group) => lease::run(&tx, now, group),
+        Group::Enqueue(group) => queue::enqueue(&tx, now, group),
+        Group::Claim(group) => queue::claim(&tx, now, group),
+        Group::Settle(group) => queue::settle(&tx, now, group),
+        Group::Manage(group) => queue::manage(&tx, now, group),
+        Group::Typing(group) => queue::typing(&tx, now, group),
+    };
+    let outcomes = groups.iter().map(run).collect::<Result<_, _>>()?;
+    tx.commit().map_err(error::at_commit)?;
+    Ok(outcomes)
+}
+
+/// Fresh numbers from the one sequence.
+fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
+    if count == 0 {
+        return Ok(Numbers::new(Vec::new()));
+    }
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let mut take = tx.prepare_cached(sql::NUMBER_TAKE)?;
+    let last: i64 = take.query_row([count], |row| row.get(0))?;
+    Ok(Numbers::new((last - count + 1..=last).collect()))
+}
+
+fn events(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let mut add = tx.prepare_cached(sql::EVENT_ADD)?;
+    for event in events {
+        add.execute(params![
+            event.topic.as_str(),
+            event.name,
+            event.resource,
+            event.at.0,
+            event.fence.map(|fence| fence.0),
+            event.by.as_ref().map(UserId::as_str),
+            event.detail,
+        ])?;
+    }
+    Ok(())
+}
+
+impl Store for SqliteStore {
+    fn describe(&self) -> &str {
+        &self.described
+    }
+
+    fn routes(&self) -> Routes {
+        Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
+    }
+
+    fn commit(&self, _route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
+        let clock = self.clock.clone();
+        self.writer.run(move |db| commit(db, &clock, &groups))
+    }
+
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)> {
+        let clock = self.clock.clone();
+        self.beats.run(move |db| {
+            let tx = db.transaction()?;
+            let states = lease::states(&tx, resources)?;
+            tx.commit()?;
+            Ok((now(&clock), states))
+        })
+    }
+
+    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
+        self.beats.run(move |db| lease::ending(db, &resource, fence))
+    }
+
+    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
+        self.looks.run(move |db| lease::history(db, &resource, limit))
+    }
+
+    fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
+        self.writer.run(move |db| looks::put_queue(db, &name, &policy))
+    }
+
+    fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()> {
+        self.writer.run(move |db| looks::pause_queue(db, queue, paused))
+    }
+
+    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
+        self.looks.run(move |db| looks::queue_named(db, &name))
+    }
+
+    fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
+        self.looks.run(|db| looks::queues(db))
+    }
+
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| looks::expired(db, now(&clock), limit))
+    }
+
+    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| looks::next_look(db, now(&clock), queue))
+    }
+
+    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        self.beats.run(move |db| looks::settled(db, &handed))
+    }
+
+    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        self.looks.run(move |db| looks::item_record(db, queue, &id))
+    }
+
+    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
+        self.looks.run(move |db| looks::item_records(db, queue, after, limit))
+    }
+
+    fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| looks::counts(db, now(&clock), queue))
+    }
+
+    fn mark(&self, now: Time) -> Pending<'_, ()> {
+        self.writer.run(move |db| {
+            db.prepare_cached(sql::MARK_SAVE)?.execute([now.0])?;
+            Ok(())
+        })
+    }
+
+    /// Another process wrote to the file; what it wrote is not known, so it is always everything.
+    fn hint(&self) -> Pending<'_, Hint> {
+        Box::pin(async move {
+            self.changed.notified().await;
+            Ok(Hint::All)
+        })
+    }
+
+    /// Others notice the write itself.
+    fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

@@ -1,0 +1,46 @@
+//! One list of named cases, run on every database: the same behaviour, proved once per store.
+//!
+//! A case gets a [`World`]: a fresh database, an engine on it, and a time that only moves when the case says
+//! so. Cases never ask which database they run on. Background sweeping is off, because nothing may depend
+//! on it.
+
+mod inbox;
+mod instances;
+mod lane;
+mod lease;
+mod sync;
+mod time;
+mod world;
+
+pub use world::{Backend, World};
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A named claim about the engine.
+pub struct Case {
+    /// What is claimed.
+    pub name: &'static str,
+    /// Shows it, or panics.
+    pub run: fn(World) -> Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// The cases of a module by their names; a list, so that a case that is not run cannot go unnoticed
+/// (the compiler warns about the unused function).
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        /// The cases of this file.
+        pub(super) fn cases() -> Vec<super::Case> {
+            vec![$(super::Case { name: stringify!($name), run: |world| Box::pin($name(world)) }),*]
+        }
+    };
+}
+pub(crate) use cases;
+
+/// All cases.
+pub fn all() -> Vec<Case> {
+    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

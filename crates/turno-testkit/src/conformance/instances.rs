@@ -1,0 +1,192 @@
+//! Several instances on one database, working at the same time.
+
+use super::world::{World, draft, holder, put, queue_name, resource, take_one};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use turno::core::id::{ItemId, QueueName};
+use turno::core::lease::{Action, Command, Policy as LeasePolicy};
+use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
+use turno::core::time::Span;
+use turno::{Draft, QueueHandle, Turno};
+
+super::cases![
+    lanes_keep_order_and_exclusion_over_two_instances,
+    an_inbox_is_processed_once_over_two_instances,
+    the_same_id_is_accepted_once_over_two_instances,
+    a_lease_is_held_once_over_two_instances,
+    a_change_on_another_instance_supersedes_the_running_delivery,
+    a_policy_changed_on_another_instance_is_noticed,
+    work_of_a_dead_instance_is_taken_over,
+    a_waiting_claim_hears_of_work_on_another_instance,
+];
+
+fn strict() -> Policy {
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
+}
+
+async fn both(world: &World, policy: Policy) -> [QueueHandle; 2] {
+    let first = world.queue(policy).await;
+    let second = world.instance().await.queue(queue_name()).await.unwrap();
+    [first, second]
+}
+
+async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
+    const KEYS: usize = 12;
+    const EACH: usize = 15;
+    let queues = both(&world, strict()).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for (half, queue) in queues.iter().cloned().enumerate() {
+        tasks.spawn(async move {
+            for n in 0..EACH {
+                for key in (0..KEYS).filter(|key| key % 2 == half) {
+                    put(&queue, &format!("k{key}"), &[&format!("{key}/{n}")]).await;
+                }
+            }
+        });
+    }
+    // What an observer beside the workers sees: who is in process, and what came last.
+    let seen: Arc<Mutex<HashMap<String, (bool, usize)>>> = Arc::default();
+    let done = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    for worker in 0..6 {
+        let (queue, seen, done) = (queues[worker % 2].clone(), seen.clone(), done.clone());
+        tasks.spawn(async move {
+            while done.load(std::sync::atomic::Ordering::SeqCst) < KEYS * EACH {
+                for got in queue.claim(&format!("w{worker}"), 3, Span::ZERO).await.unwrap() {
+                    let (key, n) = got.items[0].id.as_str().split_once('/').unwrap();
+                    let n: usize = n.parse().unwrap();
+                    {
+                        let mut seen = seen.lock().unwrap();
+                        let entry = seen.entry(key.to_owned()).or_insert((false, 0));
+                        assert!(!entry.0, "two deliveries of key {key} at once");
+                        assert_eq!(entry.1, n, "key {key} out of order");
+                        *entry = (true, n + 1);
+                    }
+                    tokio::task::yield_now().await;
+                    seen.lock().unwrap().get_mut(key).unwrap().0 = false;
+                    let settled = queue.ack([got.handed]).await.unwrap();
+                    assert_eq!(settled[0].outcome, SettleOutcome::Acked);
+                    done.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    assert_eq!(queues[0].counts().await.unwrap().processed, (KEYS * EACH) as i64);
+}
+
+async fn an_inbox_is_processed_once_over_two_instances(world: World) {
+    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let drafts: Vec<Draft> = (0..400).map(|n| draft("any", &n.to_string())).collect();
+    queues[0].enqueue(drafts).await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for worker in 0..8 {
+        let queue = queues[worker % 2].clone();
+        tasks.spawn(async move {
+            let mut ids: Vec<ItemId> = Vec::new();
+            loop {
+                let got = queue.claim(&format!("w{worker}"), 10, Span::ZERO).await.unwrap();
+                if got.is_empty() {
+                    break ids;
+                }
+                let settled = queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
+                assert!(settled.iter().all(|settled| settled.outcome == SettleOutcome::Acked));
+                ids.extend(got.into_iter().map(|got| got.items[0].id.clone()));
+            }
+        });
+    }
+    let mut all: Vec<ItemId> = tasks.join_all().await.into_iter().flatten().collect();
+    let total = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!((total, all.len()), (400, 400));
+}
+
+async fn the_same_id_is_accepted_once_over_two_instances(world: World) {
+    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..40 {
+        let queue = queues[n % 2].clone();
+        tasks.spawn(async move { put(&queue, "any", &[&(n / 4).to_string()]).await.remove(0) });
+    }
+    let queued = tasks.join_all().await.into_iter().filter(|answer| *answer == Accepted::Queued).count();
+    assert_eq!(queued, 10);
+    assert_eq!(queues[1].counts().await.unwrap().pending, 10);
+}
+
+async fn a_lease_is_held_once_over_two_instances(world: World) {
+    let other = world.instance().await;
+    let held = Arc::new(Mutex::new(false));
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..6 {
+        let turno: Turno = if n % 2 == 0 { world.turno.clone() } else { other.clone() };
+        let held = held.clone();
+        tasks.spawn(async move {
+            let mut fences = Vec::new();
+            while fences.len() < 10 {
+                let who = holder(&format!("u{n}"));
+                let command = |action| Command { resource: resource(), who: who.clone(), policy: LeasePolicy::default(), action };
+                let answer = turno.lease(command(Action::Claim { ttl: None, wait: false })).await.unwrap();
+                if answer.answer.is_err() {
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                assert!(!std::mem::replace(&mut *held.lock().unwrap(), true), "two holders at once");
+                let fence = answer.state.grant.unwrap().fence;
+                fences.push(fence);
+                tokio::task::yield_now().await;
+                *held.lock().unwrap() = false;
+                turno.lease(command(Action::Release { fence, claim: None })).await.unwrap().answer.unwrap();
+            }
+            fences
+        });
+    }
+    let mut fences: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
+    fences.sort();
+    fences.dedup();
+    assert_eq!(fences.len(), 60, "no fence was given twice");
+}
+
+async fn a_change_on_another_instance_supersedes_the_running_delivery(world: World) {
+    let queues = both(&world, Policy::of(Kind::Sync)).await;
+    put(&queues[0], "idper-1", &["a"]).await;
+    let old = take_one(&queues[0]).await;
+    put(&queues[1], "idper-1", &["b"]).await;
+    let settled = queues[0].ack([old.handed]).await.unwrap();
+    assert_eq!(settled[0].outcome, SettleOutcome::Superseded);
+    assert_eq!(take_one(&queues[1]).await.attempt, 1);
+}
+
+async fn a_policy_changed_on_another_instance_is_noticed(world: World) {
+    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    put(&queues[0], "any", &["1", "2"]).await;
+    let first = take_one(&queues[0]).await;
+    assert_eq!(first.expires_at - first.now, Span(60_000));
+    let name: QueueName = queue_name();
+    let policy = Policy { lock_timeout: Span(5_000), ..Policy::of(Kind::Inbox) };
+    world.instance().await.put_queue(name, policy).await.unwrap();
+    let second = take_one(&queues[0]).await;
+    assert_eq!(second.expires_at - second.now, Span(5_000));
+}
+
+async fn work_of_a_dead_instance_is_taken_over(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "any", &["x"]).await;
+    let dead = world.instance().await;
+    let lost = take_one(&dead.queue(queue_name()).await.unwrap()).await;
+    drop(dead);
+    world.pass(60_000);
+    let taken = take_one(&queue).await;
+    assert_eq!((taken.items[0].id.as_str(), taken.attempt), ("x", 2));
+    let late = queue.settle(vec![turno::Settlement { handed: lost.handed, act: Act::Ack { through: None } }]).await.unwrap();
+    assert_eq!(late[0].outcome, SettleOutcome::Stale);
+}
+
+async fn a_waiting_claim_hears_of_work_on_another_instance(world: World) {
+    let queues = both(&world, Policy::of(Kind::Inbox)).await;
+    let waiter = queues[1].clone();
+    let waiting = tokio::spawn(async move { waiter.claim("w", 1, Span(60_000)).await.unwrap() });
+    tokio::task::yield_now().await;
+    put(&queues[0], "any", &["x"]).await;
+    // No time passes here: only a hint from the other instance can wake it.
+    assert_eq!(waiting.await.unwrap()[0].items[0].id.as_str(), "x");
+}

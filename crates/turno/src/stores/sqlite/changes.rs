@@ -1,0 +1,142 @@
+//! Writing what a group of queue commands decided.
+//!
+//! Every change concerns exactly one row that was read under the same write lock. One that finds no row, or
+//! two, is a bug, and the whole group is rolled back rather than half of it stored.
+
+use super::rows::{ended_number, last_number};
+use super::{events, statements as sql};
+use crate::store::StoreError;
+use rusqlite::{Connection, Statement, params};
+use turno_core::id::Key;
+use turno_core::queue::Changes;
+
+/// Writes everything, in an order in which a row that comes back is free before it is inserted.
+pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
+    each(tx, sql::DONE_REMOVE, &changes.undone, |to, seq| {
+        to.execute([seq.0])
+    })?;
+    bodies(tx, changes)?;
+    items(tx, changes)?;
+    finished(tx, changes)?;
+    each(
+        tx,
+        sql::TYPING_SAVE,
+        &changes.typing,
+        |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)),
+    )?;
+    each(
+        tx,
+        sql::TYPING_REMOVE,
+        &changes.typed,
+        |to, (queue, lane)| to.execute((queue.0, lane.0)),
+    )?;
+    events(tx, &changes.events)
+}
+
+fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
+    each(tx, sql::BODY_ADD, &changes.bodies, |to, body| {
+        to.execute(params![
+            body.seq.0,
+            body.queue.0,
+            body.id.as_str(),
+            body.key.as_ref().map(Key::as_str),
+            body.action,
+            body.payload,
+            body.enqueued_at.0,
+        ])
+    })?;
+    each(tx, sql::BODY_REPLACE, &changes.replaced, |to, body| {
+        to.execute(params![body.seq.0, body.action, body.payload])
+    })
+}
+
+fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
+    each(tx, sql::HOT_ADD, &changes.insert, |to, item| {
+        to.execute(params![
+            item.seq.0,
+            item.queue.0,
+            item.lane.map(|lane| lane.0),
+            item.enqueued_at.0,
+            item.not_before.0,
+            item.ready_at.map(|at| at.0),
+            item.expires_at.map(|at| at.0),
+            item.claimed_at.map(|at| at.0),
+            item.attempt,
+            item.fence.0,
+            item.group.0,
+            last_number(item.last),
+            item.revision,
+            item.handed,
+            item.parked,
+            item.holder,
+        ])
+    })?;
+    each(tx, sql::HOT_SAVE, &changes.update, |to, item| {
+        to.execute(params![
+            item.seq.0,
+            item.enqueued_at.0,
+            item.not_before.0,
+            item.ready_at.map(|at| at.0),
+            item.expires_at.map(|at| at.0),
+            item.claimed_at.map(|at| at.0),
+            item.attempt,
+            item.fence.0,
+            item.group.0,
+            last_number(item.last),
+            item.revision,
+            item.handed,
+            item.parked,
+            item.holder,
+        ])
+    })?;
+    each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| {
+        to.execute([seq.0])
+    })
+}
+
+fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
+    each(tx, sql::DONE_ADD, &changes.done, |to, done| {
+        to.execute(params![
+            done.seq.0,
+            done.queue.0,
+            ended_number(done.ended),
+            done.at.0,
+            done.attempt,
+            done.fence.0,
+            done.revision,
+            done.holder,
+        ])
+    })?;
+    each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
+        to.execute(params![
+            error.seq.0,
+            error.attempt,
+            error.fence.0,
+            error.at.0,
+            error.error,
+            error.holder,
+        ])
+    })
+}
+
+/// Runs a statement for each of `values`, if there are any.
+fn each<T>(
+    tx: &Connection,
+    text: &str,
+    values: &[T],
+    run: impl Fn(&mut Statement<'_>, &T) -> Result<usize, rusqlite::Error>,
+) -> Result<(), StoreError> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached(text)?;
+    for value in values {
+        let rows = run(&mut statement, value)?;
+        if rows != 1 {
+            let name = text.lines().next().unwrap_or_default();
+            let text = format!("a bug: `{name}` changed {rows} rows where there should be one");
+            return Err(StoreError::Rejected(text));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Opening the file: one way for the writer, one for readers, one for checkpoints.
+//!
+//! Every connection waits for a lock by polling every 0.2 ms. SQLite's own handler backs off to 100 ms
+//! between tries, and beside a busy committer, which lets go of the lock for microseconds only, a second
+//! process starved that way.
+
+use crate::store::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// Between two tries for a lock.
+const POLL: Duration = Duration::from_micros(200);
+/// Tries before giving up: about 5 s, as a sleep of 0.2 ms really takes a quarter of a millisecond.
+const POLLS: i32 = 20_000;
+/// Tries of a checkpoint, which holds the write lock while it waits for readers: about 20 ms.
+const POLLS_OF_CHECKPOINT: i32 = 80;
+/// More than there are statements, so that none is ever prepared twice.
+const STATEMENTS: usize = 128;
+/// After a burst the log is cut back to this many bytes.
+const LOG_KEPT: i64 = 16 * 1024 * 1024;
+/// Cache per connection, in the unit of the setting: negative KiB.
+const CACHE: i64 = -16 * 1024;
+
+/// The connection that writes; creates the file if it is not there.
+pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
+    check_folder(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = open(path, flags, POLLS)?;
+    use_log(&connection)?;
+    // A commit that was answered has reached the disk.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
+    Ok(connection)
+}
+
+/// A connection that only reads, and never waits for the writer nor holds it up.
+pub(super) fn reader(path: &str) -> Result<Connection, StoreError> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, POLLS)
+}
+
+/// The connection that moves the log into the file.
+pub(super) fn checkpointer(path: &str) -> Result<Connection, StoreError> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, POLLS_OF_CHECKPOINT)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreError> {
+    // Each connection belongs to one thread, so SQLite's own mutexes would only cost.
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(move |tries| {
+        pause();
+        tries < polls
+    }))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(connection)
+}
+
+/// Turns the write-ahead log on. It stays on, so only the first of several processes has to do it; for that
+/// one switch SQLite does not ask the busy handler.
+fn use_log(connection: &Connection) -> Result<(), StoreError> {
+    for _ in 0..POLLS {
+        let mode: Result<String, _> =
+            connection.query_row("pragma journal_mode = wal", [], |row| row.get(0));
+        match mode {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Ok(mode) => {
+                let text = format!("the file cannot have a write-ahead log (it says {mode}); put it on a local disk");
+                return Err(StoreError::Unavailable(text));
+            }
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => pause(),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+                return Err(StoreError::Schema("the file is not a SQLite database; give another path".into()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Unavailable("another process keeps the file locked; stop it and try again".into()))
+}
+
+/// SQLite only says "unable to open database file".
+fn check_folder(path: &str) -> Result<(), StoreError> {
+    let folder = match Path::new(path).parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if path.is_empty() {
+        return Err(StoreError::Unavailable("no file is named; write sqlite:PATH".into()));
+    }
+    if Path::new(path).is_dir() {
+        let text = format!("{path} is a folder; name a file in it, such as sqlite:{path}/turno.db");
+        return Err(StoreError::Unavailable(text));
+    }
+    if !folder.is_dir() {
+        let text = format!("the folder {} does not exist; create it first", folder.display());
+        return Err(StoreError::Unavailable(text));
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "SQLite has no signal for a lock that was let go")]
+fn pause() {
+    std::thread::sleep(POLL);
+}

@@ -1,0 +1,44 @@
+//! What SQLite's errors mean for the engine: whether to try again, redo, or look for the culprit.
+
+use crate::store::StoreError;
+use rusqlite::ffi::{
+    SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE,
+};
+use rusqlite::{Error, ErrorCode};
+
+/// Extended codes of "there is such a row already".
+const TAKEN: [i32; 3] =
+    [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID];
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> StoreError {
+        let text = error.to_string();
+        let Error::SqliteFailure(failure, _) = &error else {
+            return StoreError::Rejected(text);
+        };
+        match failure.code {
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::PermissionDenied
+            | ErrorCode::OutOfMemory => StoreError::Unavailable(text),
+            ErrorCode::ConstraintViolation if TAKEN.contains(&failure.extended_code) => {
+                StoreError::Conflict(text)
+            }
+            _ => StoreError::Rejected(text),
+        }
+    }
+}
+
+/// The same for an error of the commit itself.
+///
+/// If the log was written but could not be synced, a crash right now may or may not bring it back.
+pub(super) fn at_commit(error: Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::SystemIoFailure) => StoreError::Unknown(error.to_string()),
+        _ => error.into(),
+    }
+}

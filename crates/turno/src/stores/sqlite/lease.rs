@@ -1,0 +1,194 @@
+//! Leases: their rows, their history, and a group of commands about them.
+
+use super::rows::{damaged, name, name_if};
+use super::{events, numbers, statements as sql};
+use crate::store::{LeaseGroup, LeaseRead, Outcomes, StoreError};
+use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
+use serde::{Deserialize, Serialize};
+use turno_core::id::{Fence, Instance, Resource, UserId};
+use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
+use turno_core::time::{Span, Time};
+
+/// Columns of a grant, in every statement in the same order.
+const GRANT: usize = 11;
+/// Columns of an ending: its grant, and how it ended.
+const ENDING: usize = GRANT + 5;
+
+const REASONS: [(Reason, &str); 3] = [
+    (Reason::Expired, "expired"),
+    (Reason::Released, "released"),
+    (Reason::Forced, "forced"),
+];
+const CAUSES: [(Cause, &str); 5] = [
+    (Cause::NoHeartbeat, "no_heartbeat"),
+    (Cause::Idle, "idle"),
+    (Cause::RollingTimeout, "rolling_timeout"),
+    (Cause::Override, "override"),
+    (Cause::Released, "released"),
+];
+
+/// A word in the database that this program does not know.
+#[derive(Debug, thiserror::Error)]
+#[error("an unknown word in the database")]
+struct UnknownWord;
+
+/// Those who wait or ask, as stored.
+#[derive(Deserialize)]
+struct Waiting {
+    line: Vec<Ticket>,
+    offer: Option<Offer>,
+    requests: Vec<Request>,
+}
+
+/// The same, on its way into the database.
+#[derive(Serialize)]
+struct WaitingRef<'a> {
+    line: &'a [Ticket],
+    offer: Option<&'a Offer>,
+    requests: &'a [Request],
+}
+
+/// Reads, decides and writes a group of commands, inside the write transaction.
+pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outcomes, StoreError> {
+    let states = states(tx, group.resources())?;
+    let numbers = numbers(tx, group.numbers())?;
+    let (write, answers) = group.decide(LeaseRead { now, numbers, states });
+    if !write.states.is_empty() {
+        let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
+        for state in &write.states {
+            save_state(&mut save, state)?;
+        }
+    }
+    if !write.ended.is_empty() {
+        let mut add = tx.prepare_cached(sql::HISTORY_ADD)?;
+        for (ending, resource) in write.ended.iter().zip(&write.ended_of) {
+            bind_ending(&mut add, 1, Some(ending))?;
+            add.raw_bind_parameter(ENDING + 1, resource.as_str())?;
+            add.raw_execute()?;
+        }
+    }
+    events(tx, &write.events)?;
+    Ok(Outcomes::Lease { now, answers })
+}
+
+/// The states of resources, in their order; one that nobody has seen is free.
+pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<State>, StoreError> {
+    let mut read = db.prepare_cached(sql::LEASE_READ)?;
+    let mut states = Vec::with_capacity(resources.len());
+    for resource in resources {
+        let mut rows = read.query([resource.as_str()])?;
+        states.push(match rows.next()? {
+            Some(row) => state(row, resource)?,
+            None => State::unseen(resource),
+        });
+    }
+    Ok(states)
+}
+
+pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
+    let mut read = db.prepare_cached(sql::HISTORY_ONE)?;
+    let found = read.query_row((resource.as_str(), fence.0), |row| ending_at(row, 0)).optional()?;
+    Ok(found.flatten())
+}
+
+pub(super) fn history(db: &Connection, resource: &Resource, limit: u32) -> Result<Vec<Ending>, StoreError> {
+    let mut read = db.prepare_cached(sql::HISTORY_LIST)?;
+    let found = read.query_map((resource.as_str(), limit), |row| ending_at(row, 0))?;
+    Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
+}
+
+fn state(row: &Row<'_>, resource: Resource) -> Result<State, Error> {
+    let mut state = State { grant: grant_at(row, 0)?, ended: ending_at(row, GRANT + 1)?, ..State::unseen(resource) };
+    if let Some(text) = row.get_ref(GRANT)?.as_str_or_null()? {
+        let waiting: Waiting = serde_json::from_str(text).map_err(|error| damaged(GRANT, error))?;
+        state.line = waiting.line;
+        state.offer = waiting.offer;
+        state.requests = waiting.requests;
+    }
+    Ok(state)
+}
+
+fn grant_at(row: &Row<'_>, at: usize) -> Result<Option<Grant>, Error> {
+    let Some(fence) = row.get(at + 3)? else { return Ok(None) };
+    Ok(Some(Grant {
+        holder: Holder {
+            user: name(row, at, UserId::new)?,
+            name: row.get(at + 1)?,
+            instance: name_if(row, at + 2, Instance::new)?,
+        },
+        fence: Fence(fence),
+        claim: row.get(at + 4)?,
+        ttl: Span(row.get(at + 5)?),
+        locked_at: Time(row.get(at + 6)?),
+        worked_at: Time(row.get(at + 7)?),
+        heartbeat_at: Time(row.get(at + 8)?),
+        expires_at: Time(row.get(at + 9)?),
+        idle: row.get(at + 10)?,
+    }))
+}
+
+fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<Ending>, Error> {
+    let Some(grant) = grant_at(row, at)? else { return Ok(None) };
+    let at = at + GRANT;
+    Ok(Some(Ending {
+        grant,
+        at: Time(row.get(at)?),
+        reason: word(row, at + 1, &REASONS)?,
+        cause: word(row, at + 2, &CAUSES)?,
+        by: name_if(row, at + 3, UserId::new)?,
+        note: row.get(at + 4)?,
+    }))
+}
+
+fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
+    let text = row.get_ref(at)?.as_str()?;
+    let found = words.iter().find(|(_, word)| *word == text);
+    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord))
+}
+
+fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError> {
+    let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
+    let waiting = waits.then(|| {
+        let waiting =
+            WaitingRef { line: &state.line, offer: state.offer.as_ref(), requests: &state.requests };
+        serde_json::to_string(&waiting).expect("names, texts and numbers can always be written as JSON")
+    });
+    bind_grant(save, 1, state.grant.as_ref())?;
+    save.raw_bind_parameter(GRANT + 1, waiting)?;
+    bind_ending(save, GRANT + 2, state.ended.as_ref())?;
+    save.raw_bind_parameter(GRANT + 2 + ENDING, state.resource.as_str())?;
+    save.raw_execute()?;
+    Ok(())
+}
+
+/// Binds the columns of a grant from parameter `at` on, nulls if there is none.
+fn bind_grant(to: &mut Statement<'_>, at: usize, grant: Option<&Grant>) -> Result<(), Error> {
+    let holder = grant.map(|grant| &grant.holder);
+    to.raw_bind_parameter(at, holder.map(|holder| holder.user.as_str()))?;
+    to.raw_bind_parameter(at + 1, holder.map(|holder| &holder.name))?;
+    let instance = holder.and_then(|holder| holder.instance.as_ref());
+    to.raw_bind_parameter(at + 2, instance.map(Instance::as_str))?;
+    to.raw_bind_parameter(at + 3, grant.map(|grant| grant.fence.0))?;
+    to.raw_bind_parameter(at + 4, grant.map(|grant| grant.claim))?;
+    to.raw_bind_parameter(at + 5, grant.map(|grant| grant.ttl.0))?;
+    to.raw_bind_parameter(at + 6, grant.map(|grant| grant.locked_at.0))?;
+    to.raw_bind_parameter(at + 7, grant.map(|grant| grant.worked_at.0))?;
+    to.raw_bind_parameter(at + 8, grant.map(|grant| grant.heartbeat_at.0))?;
+    to.raw_bind_parameter(at + 9, grant.map(|grant| grant.expires_at.0))?;
+    to.raw_bind_parameter(at + 10, grant.map(|grant| grant.idle))
+}
+
+fn bind_ending(to: &mut Statement<'_>, at: usize, ending: Option<&Ending>) -> Result<(), Error> {
+    bind_grant(to, at, ending.map(|ending| &ending.grant))?;
+    let at = at + GRANT;
+    to.raw_bind_parameter(at, ending.map(|ending| ending.at.0))?;
+    to.raw_bind_parameter(at + 1, ending.map(|ending| word_of(ending.reason, &REASONS)))?;
+    to.raw_bind_parameter(at + 2, ending.map(|ending| word_of(ending.cause, &CAUSES)))?;
+    to.raw_bind_parameter(at + 3, ending.and_then(|ending| ending.by.as_ref()).map(UserId::as_str))?;
+    to.raw_bind_parameter(at + 4, ending.and_then(|ending| ending.note.as_ref()))
+}
+
+fn word_of<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
+    let found = words.iter().find(|(known, _)| *known == value);
+    found.map(|(_, word)| *word).expect("every variant has its word")
+}

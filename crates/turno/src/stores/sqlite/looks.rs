@@ -1,0 +1,182 @@
+//! What is only looked at: expiries, ends of deliveries, queues, items and their counts.
+
+use super::queue::{find, items};
+use super::rows::{attempt_error, body, done, last_of, queue};
+use super::statements as sql;
+use crate::store::{Counts, ItemRecord, QueueRow, StoreError};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use std::collections::HashMap;
+use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
+use turno_core::queue::{Body, Ended, Handed, Kind, Last, Policy, SettleOutcome};
+use turno_core::time::Time;
+
+/// What the core writes as the error of a hand-out that nobody settled.
+const EXPIRY: &str = "not settled in time";
+
+/// Overdue deliveries, oldest first, and when the next one will be.
+pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+    let mut found: Vec<Handed> = Vec::new();
+    let mut places: HashMap<Fence, usize> = HashMap::new();
+    let mut latest = None;
+    let mut read = db.prepare_cached(sql::HOT_EXPIRED)?;
+    let mut rows = read.query([now.0])?;
+    while let Some(row) = rows.next()? {
+        let full = found.len() >= limit as usize;
+        let expires_at: i64 = row.get(4)?;
+        // The items of a delivery expire at the same instant: after it, all found so far are complete.
+        if full && latest != Some(expires_at) {
+            break;
+        }
+        latest = Some(expires_at);
+        let fence = Fence(row.get(3)?);
+        if let Some(place) = places.get(&fence) {
+            found[*place].size += 1;
+        } else if !full {
+            places.insert(fence, found.len());
+            let lane = row.get::<_, Option<i64>>(2)?.map(Lane);
+            let (queue, seq) = (QueueId(row.get(0)?), Seq(row.get(1)?));
+            found.push(Handed { queue, seq, lane, size: 1, fence });
+        }
+    }
+    let mut read = db.prepare_cached(sql::HOT_NEXT_EXPIRY)?;
+    let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
+    Ok((found, next.map(Time)))
+}
+
+pub(super) fn next_look(db: &Connection, now: Time, queue: QueueId) -> Result<Option<Time>, StoreError> {
+    let mut read = db.prepare_cached(sql::HOT_NEXT_LOOK)?;
+    let next: Option<i64> = read.query_row((queue.0, now.0), |row| row.get(0))?;
+    Ok(next.map(Time))
+}
+
+/// How deliveries ended by a settlement of their own fence.
+pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+    let tx = db.transaction()?;
+    let answers = handed.iter().map(|handed| settled_one(&tx, handed)).collect::<Result<_, _>>()?;
+    tx.commit()?;
+    Ok(answers)
+}
+
+/// Told by the delivery's first item.
+fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
+    let (seq, queue, fence) = (handed.seq.0, handed.queue.0, handed.fence.0);
+    let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
+    let failed: Option<(i64, String)> =
+        read.query_row((seq, fence), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    // Expiry is not a settlement by the holder of this fence, whatever it made of the item.
+    if failed.as_ref().is_some_and(|(_, error)| error == EXPIRY) {
+        return Ok(None);
+    }
+    let mut read = db.prepare_cached(sql::DONE_READ)?;
+    let done = read.query_row([seq], done).optional()?;
+    match done.filter(|done| done.queue == handed.queue && done.fence == handed.fence) {
+        Some(done) if done.ended == Ended::Processed => return Ok(Some(SettleOutcome::Acked)),
+        Some(done) if done.ended == Ended::Exhausted => return Ok(Some(SettleOutcome::Exhausted)),
+        _ => {}
+    }
+    let mut read = db.prepare_cached(sql::HOT_ENDED)?;
+    let ended: Option<(i64, i64, bool)> = read
+        .query_row((seq, queue, fence), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    if let Some((last, not_before, parked)) = ended {
+        match last_of(last) {
+            _ if parked => return Ok(Some(SettleOutcome::Exhausted)),
+            Some(Last::Failed) => {
+                return Ok(Some(SettleOutcome::Retrying { retry_at: Time(not_before) }));
+            }
+            Some(Last::Returned) => return Ok(Some(SettleOutcome::Returned)),
+            Some(Last::Superseded) => return Ok(Some(SettleOutcome::Superseded)),
+            _ => {}
+        }
+    }
+    Ok(failed.map(|(at, _)| SettleOutcome::Retrying { retry_at: Time(at) }))
+}
+
+pub(super) fn put_queue(db: &mut Connection, name: &QueueName, policy: &Policy) -> Result<QueueRow, StoreError> {
+    let text = serde_json::to_string(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let row = match queue_named(&tx, name)? {
+        Some(row) if row.policy == *policy => row,
+        Some(row) => {
+            let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
+            if row.policy.kind != policy.kind && busy()? {
+                let kind = kind_word(row.policy.kind);
+                return Err(StoreError::Rejected(format!(
+                    "queue {name} has unfinished items, so it stays of kind {kind}; finish or cancel them first"
+                )));
+            }
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind)), queue)?
+        }
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind)), queue)?,
+    };
+    tx.commit().map_err(super::error::at_commit)?;
+    Ok(row)
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Lane => "lane",
+        Kind::Inbox => "inbox",
+        Kind::Sync => "sync",
+    }
+}
+
+pub(super) fn pause_queue(db: &Connection, queue: QueueId, paused: bool) -> Result<(), StoreError> {
+    match db.execute(sql::QUEUE_PAUSE, (queue.0, paused))? {
+        0 => Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn queue_named(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
+    let mut read = db.prepare_cached(sql::QUEUE_FIND)?;
+    Ok(read.query_row([name.as_str()], queue).optional()?)
+}
+
+pub(super) fn queues(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
+    let mut read = db.prepare_cached(sql::QUEUE_LIST)?;
+    let found = read.query_map([], queue)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn item_record(db: &mut Connection, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
+    let tx = db.transaction()?;
+    let Some(home) = find(&tx, queue, id)? else { return Ok(None) };
+    let body = tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?;
+    Ok(Some(record(&tx, body)?))
+}
+
+pub(super) fn item_records(db: &mut Connection, queue: QueueId, after: Seq, limit: u32) -> Result<Vec<ItemRecord>, StoreError> {
+    let tx = db.transaction()?;
+    let mut read = tx.prepare_cached(sql::BODY_LIST)?;
+    let mut records = Vec::new();
+    for body in read.query_map((queue.0, after.0, limit), body)? {
+        records.push(record(&tx, body?)?);
+    }
+    Ok(records)
+}
+
+/// The body together with the rows that tell its item's story.
+fn record(db: &Connection, body: Body) -> Result<ItemRecord, StoreError> {
+    let seq = body.seq.0;
+    let item = items(db, sql::HOT_READ, [seq])?.pop();
+    let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
+    let mut read = db.prepare_cached(sql::ERROR_LIST)?;
+    let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
+    Ok(ItemRecord { body, item, done, errors })
+}
+
+pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
+    let tx = db.transaction()?;
+    let mut counts = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
+        let (pending, in_process) = (row.get(0)?, row.get(1)?);
+        Ok(Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() })
+    })?;
+    tx.query_row(sql::DONE_COUNT, [queue.0], |row| {
+        counts.processed = row.get(0)?;
+        counts.exhausted += row.get::<_, i64>(1)?;
+        counts.cancelled = row.get(2)?;
+        Ok(())
+    })?;
+    Ok(counts)
+}

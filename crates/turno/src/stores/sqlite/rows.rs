@@ -1,0 +1,136 @@
+//! Rows as the core's values. Columns are read by position; the statements that use a function here list
+//! them in its order.
+
+use rusqlite::types::Type;
+use rusqlite::{Error, Row};
+use std::sync::Arc;
+use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last};
+use turno_core::time::Time;
+
+use crate::store::QueueRow;
+
+/// How many columns [`item`] reads.
+pub(super) const ITEM_COLUMNS: usize = 16;
+
+/// A validated name. It was validated before it was stored, so a failure means a damaged file.
+pub(super) fn name<T>(
+    row: &Row<'_>,
+    at: usize,
+    parse: impl FnOnce(Arc<str>) -> Result<T, BadName>,
+) -> Result<T, Error> {
+    parse(row.get(at)?).map_err(|bad| damaged(at, bad))
+}
+
+/// A validated name, or none.
+pub(super) fn name_if<T>(
+    row: &Row<'_>,
+    at: usize,
+    parse: impl FnOnce(Arc<str>) -> Result<T, BadName>,
+) -> Result<Option<T>, Error> {
+    let text: Option<Arc<str>> = row.get(at)?;
+    text.map(|text| parse(text).map_err(|bad| damaged(at, bad))).transpose()
+}
+
+/// What stands in column `at` is nothing that this program writes.
+pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::FromSqlConversionFailure(at, Type::Text, Box::new(why))
+}
+
+pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
+    Ok(Item {
+        seq: Seq(row.get(0)?),
+        queue: QueueId(row.get(1)?),
+        lane: row.get::<_, Option<i64>>(2)?.map(Lane),
+        enqueued_at: Time(row.get(3)?),
+        not_before: Time(row.get(4)?),
+        ready_at: row.get::<_, Option<i64>>(5)?.map(Time),
+        expires_at: row.get::<_, Option<i64>>(6)?.map(Time),
+        claimed_at: row.get::<_, Option<i64>>(7)?.map(Time),
+        attempt: row.get(8)?,
+        fence: Fence(row.get(9)?),
+        group: Fence(row.get(10)?),
+        last: last_of(row.get(11)?).ok_or(Error::IntegralValueOutOfRange(11, row.get(11)?))?,
+        revision: row.get(12)?,
+        handed: row.get(13)?,
+        parked: row.get(14)?,
+        holder: row.get(15)?,
+    })
+}
+
+pub(super) fn body(row: &Row<'_>) -> Result<Body, Error> {
+    Ok(Body {
+        seq: Seq(row.get(0)?),
+        queue: QueueId(row.get(1)?),
+        id: name(row, 2, ItemId::new)?,
+        key: name_if(row, 3, Key::new)?,
+        action: row.get(4)?,
+        payload: row.get(5)?,
+        enqueued_at: Time(row.get(6)?),
+    })
+}
+
+pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
+    Ok(Done {
+        seq: Seq(row.get(0)?),
+        queue: QueueId(row.get(1)?),
+        ended: ended_of(row.get(2)?).ok_or(Error::IntegralValueOutOfRange(2, row.get(2)?))?,
+        at: Time(row.get(3)?),
+        attempt: row.get(4)?,
+        fence: Fence(row.get(5)?),
+        revision: row.get(6)?,
+        holder: row.get(7)?,
+    })
+}
+
+pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
+    Ok(AttemptError {
+        seq: Seq(row.get(0)?),
+        attempt: row.get(1)?,
+        fence: Fence(row.get(2)?),
+        at: Time(row.get(3)?),
+        error: row.get(4)?,
+        holder: row.get(5)?,
+    })
+}
+
+pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
+    let policy: String = row.get(2)?;
+    Ok(QueueRow {
+        id: QueueId(row.get(0)?),
+        name: name(row, 1, QueueName::new)?,
+        policy: serde_json::from_str(&policy).map_err(|error| damaged(2, error))?,
+        version: row.get(3)?,
+        paused: row.get(4)?,
+    })
+}
+
+/// The number of a [`Last`] in the database. Numbers are never given anew.
+pub(super) fn last_number(last: Last) -> i64 {
+    match last {
+        Last::None => 0,
+        Last::Failed => 1,
+        Last::Returned => 2,
+        Last::Expired => 3,
+        Last::Superseded => 4,
+    }
+}
+
+pub(super) fn last_of(number: i64) -> Option<Last> {
+    let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
+    all.into_iter().find(|last| last_number(*last) == number)
+}
+
+/// The number of an [`Ended`] in the database.
+pub(super) fn ended_number(ended: Ended) -> i64 {
+    match ended {
+        Ended::Processed => 0,
+        Ended::Exhausted => 1,
+        Ended::Cancelled => 2,
+    }
+}
+
+pub(super) fn ended_of(number: i64) -> Option<Ended> {
+    let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
+    all.into_iter().find(|ended| ended_number(*ended) == number)
+}

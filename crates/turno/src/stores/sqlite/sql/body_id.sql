@@ -1,0 +1,2 @@
+-- body_id
+select id from body where seq = ?1

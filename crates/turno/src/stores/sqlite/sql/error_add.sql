@@ -1,0 +1,3 @@
+-- error_add
+insert into attempt_error (seq, attempt, fence, at, error, holder)
+values (?1, ?2, ?3, ?4, ?5, ?6)

@@ -1,0 +1,8 @@
+-- history_list
+-- Fences only grow, so the newest ownership is the one with the highest: the primary key read backwards.
+select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
+    expires_at, idle, at, reason, cause, by_user, note
+from lease_history
+where resource = ?1
+order by fence desc
+limit ?2

@@ -1,0 +1,2 @@
+-- hot_remove
+delete from hot where seq = ?1

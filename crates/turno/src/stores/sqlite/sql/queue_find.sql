@@ -1,0 +1,2 @@
+-- queue_find
+select id, name, policy, version, paused from queue where name = ?1

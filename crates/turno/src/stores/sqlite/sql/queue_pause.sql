@@ -1,0 +1,2 @@
+-- queue_pause
+update queue set paused = ?2 where id = ?1

@@ -1,0 +1,2 @@
+-- schema_read
+select version, min_compatible from schema_version

@@ -1,0 +1,2 @@
+-- typing_read
+select at from typing where queue = ?1 and lane = ?2

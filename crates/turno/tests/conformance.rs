@@ -1,0 +1,19 @@
+//! Every conformance case on every database, each as a test of its own: `sqlite::NAME`, `postgres::NAME`.
+
+use libtest_mimic::{Arguments, Trial};
+use turno_testkit::conformance::{Backend, World, all};
+
+fn main() {
+    let mut trials = Vec::new();
+    for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
+        for case in all() {
+            let name = format!("{prefix}::{}", case.name);
+            trials.push(Trial::test(name, move || {
+                let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+                runtime.block_on(async { (case.run)(World::on(backend).await).await });
+                Ok(())
+            }));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
