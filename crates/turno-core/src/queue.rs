@@ -31,7 +31,7 @@ pub use claim::{Delivery, Want, Wants, hand_out};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use manage::{Manage, ManageAnswer, ManageRead, ManageRefused, manage, typing};
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
-pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, settle};
+pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 
 use crate::event::Event;
 use crate::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
@@ -52,6 +52,19 @@ pub enum Last {
     Expired,
     /// It changed while being processed and was queued again.
     Superseded,
+}
+
+/// What people call the condition of an unfinished item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unfinished {
+    /// Waits for its turn. Also a sync item that changed while it was being processed.
+    Pending,
+    /// Somebody works on it.
+    InProcess,
+    /// Its last attempt failed, or was not settled in time.
+    Error,
+    /// No attempts left, and staying.
+    Exhausted,
 }
 
 /// An unfinished item: the thin row that is claimed and settled.
@@ -95,6 +108,18 @@ impl Item {
     /// Never handed out.
     pub fn is_fresh(&self) -> bool {
         self.group == Fence(0)
+    }
+
+    /// What people call its condition at `now`. Stores count by the same rule in SQL.
+    pub fn state(&self, now: Time) -> Unfinished {
+        match self.expires_at {
+            _ if self.parked => Unfinished::Exhausted,
+            Some(_) if self.revision > self.handed => Unfinished::Pending,
+            Some(at) if now < at => Unfinished::InProcess,
+            Some(_) => Unfinished::Error,
+            None if matches!(self.last, Last::Failed | Last::Expired) => Unfinished::Error,
+            None => Unfinished::Pending,
+        }
     }
 
     /// From when on its age counts for the window.

@@ -12,7 +12,7 @@ mod sync;
 mod time;
 mod world;
 
-pub use world::{Backend, World};
+pub use world::{Backend, START, World, holder, resource};
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,8 +39,15 @@ pub(crate) use cases;
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        lease::cases(),
+        lane::cases(),
+        inbox::cases(),
+        sync::cases(),
+        time::cases(),
+        instances::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -2,5 +2,8 @@
 //!
 //! A dev-dependency only: nothing of it is part of the product.
 
+pub mod agree;
 pub mod conformance;
+pub mod model;
 pub mod postgres;
+pub mod sim;

@@ -109,6 +109,50 @@ pub enum SettleOutcome {
     NotInDelivery,
 }
 
+/// The error of an attempt that nobody settled.
+const NOT_SETTLED: &str = "not settled in time";
+
+/// What is left in the rows of a delivery that is not live any more, under its fence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Its first item finished under this fence.
+    pub ended: Option<Ended>,
+    /// Its first item waits, and this was its last hand-out: how it ended, from when it may run, whether it is parked.
+    pub waiting: Option<(Last, Time, bool)>,
+    /// An attempt under this fence failed: when, and the error.
+    pub failed: Option<(Time, String)>,
+}
+
+impl Trace {
+    /// How the worker with this fence settled it, if it did: what a repeated settlement is answered with.
+    ///
+    /// Expiry is not a settlement by the worker, whatever it made of the item.
+    pub fn settled(&self) -> Option<SettleOutcome> {
+        if self
+            .failed
+            .as_ref()
+            .is_some_and(|(_, error)| error == NOT_SETTLED)
+        {
+            return None;
+        }
+        match (self.ended, self.waiting) {
+            (Some(Ended::Processed), _) => return Some(SettleOutcome::Acked),
+            (Some(Ended::Exhausted), _) | (_, Some((_, _, true))) => {
+                return Some(SettleOutcome::Exhausted);
+            }
+            (_, Some((Last::Failed, retry_at, _))) => {
+                return Some(SettleOutcome::Retrying { retry_at });
+            }
+            (_, Some((Last::Returned, ..))) => return Some(SettleOutcome::Returned),
+            (_, Some((Last::Superseded, ..))) => return Some(SettleOutcome::Superseded),
+            _ => {}
+        }
+        self.failed
+            .as_ref()
+            .map(|(at, _)| SettleOutcome::Retrying { retry_at: *at })
+    }
+}
+
 /// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
 pub fn settle(
     command: &Settle,

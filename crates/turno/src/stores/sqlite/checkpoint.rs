@@ -25,7 +25,10 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Lets every commit of `writer` say how long the log is, and checkpoints on `own` when it is long enough.
-    pub(super) fn start(writer: &mut Connection, own: Connection) -> Result<Checkpoints, StoreError> {
+    pub(super) fn start(
+        writer: &mut Connection,
+        own: Connection,
+    ) -> Result<Checkpoints, StoreError> {
         let (wake, woken) = mpsc::sync_channel(1);
         let due = Arc::new(AtomicI32::new(PASSIVE));
         let threshold = due.clone();
@@ -44,13 +47,22 @@ impl Checkpoints {
         }))?;
         let work = move || {
             while woken.recv().is_ok() {
-                let pages = checkpoint(&own);
-                due.store(pages.saturating_add(PASSIVE), Ordering::Relaxed);
+                match checkpoint(&own) {
+                    Ok(pages) => due.store(pages.saturating_add(PASSIVE), Ordering::Relaxed),
+                    Err(error) => {
+                        tracing::warn!(%error, "failed to move the log into the file; trying again later");
+                        due.fetch_add(PASSIVE, Ordering::Relaxed);
+                    }
+                }
             }
         };
-        let thread = thread::Builder::new().name("turno-checkpoint".into()).spawn(work);
+        let thread = thread::Builder::new()
+            .name("turno-checkpoint".into())
+            .spawn(work);
         let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Checkpoints { thread: Some(thread) })
+        Ok(Checkpoints {
+            thread: Some(thread),
+        })
     }
 }
 
@@ -64,17 +76,13 @@ impl Drop for Checkpoints {
 }
 
 /// Answers how many pages the log had.
-fn checkpoint(connection: &Connection) -> i32 {
+fn checkpoint(connection: &Connection) -> Result<i32, rusqlite::Error> {
     // The first column says whether somebody who reads an old state was in the way. Until they are done the
     // log grows; then the next try succeeds.
     let run = |text| connection.query_row(text, [], |row| row.get(1));
-    let passive = run(sql::CHECKPOINT_PASSIVE);
-    let done = match passive {
-        Ok(pages) if pages >= RESTART => run(sql::CHECKPOINT_RESTART).map(|_| pages),
-        other => other,
-    };
-    done.unwrap_or_else(|error| {
-        tracing::warn!(%error, "failed to move the log into the database file; trying again later");
-        0
-    })
+    let pages = run(sql::CHECKPOINT_PASSIVE)?;
+    if pages >= RESTART {
+        run(sql::CHECKPOINT_RESTART)?;
+    }
+    Ok(pages)
 }

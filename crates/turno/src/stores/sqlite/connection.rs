@@ -71,17 +71,18 @@ fn use_log(connection: &Connection) -> Result<(), StoreError> {
         match mode {
             Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
             Ok(mode) => {
-                let text = format!("the file cannot have a write-ahead log (it says {mode}); put it on a local disk");
+                let text = format!(
+                    "the file cannot have a write-ahead log (it says {mode}); put it on a local disk"
+                );
                 return Err(StoreError::Unavailable(text));
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => pause(),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-                return Err(StoreError::Schema("the file is not a SQLite database; give another path".into()));
-            }
             Err(error) => return Err(error.into()),
         }
     }
-    Err(StoreError::Unavailable("another process keeps the file locked; stop it and try again".into()))
+    Err(StoreError::Unavailable(
+        "another process keeps the file locked; stop it and try again".into(),
+    ))
 }
 
 /// SQLite only says "unable to open database file".
@@ -91,20 +92,28 @@ fn check_folder(path: &str) -> Result<(), StoreError> {
         _ => Path::new("."),
     };
     if path.is_empty() {
-        return Err(StoreError::Unavailable("no file is named; write sqlite:PATH".into()));
+        return Err(StoreError::Unavailable(
+            "no file is named; write sqlite:PATH".into(),
+        ));
     }
     if Path::new(path).is_dir() {
         let text = format!("{path} is a folder; name a file in it, such as sqlite:{path}/turno.db");
         return Err(StoreError::Unavailable(text));
     }
     if !folder.is_dir() {
-        let text = format!("the folder {} does not exist; create it first", folder.display());
+        let text = format!(
+            "the folder {} does not exist; create it first",
+            folder.display()
+        );
         return Err(StoreError::Unavailable(text));
     }
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "SQLite has no signal for a lock that was let go")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "SQLite has no signal for a lock that was let go"
+)]
 fn pause() {
     std::thread::sleep(POLL);
 }

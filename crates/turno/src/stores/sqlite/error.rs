@@ -7,8 +7,11 @@ use rusqlite::ffi::{
 use rusqlite::{Error, ErrorCode};
 
 /// Extended codes of "there is such a row already".
-const TAKEN: [i32; 3] =
-    [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID];
+const TAKEN: [i32; 3] = [
+    SQLITE_CONSTRAINT_UNIQUE,
+    SQLITE_CONSTRAINT_PRIMARYKEY,
+    SQLITE_CONSTRAINT_ROWID,
+];
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
@@ -27,6 +30,9 @@ impl From<Error> for StoreError {
             | ErrorCode::OutOfMemory => StoreError::Unavailable(text),
             ErrorCode::ConstraintViolation if TAKEN.contains(&failure.extended_code) => {
                 StoreError::Conflict(text)
+            }
+            ErrorCode::NotADatabase => {
+                StoreError::Schema("the file is not a SQLite database; give another path".into())
             }
             _ => StoreError::Rejected(text),
         }

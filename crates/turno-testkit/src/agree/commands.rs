@@ -1,0 +1,385 @@
+//! Random commands, and a session that carries them out and remembers what it was handed.
+
+use super::renumber::Answer;
+use crate::conformance::{holder, resource};
+use std::sync::Arc;
+use turno::clock::Manual;
+use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
+use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
+use turno::core::queue::{Act, Handed, Policy};
+use turno::core::time::Span;
+use turno::{Draft, QueueHandle, Settlement, Turno};
+
+const USERS: [&str; 4] = ["ana", "luis", "eva", "admin"];
+
+/// A small generator: the same seed, the same commands.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % bound
+    }
+}
+
+/// One command, with everything random about it decided.
+#[derive(Clone, Debug)]
+pub(super) enum Command {
+    Pass(i64),
+    Lease {
+        user: usize,
+        which: u64,
+        kind: u64,
+        stale: bool,
+        idle: i64,
+    },
+    Put {
+        queue: usize,
+        key: u64,
+        count: u64,
+        id: u64,
+        delay: i64,
+    },
+    Typing {
+        queue: usize,
+        key: u64,
+    },
+    Claim {
+        queue: usize,
+        max: u32,
+    },
+    ClaimItem {
+        queue: usize,
+        id: u64,
+    },
+    Settle {
+        which: usize,
+        kind: u64,
+        forget: bool,
+    },
+    Manage {
+        queue: usize,
+        id: u64,
+        retry: bool,
+    },
+    Counts {
+        queue: usize,
+    },
+    Record {
+        queue: usize,
+        id: u64,
+    },
+}
+
+/// A caller of one engine.
+pub(super) struct Session {
+    turno: Turno,
+    time: Arc<Manual>,
+    queues: Vec<QueueHandle>,
+    handed: Vec<(usize, Handed, Vec<ItemId>)>,
+    fences: Vec<(usize, Resource, Fence)>,
+    put: u64,
+}
+
+impl Session {
+    pub(super) async fn start(turno: Turno, time: Arc<Manual>, policies: &[Policy]) -> Session {
+        let mut queues = Vec::new();
+        for (n, policy) in policies.iter().enumerate() {
+            let name = QueueName::new(format!("q{n}")).expect("valid");
+            queues.push(
+                turno
+                    .put_queue(name, policy.clone())
+                    .await
+                    .expect("a good policy"),
+            );
+        }
+        Session {
+            turno,
+            time,
+            queues,
+            handed: Vec::new(),
+            fences: Vec::new(),
+            put: 0,
+        }
+    }
+
+    /// Chooses what makes sense now: more settling when something is handed out.
+    pub(super) fn choose(&self, random: &mut Random) -> Command {
+        let queue = random.below(self.queues.len() as u64) as usize;
+        let (key, id) = (random.below(3), 1 + random.below(self.put.max(1)));
+        match random.below(100) {
+            0..=14 => Command::Pass(random.below(300) as i64),
+            15..=34 => Command::Lease {
+                user: random.below(4) as usize,
+                which: random.below(2),
+                kind: random.below(18),
+                stale: random.below(5) == 0,
+                idle: random.below(300) as i64,
+            },
+            35..=54 => {
+                let delay = if random.below(8) == 0 {
+                    random.below(400) as i64
+                } else {
+                    0
+                };
+                let id = if random.below(6) == 0 {
+                    id
+                } else {
+                    self.put + 1
+                };
+                Command::Put {
+                    queue,
+                    key,
+                    count: 1 + random.below(3),
+                    id,
+                    delay,
+                }
+            }
+            55..=57 => Command::Typing { queue, key },
+            58..=71 => Command::Claim {
+                queue,
+                max: 1 + random.below(3) as u32,
+            },
+            72..=73 => Command::ClaimItem { queue, id },
+            74..=91 if !self.handed.is_empty() => {
+                let which = random.below(self.handed.len() as u64) as usize;
+                Command::Settle {
+                    which,
+                    kind: random.below(10),
+                    forget: random.below(4) > 0,
+                }
+            }
+            74..=94 => Command::Manage {
+                queue,
+                id,
+                retry: random.below(2) == 0,
+            },
+            95..=97 => Command::Counts { queue },
+            _ => Command::Record { queue, id },
+        }
+    }
+
+    pub(super) async fn run(&mut self, command: &Command) -> Answer {
+        match *command {
+            Command::Pass(ms) => {
+                self.time.advance(Span(ms));
+                Answer::Nothing
+            }
+            Command::Lease {
+                user,
+                which,
+                kind,
+                stale,
+                idle,
+            } => self.lease(user, which, kind, stale, idle).await,
+            Command::Put {
+                queue,
+                key,
+                count,
+                id,
+                delay,
+            } => self.put(queue, key, count, id, delay).await,
+            Command::Typing { queue, key } => {
+                self.queues[queue]
+                    .typing(key_of(key))
+                    .await
+                    .expect("answers");
+                Answer::Nothing
+            }
+            Command::Claim { queue, max } => {
+                let got = self.queues[queue]
+                    .claim("w", max, Span::ZERO)
+                    .await
+                    .expect("answers");
+                for got in &got {
+                    self.handed.push((
+                        queue,
+                        got.handed,
+                        got.items.iter().map(|item| item.id.clone()).collect(),
+                    ));
+                }
+                Answer::Got(got)
+            }
+            Command::ClaimItem { queue, id } => {
+                let got = self.queues[queue]
+                    .claim_item("w", id_of(id))
+                    .await
+                    .expect("answers");
+                for got in &got {
+                    self.handed.push((
+                        queue,
+                        got.handed,
+                        got.items.iter().map(|item| item.id.clone()).collect(),
+                    ));
+                }
+                Answer::Got(got.into_iter().collect())
+            }
+            Command::Settle {
+                which,
+                kind,
+                forget,
+            } => self.settle(which, kind, forget).await,
+            Command::Manage { queue, id, retry } => {
+                let queue = &self.queues[queue];
+                let answer = if retry {
+                    queue.retry(id_of(id)).await
+                } else {
+                    queue.cancel(id_of(id)).await
+                };
+                Answer::Managed(answer.expect("answers"))
+            }
+            Command::Counts { queue } => {
+                Answer::Counts(self.queues[queue].counts().await.expect("answers"))
+            }
+            Command::Record { queue, id } => Answer::Record(Box::new(
+                self.queues[queue].item(id_of(id)).await.expect("answers"),
+            )),
+        }
+    }
+
+    /// All items of all queues.
+    pub(super) async fn everything(&self) -> Vec<Answer> {
+        let mut all = Vec::new();
+        for queue in &self.queues {
+            let id = queue.row().await.expect("answers").id;
+            let records = self
+                .turno
+                .store()
+                .items(id, turno::core::id::Seq(0), 1_000_000)
+                .await
+                .expect("answers");
+            all.extend(
+                records
+                    .into_iter()
+                    .map(|record| Answer::Record(Box::new(Some(record)))),
+            );
+            all.push(Answer::Counts(queue.counts().await.expect("answers")));
+        }
+        all
+    }
+
+    async fn lease(
+        &mut self,
+        user: usize,
+        which: u64,
+        kind: u64,
+        stale: bool,
+        idle: i64,
+    ) -> Answer {
+        let resource = Resource::new(format!("{}{which}", resource())).expect("valid");
+        let mine = |(of, on, _): &&(usize, Resource, Fence)| *of == user && *on == resource;
+        let known: Vec<Fence> = self
+            .fences
+            .iter()
+            .filter(mine)
+            .map(|(_, _, fence)| *fence)
+            .collect();
+        let fence = if stale { known.first() } else { known.last() }
+            .copied()
+            .unwrap_or(Fence(0));
+        let action = match kind {
+            0..=3 => Action::Claim {
+                ttl: None,
+                wait: stale,
+            },
+            4..=8 => Action::Heartbeat {
+                fence,
+                idle: Some(Span(idle)),
+                worked: kind == 8,
+            },
+            9..=11 => Action::Release {
+                fence,
+                claim: stale.then_some(1),
+            },
+            12 => Action::ForceClaim {
+                reason: "porque sí".to_owned(),
+            },
+            13 => Action::ForceRelease {
+                reason: "ya".to_owned(),
+            },
+            14 => Action::RequestRelease {
+                message: Some("¿puedes?".to_owned()),
+            },
+            15 | 16 => Action::JoinLine,
+            _ => Action::LeaveLine,
+        };
+        let policy = LeasePolicy {
+            ttl: Span(500),
+            max_ttl: Span(2_000),
+            idle_guard: Some(Span(200)),
+            rolling_timeout: Some(Span(1_500)),
+            heartbeat_interval: Span(100),
+            offer: Span(300),
+        };
+        let command = LeaseCommand {
+            resource: resource.clone(),
+            who: holder(USERS[user]),
+            policy,
+            action,
+        };
+        let answer = self.turno.lease(command).await.expect("answers");
+        if let (Ok(turno::core::lease::Outcome::Claimed { .. }), Some(grant)) =
+            (&answer.answer, &answer.state.grant)
+        {
+            self.fences.push((user, resource, grant.fence));
+        }
+        Answer::Lease(Box::new(answer))
+    }
+
+    async fn put(&mut self, queue: usize, key: u64, count: u64, id: u64, delay: i64) -> Answer {
+        let drafts = (0..count).map(|n| Draft {
+            id: Some(id_of(id + n)),
+            key: Some(key_of((key + n) % 3)),
+            action: (n == 1).then(|| "DESACTIVAR".to_owned()),
+            payload: format!("{{\"n\":{}}}", id + n).into(),
+            delay: Span(delay),
+        });
+        self.put = self.put.max(id + count - 1);
+        let answers = self.queues[queue]
+            .enqueue(drafts.collect())
+            .await
+            .expect("answers");
+        Answer::Accepted(answers.into_iter().map(|(_, accepted)| accepted).collect())
+    }
+
+    async fn settle(&mut self, which: usize, kind: u64, forget: bool) -> Answer {
+        let (queue, handed, ids) = self.handed[which].clone();
+        let middle = || Some(ids[ids.len() / 2].clone());
+        // The jitter of the policy's own back-off hangs on the numbers, which differ.
+        let fail = |item, give_up| Act::Fail {
+            error: "no".to_owned(),
+            item,
+            retry_in: Some(Span(150)),
+            give_up,
+        };
+        let act = match kind {
+            0..=3 => Act::Ack { through: None },
+            4 => Act::Ack { through: middle() },
+            5 => fail(None, false),
+            6 => fail(middle(), false),
+            7 => fail(None, true),
+            8 => Act::Return,
+            _ => Act::Beat,
+        };
+        if forget && kind != 9 {
+            self.handed.remove(which);
+        }
+        Answer::Settled(
+            self.queues[queue]
+                .settle(vec![Settlement { handed, act }])
+                .await
+                .expect("answers"),
+        )
+    }
+}
+
+fn key_of(key: u64) -> Key {
+    Key::new(format!("clave {key}")).expect("valid")
+}
+
+fn id_of(id: u64) -> ItemId {
+    ItemId::new(format!("m{id}")).expect("valid")
+}

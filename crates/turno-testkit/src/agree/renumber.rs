@@ -1,0 +1,144 @@
+//! Answers in the model's numbers.
+
+use std::collections::BTreeMap;
+use turno::Got;
+use turno::core::id::{Fence, Seq};
+use turno::core::lease::{Ending, Outcome, Refused, State};
+use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
+use turno::store::{Counts, ItemRecord};
+use turno::{LeaseAnswer, Settled};
+
+/// Everything a session can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Lease(Box<LeaseAnswer>),
+    Accepted(Vec<Accepted>),
+    Got(Vec<Got>),
+    Settled(Vec<Settled>),
+    Managed(Result<ManageAnswer, ManageRefused>),
+    Counts(Counts),
+    Record(Box<Option<ItemRecord>>),
+    Nothing,
+}
+
+/// Which of the store's numbers stands for which of the model's.
+#[derive(Default)]
+pub(super) struct Renumber {
+    of: BTreeMap<i64, i64>,
+}
+
+impl Renumber {
+    /// Whether `got`, told in the store's numbers, is `expected`, told in the model's.
+    pub(super) fn compare(&mut self, expected: &Answer, got: &Answer) -> Result<(), String> {
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        let blank_expected = blank(expected.clone(), &mut theirs);
+        let blank_got = blank(got.clone(), &mut ours);
+        if blank_expected != blank_got {
+            return Err("the answers differ".to_owned());
+        }
+        if theirs.len() != ours.len() {
+            return Err("one answer has more numbers than the other".to_owned());
+        }
+        for (theirs, ours) in theirs.into_iter().zip(ours) {
+            self.pair(theirs, ours)?;
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, theirs: i64, ours: i64) -> Result<(), String> {
+        // 0 means "none", and what lies below is a mark and not a number of the sequence.
+        if theirs <= 0 || ours <= 0 {
+            return if theirs == ours {
+                Ok(())
+            } else {
+                Err(format!("{theirs} is not {ours}"))
+            };
+        }
+        let known = *self.of.entry(theirs).or_insert(ours);
+        let below = self
+            .of
+            .range(..theirs)
+            .next_back()
+            .is_none_or(|(_, before)| *before < ours);
+        let above = self
+            .of
+            .range(theirs + 1..)
+            .next()
+            .is_none_or(|(_, after)| ours < *after);
+        match known == ours && below && above {
+            true => Ok(()),
+            false => Err(format!(
+                "the model's {theirs} was {known} and is {ours}, or their order differs"
+            )),
+        }
+    }
+}
+
+/// Takes every number out of an answer, in a fixed order.
+fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
+    match &mut answer {
+        Answer::Lease(lease) => {
+            state(&mut lease.state, numbers);
+            match &mut lease.answer {
+                Err(Refused::HeldBy { grant, .. }) => fence(&mut grant.fence, numbers),
+                Err(Refused::Lost { ending: Some(end) }) => ending(end, numbers),
+                Ok(Outcome::Claimed { .. }) | Ok(_) | Err(_) => {}
+            }
+        }
+        Answer::Got(got) => got.iter_mut().for_each(|got| {
+            seq(&mut got.handed.seq, numbers);
+            fence(&mut got.handed.fence, numbers);
+            number(&mut got.revision, numbers);
+        }),
+        Answer::Record(record) => record.iter_mut().for_each(|record| {
+            seq(&mut record.body.seq, numbers);
+            if let Some(item) = &mut record.item {
+                seq(&mut item.seq, numbers);
+                fence(&mut item.fence, numbers);
+                fence(&mut item.group, numbers);
+                number(&mut item.revision, numbers);
+                number(&mut item.handed, numbers);
+            }
+            if let Some(done) = &mut record.done {
+                seq(&mut done.seq, numbers);
+                fence(&mut done.fence, numbers);
+                number(&mut done.revision, numbers);
+            }
+            for error in &mut record.errors {
+                seq(&mut error.seq, numbers);
+                fence(&mut error.fence, numbers);
+            }
+        }),
+        Answer::Accepted(_)
+        | Answer::Settled(_)
+        | Answer::Managed(_)
+        | Answer::Counts(_)
+        | Answer::Nothing => {}
+    }
+    answer
+}
+
+fn state(state: &mut State, numbers: &mut Vec<i64>) {
+    if let Some(grant) = &mut state.grant {
+        fence(&mut grant.fence, numbers);
+    }
+    if let Some(end) = &mut state.ended {
+        ending(end, numbers);
+    }
+}
+
+fn ending(ending: &mut Ending, numbers: &mut Vec<i64>) {
+    fence(&mut ending.grant.fence, numbers);
+}
+
+fn fence(fence: &mut Fence, numbers: &mut Vec<i64>) {
+    number(&mut fence.0, numbers);
+}
+
+fn seq(seq: &mut Seq, numbers: &mut Vec<i64>) {
+    number(&mut seq.0, numbers);
+}
+
+fn number(number: &mut i64, numbers: &mut Vec<i64>) {
+    numbers.push(std::mem::take(number));
+}

@@ -1,0 +1,152 @@
+-- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.
+
+CREATE TABLE attempt_error (
+    seq integer not null,
+    attempt integer not null,
+    fence integer not null,
+    at integer not null,
+    error text not null,
+    holder text
+) strict;
+
+CREATE INDEX attempt_error_item on attempt_error (seq);
+
+CREATE TABLE body (
+    seq integer primary key,
+    queue integer not null,
+    id text not null,
+    key text,
+    action text,
+    payload text not null,
+    enqueued_at integer not null,
+    unique (queue, id)
+) strict;
+
+CREATE TABLE done (
+    seq integer primary key,
+    queue integer not null,
+    ended integer not null,
+    at integer not null,
+    attempt integer not null,
+    fence integer not null,
+    revision integer not null,
+    holder text
+) strict;
+
+CREATE INDEX done_age on done (queue, at, ended);
+
+CREATE TABLE event_in (
+    n integer primary key autoincrement,
+    topic text not null,
+    name text not null,
+    resource text not null,
+    at integer not null,
+    fence integer,
+    by_user text,
+    detail text
+) strict;
+
+CREATE TABLE hot (
+    seq integer primary key,
+    queue integer not null,
+    lane integer,
+    enqueued_at integer not null,
+    not_before integer not null,
+    ready_at integer,
+    expires_at integer,
+    claimed_at integer,
+    attempt integer not null,
+    fence integer not null,
+    grp integer not null,
+    last integer not null,
+    revision integer not null,
+    handed integer not null,
+    parked integer not null,
+    holder text
+) strict;
+
+CREATE INDEX hot_expiry on hot (expires_at) where expires_at is not null;
+
+CREATE INDEX hot_lane on hot (queue, lane, seq) where lane is not null;
+
+CREATE INDEX hot_ready on hot (queue, ready_at, seq) where ready_at is not null;
+
+CREATE TABLE lease (
+    resource text not null primary key,
+    holder_user text,
+    holder_name text,
+    holder_instance text,
+    fence integer,
+    claim integer,
+    ttl_ms integer,
+    locked_at integer,
+    worked_at integer,
+    heartbeat_at integer,
+    expires_at integer,
+    idle integer,
+    -- JSON of the line, the offer and the requests; null while there is none of them, which is nearly always.
+    waiting text,
+    -- The ownership before, so that the late one can be told without a look into the history.
+    ended_user text,
+    ended_name text,
+    ended_instance text,
+    ended_fence integer,
+    ended_claim integer,
+    ended_ttl_ms integer,
+    ended_locked_at integer,
+    ended_worked_at integer,
+    ended_heartbeat_at integer,
+    ended_expires_at integer,
+    ended_idle integer,
+    ended_at integer,
+    ended_reason text,
+    ended_cause text,
+    ended_by text,
+    ended_note text
+) strict, without rowid;
+
+CREATE TABLE lease_history (
+    resource text not null,
+    fence integer not null,
+    holder_user text not null,
+    holder_name text not null,
+    holder_instance text,
+    claim integer not null,
+    ttl_ms integer not null,
+    locked_at integer not null,
+    worked_at integer not null,
+    heartbeat_at integer not null,
+    expires_at integer not null,
+    idle integer not null,
+    at integer not null,
+    reason text not null,
+    cause text not null,
+    by_user text,
+    note text,
+    primary key (resource, fence)
+) strict, without rowid;
+
+CREATE TABLE mark (high integer not null) strict;
+
+CREATE TABLE number (value integer not null) strict;
+
+CREATE TABLE queue (
+    id integer primary key,
+    name text not null unique,
+    policy text not null,
+    kind text not null,
+    version integer not null,
+    paused integer not null
+) strict;
+
+CREATE TABLE schema_version (
+    version integer not null,
+    min_compatible integer not null
+) strict;
+
+CREATE TABLE typing (
+    queue integer not null,
+    lane integer not null,
+    at integer not null,
+    primary key (queue, lane)
+) strict, without rowid;

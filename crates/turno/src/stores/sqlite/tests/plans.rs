@@ -1,0 +1,136 @@
+//! Every statement can be prepared, and none walks through a table that grows.
+
+use super::Folder;
+use super::schema::fresh;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// Tables that grow with use, and by which statement a look through all of one would be found.
+const GROWING: &[&str] = &[
+    "hot",
+    "body",
+    "lease",
+    "lease_history",
+    "done",
+    "attempt_error",
+    "event_in",
+    "typing",
+];
+
+/// Name and text of every statement.
+fn statements() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stores/sqlite/sql");
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut found: Vec<_> = files
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() > 40);
+    found
+}
+
+/// The steps of a plan that look through a growing table.
+fn scans(connection: &Connection, text: &str) -> Vec<String> {
+    let mut explain = connection
+        .prepare(&format!("explain query plan {text}"))
+        .unwrap();
+    let mut rows = explain.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let step: String = row.get(3).unwrap();
+        let mut words = step.split_whitespace();
+        if words.next() == Some("SCAN")
+            && words.next().is_some_and(|table| GROWING.contains(&table))
+        {
+            found.push(step);
+        }
+    }
+    found
+}
+
+/// Ten thousand of everything, in three queues, never analyzed: as on somebody's first busy day.
+fn fill(connection: &Connection) {
+    let text = "
+        with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000)
+        insert into body (seq, queue, id, payload, enqueued_at) select i, i % 3, 'item ' || i, '{}', i from n;
+        insert into hot (seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, attempt, fence, grp, last,
+            revision, handed, parked)
+        select seq, queue, seq / 10, seq, seq, iif(seq % 10 = 0, seq, null), iif(seq % 10 = 1, seq, null), 0, seq, 0, 0,
+            seq, 0, 0 from body;
+        insert into done (seq, queue, ended, at, attempt, fence, revision) select seq, queue, seq % 3, seq, 1, seq, 0 from body;
+        insert into attempt_error (seq, attempt, fence, at, error) select seq, 1, seq, seq, 'no' from body;
+        insert into lease (resource, fence) select id, seq from body;
+        insert into typing (queue, lane, at) select 1, seq, seq from body;";
+    connection.execute_batch(text).unwrap();
+}
+
+#[test]
+fn every_statement_can_be_prepared() {
+    let folder = Folder::new();
+    let connection = fresh(&folder);
+    for (name, text) in statements() {
+        assert!(
+            connection.prepare(&text).is_ok(),
+            "{name}: {:?}",
+            connection.prepare(&text).err()
+        );
+    }
+}
+
+#[test]
+fn no_statement_looks_through_a_growing_table() {
+    let folder = Folder::new();
+    let connection = fresh(&folder);
+    fill(&connection);
+    for (name, text) in statements()
+        .into_iter()
+        .filter(|(_, text)| !text.contains("pragma"))
+    {
+        assert_eq!(scans(&connection, &text), Vec::<String>::new(), "{name}");
+    }
+    let control = scans(&connection, "select seq from hot where attempt = ?1");
+    assert_eq!(control.len(), 1, "the check finds one if there is one");
+}
+
+#[test]
+fn the_hot_statements_sort_nothing_and_use_their_index() {
+    let folder = Folder::new();
+    let connection = fresh(&folder);
+    fill(&connection);
+    let expected = [
+        ("hot_heads", "hot_ready (queue=? AND ready_at<?)"),
+        ("hot_front", "hot_lane (queue=? AND lane=? AND seq>?)"),
+        ("hot_front_named", "hot_lane (queue=? AND lane=?)"),
+        ("hot_members", "hot_lane (queue=? AND lane=? AND seq>?)"),
+        ("hot_next", "hot_lane (queue=? AND lane=?)"),
+        ("hot_expired", "hot_expiry (expires_at<?)"),
+        ("hot_next_expiry", "hot_expiry (expires_at>?)"),
+        ("hot_next_look", "hot_ready (queue=? AND ready_at>?)"),
+        ("done_count", "COVERING INDEX done_age (queue=?)"),
+        ("body_find", "(queue=? AND id=?)"),
+        ("lease_read", "PRIMARY KEY (resource=?)"),
+    ];
+    for (name, text) in statements() {
+        let Some((_, index)) = expected.iter().find(|(known, _)| *known == name) else {
+            continue;
+        };
+        let mut explain = connection
+            .prepare(&format!("explain query plan {text}"))
+            .unwrap();
+        let mut rows = explain.raw_query();
+        let mut plan = String::new();
+        while let Some(row) = rows.next().unwrap() {
+            plan.push_str(&row.get::<_, String>(3).unwrap());
+            plan.push('\n');
+        }
+        assert!(
+            plan.contains(index) && !plan.contains("TEMP B-TREE"),
+            "{name}:\n{plan}"
+        );
+    }
+}
