@@ -12,4 +12,5 @@ pub mod id;
 pub mod lease;
 pub mod limits;
 pub mod queue;
+pub mod text;
 pub mod time;

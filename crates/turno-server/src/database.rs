@@ -1,28 +1,45 @@
-//! Which database is meant, said in a way that can be shown to anybody: never with a user or a password.
-//!
-//! In this version [`open`] only understands the URL; the engine behind it is joined to the server next.
+//! The database behind the server, described in a way that can be shown to anybody: never with a user or a
+//! password.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use turno::Turno;
 
 const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
 
-/// The database, described for people.
-#[derive(Clone, Debug, PartialEq)]
+/// The open engine and where it remembers.
+#[derive(Clone, Debug)]
 pub(crate) struct Database {
+    /// The engine.
+    pub(crate) turno: Turno,
+    /// Where it remembers.
+    pub(crate) place: Place,
+}
+
+/// Where the engine remembers, described for people.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
     /// `SQLite` or `PostgreSQL`.
     pub(crate) kind: &'static str,
     /// The file, or host and database name.
-    pub(crate) place: String,
+    pub(crate) name: String,
 }
 
-/// Understands a database's URL. Errors do not repeat it, since it may hold a password.
+/// Opens the database, creating or upgrading its schema. Errors do not repeat the URL, since it may hold a password.
 pub(crate) async fn open(url: &str) -> Result<Database, Failure> {
-    describe(url)
+    let place = describe(url)?;
+    let turno = Turno::open(url).await.map_err(|error| {
+        let next = match place.kind {
+            "SQLite" => "check that its folder exists and can be written",
+            _ => "check that the server runs, and the user, password and database of the URL",
+        };
+        Failure::failed(format!("failed to open {}: {error}", place.name), next)
+    })?;
+    Ok(Database { turno, place })
 }
 
-fn describe(url: &str) -> Result<Database, Failure> {
+fn describe(url: &str) -> Result<Place, Failure> {
     let (scheme, rest) = url
         .split_once(':')
         .ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
@@ -30,14 +47,14 @@ fn describe(url: &str) -> Result<Database, Failure> {
         "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),
         "sqlite" => {
             let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
-            Ok(Database {
+            Ok(Place {
                 kind: "SQLite",
-                place: path.display().to_string(),
+                name: path.display().to_string(),
             })
         }
-        "postgres" | "postgresql" => Ok(Database {
+        "postgres" | "postgresql" => Ok(Place {
             kind: "PostgreSQL",
-            place: place(rest)?,
+            name: host_and_name(rest)?,
         }),
         _ => Err(Failure::usage(
             "the database URL is neither sqlite: nor postgres:",
@@ -47,7 +64,7 @@ fn describe(url: &str) -> Result<Database, Failure> {
 }
 
 /// Host and database of what follows `postgres:`, without user, password and parameters.
-fn place(rest: &str) -> Result<String, Failure> {
+fn host_and_name(rest: &str) -> Result<String, Failure> {
     let address = rest
         .strip_prefix("//")
         .ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
@@ -122,7 +139,7 @@ mod tests {
     fn credentials_are_never_shown() {
         let shown = |url| {
             describe(url)
-                .map(|database| database.place)
+                .map(|place| place.name)
                 .map_err(|failure| failure.cause)
         };
         let place = Ok("db.example:5433/shop".to_string());
@@ -142,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_file_is_shown_with_its_whole_path() {
-        let database = describe("sqlite:turno.db").expect("it is a URL of SQLite");
-        assert_eq!(database.kind, "SQLite");
-        assert!(Path::new(&database.place).is_absolute() && database.place.ends_with("turno.db"));
+        let place = describe("sqlite:turno.db").expect("it is a URL of SQLite");
+        assert_eq!(place.kind, "SQLite");
+        assert!(Path::new(&place.name).is_absolute() && place.name.ends_with("turno.db"));
         assert!(describe("sqlite:").is_err());
     }
 

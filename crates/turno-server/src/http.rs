@@ -38,6 +38,8 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img
 struct State {
     database: Database,
     uptime: Uptime,
+    /// Whether the page counts what is in the queues: only where that is little.
+    shows_queues: bool,
 }
 
 /// A server that holds its port and hears the signals, but does not answer yet.
@@ -46,7 +48,7 @@ pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     stop: Stop,
-    state: Arc<State>,
+    state: State,
 }
 
 impl Server {
@@ -58,16 +60,23 @@ impl Server {
         let address = listener
             .local_addr()
             .map_err(|error| cannot_listen(listen, &error))?;
-        let state = Arc::new(State {
+        let state = State {
             database,
             uptime: Uptime::start(),
-        });
+            shows_queues: false,
+        };
         Ok(Self {
             listener,
             address,
             stop,
             state,
         })
+    }
+
+    /// Lets the page show what is in the queues.
+    pub(crate) fn showing_queues(mut self) -> Self {
+        self.state.shows_queues = true;
+        self
     }
 
     /// Where it listens: the real port, also if 0 was asked for.
@@ -86,7 +95,7 @@ impl Server {
         });
         let mut hear_too = hear.clone();
         let serving =
-            axum::serve(self.listener, router(self.state)).with_graceful_shutdown(async move {
+            axum::serve(self.listener, router(Arc::new(self.state))).with_graceful_shutdown(async move {
                 let _ = hear.wait_for(|told| *told).await;
             });
         let patience = async move {

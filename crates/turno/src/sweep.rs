@@ -84,16 +84,18 @@ impl Sweep {
 
     /// Looks again and again until the engine is closed.
     pub(crate) async fn run(self) {
-        let mut marked = Time(i64::MIN);
+        let (mut marked, mut work) = (Time(i64::MIN), 0);
         loop {
             let until = self.clock.estimate() + EVERY;
             self.clock.sleep_until(until).await;
             if let Err(error) = self.now().await {
                 tracing::warn!(%error, "could not look for expired hand-outs");
             }
+            // An idle engine decides nothing, so it has nothing to record and leaves the disk alone.
             let now = self.clock.estimate();
-            if marked + Span(1_000) <= now && self.store.mark(now).await.is_ok() {
-                marked = now;
+            let active = self.committers.work() != work;
+            if active && marked + Span(1_000) <= now && self.store.mark(now).await.is_ok() {
+                (marked, work) = (now, self.committers.work());
             }
         }
     }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::event::{Event, Topic};
 use crate::id::{Fence, Numbers};
-use crate::limits::{SPAN_MIN, TEXT_MAX};
+use crate::limits::SPAN_MIN;
+use crate::text::kept;
 use crate::time::{Span, Time};
 
 /// Decides `command` on `state`, which was locked before `now` was read, and changes it accordingly.
@@ -222,7 +223,7 @@ impl Work<'_> {
         if self.state.grant.is_none() {
             return Ok(Outcome::Asked { told: false });
         }
-        let message = message.map(|text| cut(text).to_owned());
+        let message = message.map(kept);
         line::ask(
             &mut self.state.requests,
             self.command.who.clone(),
@@ -310,7 +311,10 @@ impl Work<'_> {
         self.state.offer = None;
         self.state.requests.clear();
         self.state.grant = Some(Grant {
-            holder: self.command.who.clone(),
+            holder: Holder {
+                name: kept(&self.command.who.name),
+                ..self.command.who.clone()
+            },
             fence: Fence(numbers.take()),
             claim: 1,
             ttl,
@@ -368,7 +372,7 @@ impl Work<'_> {
             Reason::Forced,
             Cause::Override,
             Some(by),
-            Some(cut(reason).to_owned()),
+            Some(kept(reason)),
             self.now,
         );
     }
@@ -431,7 +435,7 @@ impl Work<'_> {
         detail: Option<&str>,
     ) {
         let resource = self.state.resource.as_str().into();
-        let detail = detail.map(|text| cut(text).to_owned());
+        let detail = detail.map(kept);
         self.events.push(Event {
             topic: Topic::Leases,
             name,
@@ -449,9 +453,4 @@ impl Ending {
     pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
         self.reason == Reason::Released && self.grant.fence == fence && self.grant.holder.is(who)
     }
-}
-
-/// The text, cut at the bound without breaking a character.
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))]
 }

@@ -6,7 +6,7 @@
 use super::{AttemptError, Changes, Ended, Item, Kind, Last, OnExhausted, Policy};
 use crate::event::{Event, Topic};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
-use crate::limits::TEXT_MAX;
+use crate::text::kept;
 use crate::time::{Span, Time};
 
 /// Names a delivery: its first item, its lane and its size, so that the store finds it without searching.
@@ -336,7 +336,7 @@ impl Work<'_> {
         give_up: bool,
         last: Last,
     ) -> SettleOutcome {
-        let error = error[..error.floor_char_boundary(TEXT_MAX.min(error.len()))].to_owned();
+        let error = kept(error);
         self.changes.errors.push(AttemptError {
             seq: item.seq,
             attempt: item.attempt,

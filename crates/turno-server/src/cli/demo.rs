@@ -1,5 +1,7 @@
 //! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
 
+mod traffic;
+
 use crate::cli::say;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
@@ -10,20 +12,25 @@ pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
     let database = database::open(&folder.url()).await?;
-    let server = Server::bind(listen, database.clone()).await?;
+    let server = Server::bind(listen, database.clone()).await?.showing_queues();
     say(&[
         format!("Turno {} · demo", env!("CARGO_PKG_VERSION")),
         format!(
             "  database  {}, {} (removed at the end)",
-            database.kind, database.place
+            database.place.kind, database.place.name
         ),
         format!(
-            "  page      http://{}/ says what works today",
+            "  page      http://{}/ shows it at work",
             server.address()
         ),
         format!("  health    curl http://{}/healthz", server.address()),
         "  stop      Ctrl-C".to_string(),
         format!("listening on http://{}", server.address()),
     ]);
-    server.run().await
+    tokio::select! {
+        served = server.run() => served,
+        stopped = traffic::run(database.turno) => {
+            stopped.map_err(|error| Failure::failed(format!("the demo's traffic stopped: {error}"), "start it again"))
+        }
+    }
 }

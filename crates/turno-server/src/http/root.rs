@@ -11,8 +11,9 @@ use axum::response::{Html, IntoResponse};
 
 use super::State;
 use super::language::Language;
-use crate::database::Database;
+use crate::database::{Database, Place};
 use crate::uptime;
+use turno::store::Counts;
 
 const TEMPLATE: &str = include_str!("root/page.html");
 
@@ -25,10 +26,37 @@ pub(super) async fn page(
         (header::VARY, "accept-language"),
         (header::CACHE_CONTROL, "no-store"),
     ];
-    (
-        headers,
-        Html(render(language, &state.database, state.uptime.elapsed())),
-    )
+    let queues = if state.shows_queues { counted(&state.database).await } else { Vec::new() };
+    let page = render(language, &state.database.place, state.uptime.elapsed(), &queues);
+    (headers, Html(page))
+}
+
+/// What is in every queue. A queue that cannot be counted just now is left out: the page is no place for errors.
+async fn counted(database: &Database) -> Vec<(String, Counts)> {
+    let mut counted = Vec::new();
+    for queue in database.turno.store().queues().await.unwrap_or_default() {
+        if let Ok(counts) = database.turno.store().counts(queue.id).await {
+            counted.push((queue.name.to_string(), counts));
+        }
+    }
+    counted
+}
+
+/// A row per queue; nothing at all if there are none.
+fn table(texts: &texts::Texts, queues: &[(String, Counts)]) -> String {
+    if queues.is_empty() {
+        return String::new();
+    }
+    let head: String = texts.columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name))).collect();
+    let rows: String = queues
+        .iter()
+        .map(|(name, counts)| {
+            let cells = [counts.pending, counts.in_process, counts.error, counts.processed];
+            let cells: String = cells.iter().map(|count| format!("<td>{count}</td>")).collect();
+            format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escaped(name))
+        })
+        .collect();
+    format!("<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 }
 
 pub(super) async fn style() -> impl IntoResponse {
@@ -45,13 +73,14 @@ pub(super) async fn icon() -> impl IntoResponse {
     )
 }
 
-fn render(language: Language, database: &Database, running: Duration) -> String {
+fn render(language: Language, place: &Place, running: Duration, queues: &[(String, Counts)]) -> String {
     let texts = texts::of(language);
     fill(TEMPLATE, |name| match name {
         "lang" => language.tag().to_string(),
         "version" => env!("CARGO_PKG_VERSION").to_string(),
-        "database" => escaped(database.kind),
-        "place" => escaped(&database.place),
+        "database" => escaped(place.kind),
+        "place" => escaped(&place.name),
+        "queues" => table(texts, queues),
         "uptime" => uptime::shown(running),
         "works" => list(texts.works),
         "to_come" => list(texts.to_come),
@@ -98,11 +127,12 @@ mod tests {
     use super::*;
 
     fn rendered(language: Language) -> String {
-        let database = Database {
+        let place = Place {
             kind: "SQLite",
-            place: "/a <b> {{uptime}} & 'c'/turno.db".into(),
+            name: "/a <b> {{uptime}} & 'c'/turno.db".into(),
         };
-        render(language, &database, Duration::from_secs(61))
+        let counts = Counts { pending: 3, in_process: 1, processed: 4_711, ..Counts::default() };
+        render(language, &place, Duration::from_secs(61), &[("<chat>".to_owned(), counts)])
     }
 
     #[test]
@@ -136,6 +166,12 @@ mod tests {
     }
 
     #[test]
+    fn the_queues_are_shown_with_their_counts() {
+        let page = rendered(Language::Spanish);
+        assert!(page.contains("<th scope=\"row\">&lt;chat&gt;</th><td>3</td><td>1</td><td>0</td><td>4711</td>"), "{page}");
+    }
+
+    #[test]
     fn every_name_in_the_template_has_a_text() {
         for language in [Language::Spanish, Language::English] {
             for name in TEMPLATE
@@ -144,7 +180,7 @@ mod tests {
                 .filter_map(|piece| piece.split("}}").next())
             {
                 let computed = [
-                    "lang", "version", "database", "place", "uptime", "works", "to_come",
+                    "lang", "version", "database", "place", "uptime", "queues", "works", "to_come",
                 ];
                 assert!(
                     computed.contains(&name) || !texts::of(language).get(name).is_empty(),

@@ -43,6 +43,7 @@ pub(crate) enum Job {
 pub(crate) struct Committers {
     routes: Arc<Routes>,
     waiting: Arc<[mpsc::Sender<Job>]>,
+    /// Counts the jobs: spreads them, and tells whether there was any work.
     turn: Arc<AtomicUsize>,
 }
 
@@ -79,7 +80,7 @@ impl Committers {
     pub(crate) async fn submit<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
-        let route = self.route(&job);
+        let route = self.route(&job, self.turn.fetch_add(1, Ordering::Relaxed));
         self.waiting[route]
             .try_send(job)
             .map_err(|full| match full {
@@ -91,7 +92,7 @@ impl Committers {
 
     /// Heartbeats, releases and settlements have a route of their own; the rest is spread so that work on
     /// the same resource or lane stays in order.
-    fn route(&self, job: &Job) -> usize {
+    fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
             Job::Lease(command, _) => match command.action {
                 Action::Heartbeat { .. } | Action::Release { .. } => self.routes.reserved,
@@ -100,16 +101,17 @@ impl Committers {
             Job::Settle(..) => self.routes.reserved,
             Job::Enqueue(call, _) => match call.items.first().and_then(|item| item.key.as_ref()) {
                 Some(key) => pick(&self.routes.items, Lane::of(key).0 as usize),
-                None => pick(&self.routes.items, self.next()),
+                None => pick(&self.routes.items, turn),
             },
-            Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, self.next()),
+            Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, turn),
             Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
         }
     }
 
-    fn next(&self) -> usize {
-        self.turn.fetch_add(1, Ordering::Relaxed)
+    /// How much work there has been so far.
+    pub(crate) fn work(&self) -> usize {
+        self.turn.load(Ordering::Relaxed)
     }
 }
 

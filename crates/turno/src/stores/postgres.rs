@@ -1,1 +1,242 @@
 //! PostgreSQL.
+//!
+//! A group is one transaction in at most two pipelined trips (three where the second read depends on the
+//! first): begin, locks, reads and, last, the clock; then the decision; then writes and commit. Each route has
+//! a connection of its own, and so have heartbeats and hints; nothing here is a pool, and nothing of a session
+//! is relied on between two transactions.
+//!
+//! | file | what |
+//! |---|---|
+//! | `call`, `link`, `slot`, `failure` | statements, a connection, its place, and what can go wrong |
+//! | `tx`, `commit` | a group's transaction, and making sure of its outcome |
+//! | `lease`, `enqueue`, `claim`, `settle`, `manage` | what each kind of group locks and reads |
+//! | `changes` | what groups write |
+//! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
+//! | `read`, `queue` | everything outside of groups |
+//! | `row`, `lease_row` | columns and what they become |
+//! | `hint`, `migrate` | telling other processes; the schema |
+//!
+//! Left out on purpose: rules (they are the core's), retries of conflicts (the engine's), TLS (with the server).
+
+mod call;
+mod changes;
+mod claim;
+mod commit;
+mod enqueue;
+mod expiry;
+mod failure;
+mod floor;
+mod hint;
+mod lane;
+mod lease;
+mod lease_row;
+mod link;
+mod manage;
+mod migrate;
+mod queue;
+mod read;
+mod row;
+mod settle;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod tx;
+
+use crate::clock::Clock;
+use crate::store::{
+    Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
+};
+use call::Call;
+use expiry::Expiry;
+use floor::Floors;
+use hint::Hints;
+use lane::Lanes;
+use link::Address;
+use slot::Slot;
+use std::sync::Arc;
+use tokio_postgres::config::Host;
+use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
+use turno_core::lease::{Ending, State};
+use turno_core::queue::{Handed, Policy, SettleOutcome};
+use turno_core::time::Time;
+use tx::Moment;
+
+/// Connections for claims of leases, then for items, then the reserved one.
+const ROUTES: usize = 5;
+/// Connections for reads outside of groups.
+const READERS: usize = 2;
+
+/// A PostgreSQL database that remembers.
+pub(crate) struct PostgresStore {
+    description: String,
+    address: Address,
+    shared: Shared,
+    expiry: Expiry,
+    routes: [Slot; ROUTES],
+    readers: [Slot; READERS],
+    peeker: Slot,
+    hints: Hints,
+}
+
+/// What the groups' transactions share: the guarded clock, and memories of where to look.
+struct Shared {
+    clock: Arc<Clock>,
+    floors: Floors,
+    lanes: Lanes,
+}
+
+impl PostgresStore {
+    /// Connects, brings the schema up to date, and takes up the clock where others left it.
+    pub(crate) async fn open(url: &str, clock: Arc<Clock>) -> Result<PostgresStore, StoreError> {
+        let address = Address::parse(url)?;
+        let mut link = address.connect().await?;
+        migrate::migrate(&mut link).await?;
+        let description = format!("PostgreSQL {}, {}", link.version, place(&address));
+        let floors = Floors::default();
+        let hints = Hints::new(address.clone(), floors.clone());
+        let shared = Shared {
+            clock,
+            floors,
+            lanes: Lanes::default(),
+        };
+        let store = PostgresStore {
+            description,
+            address,
+            shared,
+            expiry: Expiry::new(),
+            routes: Default::default(),
+            readers: Default::default(),
+            peeker: Slot::default(),
+            hints,
+        };
+        store.resume().await?;
+        Ok(store)
+    }
+
+    async fn resume(&self) -> Result<(), StoreError> {
+        let mut answers = self
+            .read(vec![Call::new(&call::MARK_READ), Moment::call(0, false)])
+            .await?;
+        if let Some(row) = answers.take().first() {
+            self.shared.clock.resume(Time(row::get(row, 0)?));
+        }
+        Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(())
+    }
+
+    async fn raise_mark(&self, Time(now): Time) -> Result<(), StoreError> {
+        self.read(vec![Call::new(&call::MARK_RAISE).big(now)])
+            .await?;
+        Ok(())
+    }
+}
+
+/// Host and database, without anything secret.
+fn place(address: &Address) -> String {
+    let host = match address.config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => "localhost".into(),
+    };
+    let database = address
+        .config
+        .get_dbname()
+        .or(address.config.get_user())
+        .unwrap_or("postgres");
+    format!("{host}/{database}")
+}
+
+impl Store for PostgresStore {
+    fn describe(&self) -> &str {
+        &self.description
+    }
+
+    fn routes(&self) -> Routes {
+        Routes {
+            merges: false,
+            leases: vec![0, 1],
+            items: vec![2, 3],
+            reserved: 4,
+        }
+    }
+
+    fn commit(&self, route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
+        Box::pin(async move {
+            match &*groups {
+                [group] => Ok(vec![self.commit_one(route, group).await?]),
+                [] => Ok(Vec::new()),
+                _ => Err(StoreError::Rejected(
+                    "this store takes one group at a time".into(),
+                )),
+            }
+        })
+    }
+
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)> {
+        Box::pin(self.lease_peek(resources))
+    }
+
+    fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
+        Box::pin(async move { self.lease_ending(&resource, fence).await })
+    }
+
+    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
+        Box::pin(async move { self.lease_history(&resource, limit).await })
+    }
+
+    fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
+        Box::pin(async move { self.queue_put(&name, &policy).await })
+    }
+
+    fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()> {
+        Box::pin(self.queue_pause(queue, paused))
+    }
+
+    fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
+        Box::pin(async move { self.queue_get(&name).await })
+    }
+
+    fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
+        Box::pin(self.queue_list())
+    }
+
+    fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+        Box::pin(self.items_expired(limit))
+    }
+
+    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>> {
+        Box::pin(self.queue_next_look(queue))
+    }
+
+    fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
+        Box::pin(self.items_settled(handed))
+    }
+
+    fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        Box::pin(async move { self.item_get(queue, &id).await })
+    }
+
+    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
+        Box::pin(self.item_list(queue, after, limit))
+    }
+
+    fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
+        Box::pin(self.queue_counts(queue))
+    }
+
+    fn mark(&self, now: Time) -> Pending<'_, ()> {
+        Box::pin(self.raise_mark(now))
+    }
+
+    fn hint(&self) -> Pending<'_, Hint> {
+        Box::pin(self.hints.next())
+    }
+
+    fn announce(&self, hints: Vec<Hint>) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.hints.announce(hints);
+            Ok(())
+        })
+    }
+}

@@ -1,117 +1,13 @@
-//! Items from admission to their end.
+//! Items from admission to their end, and the queues themselves.
 
+use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, want};
 use super::{Folder, START, one, store};
-use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, Counts, EnqueueGroup, Group, ManageGroup, Outcomes, QueueRow,
-    SettleGroup, Store, StoreError, TypingGroup,
-};
-use crate::stores::sqlite::SqliteStore;
-use std::collections::HashMap;
-use turno_core::id::{ItemId, Key, QueueName, Seq};
+use crate::store::{Claim, ClaimOutcome, Counts, Group, ManageGroup, Outcomes, Store, StoreError};
+use turno_core::id::{Fence, QueueName, Seq};
 use turno_core::queue::{
-    Accepted, Act, Delivery, Ended, Enqueue, Handed, Kind, Last, Manage, ManageAnswer, NewItem,
-    Policy, Settle, SettleOutcome, Want,
+    Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome,
 };
 use turno_core::time::{Span, Time};
-
-async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store
-        .put_queue(QueueName::new(name).unwrap(), policy)
-        .await
-        .unwrap()
-}
-
-fn id(text: &str) -> ItemId {
-    ItemId::new(text).unwrap()
-}
-
-fn item(name: &str, key: Option<&str>) -> NewItem {
-    NewItem {
-        id: id(name),
-        id_given: true,
-        key: key.map(|key| Key::new(key).unwrap()),
-        action: Some(format!("do {name}")),
-        payload: format!("{{\"of\":\"{name}\\u0000\"}}").into(),
-        delay: Span::ZERO,
-    }
-}
-
-async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
-    let call = Enqueue {
-        queue: queue.id,
-        policy: queue.policy.clone(),
-        items,
-    };
-    match one(store, Group::Enqueue(EnqueueGroup { calls: vec![call] })).await {
-        Outcomes::Enqueue(mut answers) => answers.remove(0),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn want(max: u32) -> Want {
-    Want {
-        instance: "worker-7".into(),
-        max,
-    }
-}
-
-async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
-    let group = ClaimGroup {
-        queue: queue.id,
-        policy: queue.policy.clone(),
-        version: queue.version,
-        claim,
-    };
-    match one(store, Group::Claim(group)).await {
-        Outcomes::Claim(outcome) => outcome,
-        other => panic!("{other:?}"),
-    }
-}
-
-async fn next(store: &SqliteStore, queue: &QueueRow, max: u32) -> Vec<Delivery> {
-    match claim(store, queue, Claim::Next(vec![want(max)])).await {
-        ClaimOutcome::Dealt { mut deliveries, .. } => deliveries.remove(0),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
-    Handed {
-        queue: queue.id,
-        seq: delivery.seq,
-        lane: delivery.lane,
-        size: u32::try_from(delivery.items.len()).unwrap(),
-        fence: delivery.fence,
-    }
-}
-
-async fn settle(store: &SqliteStore, queue: &QueueRow, handed: Handed, act: Act) -> SettleOutcome {
-    let settle = Settle {
-        handed,
-        policy: queue.policy.clone(),
-        act,
-    };
-    match one(
-        store,
-        Group::Settle(SettleGroup {
-            settlements: vec![settle],
-        }),
-    )
-    .await
-    {
-        Outcomes::Settle { mut answers, .. } => answers.remove(0),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn fail(error: &str) -> Act {
-    Act::Fail {
-        error: error.into(),
-        item: None,
-        retry_in: None,
-        give_up: false,
-    }
-}
 
 #[tokio::test]
 async fn an_item_is_admitted_handed_out_and_acked_once() {
@@ -164,7 +60,7 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
         "still live"
     );
     let stale = Handed {
-        fence: turno_core::id::Fence(first.fence.0 + 1_000),
+        fence: Fence(first.fence.0 + 1_000),
         ..handed
     };
     assert_eq!(
@@ -212,97 +108,6 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
         store.items(inbox.id, listed[0].body.seq, 10).await.unwrap(),
         listed[1..]
     );
-}
-
-#[tokio::test]
-async fn a_lane_goes_out_together_and_its_successor_follows() {
-    let folder = Folder::new();
-    let (store, manual) = store(&folder).await;
-    let policy = Policy {
-        batch_max: 3,
-        ..Policy::of(Kind::Lane)
-    };
-    let chat = queue(&store, "chat", policy).await;
-    let items = ["a", "b", "c", "d"]
-        .map(|name| item(name, Some("ana")))
-        .to_vec();
-    enqueue(&store, &chat, items).await;
-    let delivery = next(&store, &chat, 5).await.remove(0);
-    assert_eq!(
-        delivery.items.len(),
-        3,
-        "a full batch does not wait for its window"
-    );
-    assert!(
-        next(&store, &chat, 5).await.is_empty(),
-        "one delivery of a lane at a time"
-    );
-
-    let live = handed(&chat, &delivery);
-    assert_eq!(
-        store.expired(10).await.unwrap(),
-        (vec![], Some(delivery.expires_at))
-    );
-    manual.advance(Span(20_000));
-    assert_eq!(store.expired(10).await.unwrap(), (vec![live], None));
-    assert_eq!(
-        store.counts(chat.id).await.unwrap(),
-        Counts {
-            pending: 1,
-            error: 3,
-            ..Counts::default()
-        }
-    );
-    assert_eq!(
-        settle(&store, &chat, live, Act::Expire).await,
-        SettleOutcome::Expired
-    );
-    assert_eq!(
-        store.settled(vec![live]).await.unwrap(),
-        [None],
-        "the clock ended it, not its holder"
-    );
-
-    let again = next(&store, &chat, 5).await.remove(0);
-    assert_eq!(
-        (again.items.len(), again.attempt),
-        (3, 2),
-        "they stay together"
-    );
-    assert_eq!(
-        store.settled(vec![live]).await.unwrap(),
-        [None],
-        "also once it is handed out anew"
-    );
-    let through = Act::Ack {
-        through: Some(id("b")),
-    };
-    assert_eq!(
-        settle(&store, &chat, handed(&chat, &again), through).await,
-        SettleOutcome::Acked
-    );
-    let record = store.item(chat.id, id("c")).await.unwrap().unwrap();
-    let kept = record.item.unwrap();
-    assert_eq!(
-        (kept.last, kept.attempt, kept.ready_at.is_some()),
-        (Last::Returned, 1, true)
-    );
-    assert_eq!(
-        (record.errors.len(), record.errors[0].error.as_str()),
-        (1, "not settled in time")
-    );
-    assert_eq!(
-        (record.errors[0].attempt, record.errors[0].fence),
-        (1, delivery.fence)
-    );
-    let waits = store
-        .item(chat.id, id("d"))
-        .await
-        .unwrap()
-        .unwrap()
-        .item
-        .unwrap();
-    assert_eq!(waits.ready_at, None, "c goes first");
 }
 
 #[tokio::test]
@@ -417,82 +222,6 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
 }
 
 #[tokio::test]
-async fn a_sync_change_replaces_the_payload_and_keeps_the_id() {
-    let folder = Folder::new();
-    let (store, _) = store(&folder).await;
-    let sync = queue(&store, "sync", Policy::of(Kind::Sync)).await;
-    enqueue(
-        &store,
-        &sync,
-        vec![item("a", Some("ana")), item("x", Some("luis"))],
-    )
-    .await;
-    let delivery = next(&store, &sync, 1).await.remove(0);
-    let answers = enqueue(&store, &sync, vec![item("b", Some("ana"))]).await;
-    assert_eq!(answers, [Accepted::Coalesced { id: id("a") }]);
-    assert_eq!(
-        settle(
-            &store,
-            &sync,
-            handed(&sync, &delivery),
-            Act::Ack { through: None }
-        )
-        .await,
-        SettleOutcome::Superseded
-    );
-    assert_eq!(
-        store.settled(vec![handed(&sync, &delivery)]).await.unwrap(),
-        [Some(SettleOutcome::Superseded)]
-    );
-    let record = store.item(sync.id, id("a")).await.unwrap().unwrap();
-    assert_eq!(
-        (record.body.action.as_deref(), record.body.enqueued_at),
-        (Some("do b"), START)
-    );
-    assert_eq!(store.item(sync.id, id("b")).await.unwrap(), None);
-    let kept: HashMap<_, _> = next(&store, &sync, 9)
-        .await
-        .into_iter()
-        .map(|one| (one.seq, one.revision))
-        .collect();
-    assert_eq!(kept.len(), 2);
-    assert!(kept[&delivery.seq] > delivery.revision);
-}
-
-#[tokio::test]
-async fn typing_holds_a_window_open_and_is_forgotten_with_the_hand_out() {
-    let folder = Folder::new();
-    let (store, manual) = store(&folder).await;
-    let chat = queue(&store, "chat", Policy::of(Kind::Lane)).await;
-    enqueue(&store, &chat, vec![item("a", Some("ana"))]).await;
-    manual.advance(Span(2_000));
-    let keys = ["ana", "luis"].map(|key| Key::new(key).unwrap()).to_vec();
-    one(
-        &store,
-        Group::Typing(TypingGroup {
-            queue: chat.id,
-            policy: chat.policy.clone(),
-            keys,
-        }),
-    )
-    .await;
-    manual.advance(Span(1_000));
-    assert!(next(&store, &chat, 1).await.is_empty(), "somebody types");
-    assert_eq!(
-        store.next_look(chat.id).await.unwrap(),
-        Some(START + Span(5_000))
-    );
-    manual.advance(Span(2_000));
-    assert_eq!(next(&store, &chat, 1).await.len(), 1);
-    let rows: i64 = store
-        .looks
-        .run(|db| Ok(db.query_row("select count(*) from typing", [], |row| row.get(0))?))
-        .await
-        .unwrap();
-    assert_eq!(rows, 0);
-}
-
-#[tokio::test]
 async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_it_is_busy() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
@@ -515,7 +244,7 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
         ClaimOutcome::Paused
     );
     store.pause_queue(after.id, false).await.unwrap();
-    assert_eq!(store.queues().await.unwrap(), [after.clone()]);
+    assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
     let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync)).await;

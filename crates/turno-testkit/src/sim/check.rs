@@ -1,0 +1,119 @@
+//! The checkers: outside the engine, fed only with what can be observed, with their own small model.
+//!
+//! They see calls and answers in the order of the commits, and the rows that each commit wrote, as somebody
+//! who reads the database's log would. They call no rule of `turno_core`: what is right is written here a
+//! second time, differently.
+
+mod audit;
+mod enqueue;
+mod handout;
+mod lease;
+mod line;
+mod model;
+mod settle;
+mod shape;
+
+use super::db::Db;
+use super::message::{Call, Reply};
+use super::sabotage::Bug;
+use super::setup::Setup;
+use lease::Leases;
+use model::Queues;
+use turno::store::LeaseWrite;
+use turno_core::queue::{Changes, Settle, SettleOutcome};
+use turno_core::time::Time;
+
+/// A broken promise: which one, about what, and how.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) id: &'static str,
+    pub(crate) subject: String,
+    pub(crate) message: String,
+}
+
+pub(crate) type Checked = Result<(), Fault>;
+
+pub(crate) fn fault<T>(
+    id: &'static str,
+    subject: impl ToString,
+    message: impl Into<String>,
+) -> Result<T, Fault> {
+    Err(Fault {
+        id,
+        subject: subject.to_string(),
+        message: message.into(),
+    })
+}
+
+/// A commit as seen from outside.
+pub(crate) struct Commit<'a> {
+    pub(crate) calls: &'a [Call],
+    pub(crate) now: Time,
+    pub(crate) replies: &'a [Reply],
+    pub(crate) leases: Option<&'a LeaseWrite>,
+    pub(crate) changes: Option<&'a Changes>,
+    /// How many commits there were when it began: later ones it need not have seen.
+    pub(crate) began: u64,
+}
+
+pub(crate) struct Checker<'a> {
+    leases: Leases,
+    queues: Queues<'a>,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(setup: &'a Setup) -> Checker<'a> {
+        Checker {
+            leases: Leases::new(setup),
+            queues: Queues::new(setup),
+        }
+    }
+
+    pub(crate) fn commit(&mut self, commit: &Commit<'_>) -> Checked {
+        if let Some(write) = commit.leases {
+            self.leases.commit(commit, write)?;
+        }
+        match commit.changes {
+            Some(changes) => self.queues.commit(commit, changes),
+            None => Ok(()),
+        }
+    }
+
+    /// How many commits of queues it has seen.
+    pub(crate) fn commits(&self) -> u64 {
+        self.queues.commits
+    }
+
+    /// A settlement that came too late was answered from what is known of an earlier one.
+    pub(crate) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
+        self.queues.repeated(settle, known)
+    }
+
+    /// Compares all rows with the model.
+    pub(crate) fn audit(&self, db: &Db, bug: Option<Bug>) -> Checked {
+        self.leases.audit(db)?;
+        self.queues.audit(db, bug)
+    }
+
+    /// Whether nothing is left but what a person has to decide.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.queues.stuck().is_none()
+    }
+
+    pub(crate) fn drained(&self) -> Checked {
+        self.queues.drained()
+    }
+
+    /// From now on every claim of a lease must be granted.
+    pub(crate) fn expect_free(&mut self) {
+        self.leases.expect_free();
+    }
+
+    pub(crate) fn all_probed(&self) -> bool {
+        self.leases.probed().is_ok()
+    }
+
+    pub(crate) fn probed(&self) -> Checked {
+        self.leases.probed()
+    }
+}

@@ -1,0 +1,203 @@
+//! What must hold when items are admitted: ids once, changes never dropped, places in the order of arrival.
+
+use super::model::{Is, Known, Queues};
+use super::{Checked, Commit, fault};
+use crate::sim::message::{Ask, Reply};
+use turno_core::id::{Fence, QueueId, Seq};
+use turno_core::queue::{Accepted, Changes, Item, Kind, NewItem};
+use turno_core::time::Time;
+
+impl Queues<'_> {
+    pub(super) fn enqueued(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {
+        let mut coalesced = Vec::new();
+        for (call, reply) in commit.calls.iter().zip(commit.replies) {
+            let (Ask::Enqueue(enqueue), Reply::Enqueue(answers)) = (&call.ask, reply) else {
+                continue;
+            };
+            for (item, answer) in enqueue.items.iter().zip(answers) {
+                let queue = enqueue.queue;
+                match answer {
+                    Accepted::Queued => self.queued(queue, item, commit.now, changes)?,
+                    Accepted::Duplicate { differs } => self.duplicate(queue, item, *differs)?,
+                    Accepted::Coalesced { id } => {
+                        let into = self.ids.get(&(queue, id.clone())).copied();
+                        let Some(seq) = into else {
+                            return fault("S3", id, "a change went into an item that nobody sent");
+                        };
+                        self.changed(seq, queue, item, commit.now)?;
+                        if !coalesced.contains(&seq) {
+                            coalesced.push(seq);
+                        }
+                    }
+                }
+            }
+        }
+        for seq in coalesced {
+            self.revised(seq, changes)?;
+        }
+        for body in changes.bodies.iter().chain(&changes.replaced) {
+            let known = self.items.get(&body.seq);
+            if known.is_none_or(|known| known.payload != body.payload || known.key != body.key) {
+                let text = format!("stored is {body:?}, accepted was {known:?}");
+                return fault("S1", self.name(body.seq), text);
+            }
+        }
+        Ok(())
+    }
+
+    fn queued(&mut self, queue: QueueId, new: &NewItem, now: Time, changes: &Changes) -> Checked {
+        let id = (queue, new.id.clone());
+        if self.ids.contains_key(&id) {
+            return fault(
+                "Q12",
+                subject(queue, new),
+                format!("{} was accepted twice", new.id),
+            );
+        }
+        let body = changes
+            .bodies
+            .iter()
+            .find(|body| body.queue == queue && body.id == new.id);
+        let Some(seq) = body.map(|body| body.seq) else {
+            return fault(
+                "Q5",
+                subject(queue, new),
+                format!("{} was accepted and is not stored", new.id),
+            );
+        };
+        let mut change = 0;
+        if let Some(key) = &new.key {
+            let sync = self.policy(queue).kind == Kind::Sync;
+            let lane = self.lanes.entry((queue, key.clone())).or_default();
+            if seq <= lane.last_seq {
+                let text = format!(
+                    "{} arrived after {} and stands before it",
+                    seq.0, lane.last_seq.0
+                );
+                return fault("Q1", subject(queue, new), text);
+            }
+            if sync && !lane.open.is_empty() {
+                return fault(
+                    "S3",
+                    subject(queue, new),
+                    "a second unfinished item of one key",
+                );
+            }
+            lane.last_seq = seq;
+            lane.changes += 1;
+            change = lane.changes;
+        }
+        self.accepted += 1;
+        self.ids.insert(id, seq);
+        self.items.insert(
+            seq,
+            Known {
+                queue,
+                id: new.id.clone(),
+                key: new.key.clone(),
+                payload: new.payload.clone(),
+                is: Is::Waiting,
+                attempts: 0,
+                group: Fence(0),
+                fence: Fence(0),
+                since: now + new.delay,
+                not_before: now + new.delay,
+                ready_at: None,
+                revision: seq.0,
+                handed: 0,
+                change,
+                handed_change: 0,
+                decided_at: now,
+                version: 0,
+            },
+        );
+        self.now_is(seq, Is::Waiting);
+        Ok(())
+    }
+
+    fn duplicate(&self, queue: QueueId, new: &NewItem, differs: bool) -> Checked {
+        let known = self
+            .ids
+            .get(&(queue, new.id.clone()))
+            .and_then(|seq| self.items.get(seq));
+        match known {
+            None => fault(
+                "Q5",
+                subject(queue, new),
+                format!("{} is new and was turned away", new.id),
+            ),
+            Some(known) if differs != (known.payload != new.payload) => fault(
+                "Q12",
+                subject(queue, new),
+                format!("{} was told differs: {differs}", new.id),
+            ),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// A newer change of a key takes the place of the older one.
+    fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, now: Time) -> Checked {
+        // An id that was accepted as an item is not accepted again, not even as a change.
+        if new.id_given && self.ids.contains_key(&(queue, new.id.clone())) {
+            return fault(
+                "Q12",
+                subject(queue, new),
+                format!("{} was accepted twice", new.id),
+            );
+        }
+        let Some(item) = self.items.get_mut(&seq) else {
+            return Ok(());
+        };
+        if item.key != new.key || matches!(item.is, Is::Done(_)) {
+            let text = format!("a change went into {item:?}, which does not wait for it");
+            return fault("S3", subject(queue, new), text);
+        }
+        item.payload = new.payload.clone();
+        item.attempts = 0;
+        if !matches!(item.is, Is::Handed(_)) {
+            item.is = Is::Waiting;
+            item.since = now + new.delay;
+        }
+        if let Some(lane) = new
+            .key
+            .clone()
+            .and_then(|key| self.lanes.get_mut(&(queue, key)))
+        {
+            lane.changes += 1;
+            item.change = lane.changes;
+        }
+        Ok(())
+    }
+
+    /// The row of a changed key: its revision has grown, and unless somebody works on it, it may run.
+    fn revised(&mut self, seq: Seq, changes: &Changes) -> Checked {
+        let of_seq = |item: &&Item| item.seq == seq;
+        let Some(row) = changes
+            .update
+            .iter()
+            .find(of_seq)
+            .or(changes.insert.iter().find(of_seq))
+        else {
+            return fault("S1", self.name(seq), "a change was accepted and not stored");
+        };
+        let name = self.name(seq);
+        let Some(item) = self.items.get_mut(&seq) else {
+            return Ok(());
+        };
+        if row.revision <= item.revision {
+            let text = format!("revision {} after {}", row.revision, item.revision);
+            return fault("S4", name, text);
+        }
+        item.revision = row.revision;
+        let runs = row.ready_at.is_some() && !row.parked || matches!(item.is, Is::Handed(_));
+        if !runs || row.attempt != 0 {
+            return fault("S6", name, format!("a new change left it as {row:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn subject(queue: QueueId, new: &NewItem) -> String {
+    let name = new.key.as_ref().map_or(new.id.as_str(), |key| key.as_str());
+    format!("{}/{name}", queue.0)
+}

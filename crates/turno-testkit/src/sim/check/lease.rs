@@ -1,0 +1,527 @@
+//! What must hold for leases, call by call in the order of the commits.
+
+use super::line::Line;
+use super::{Checked, Commit, fault};
+use crate::sim::db::Db;
+use crate::sim::message::{Ask, Reply};
+use crate::sim::rng::Map;
+use crate::sim::setup::Setup;
+use turno::store::LeaseWrite;
+use turno_core::id::{Fence, Resource};
+use turno_core::lease::{
+    Action, Beat, Command, Ending, Holder, Outcome, Policy, Reason, Refused, State,
+};
+use turno_core::time::Time;
+
+/// The ownership that is in force.
+#[derive(Clone, Debug)]
+struct Own {
+    holder: Holder,
+    fence: Fence,
+    claim: i64,
+    locked_at: Time,
+    /// The last work that could have counted.
+    worked_at: Time,
+    expires_at: Time,
+}
+
+#[derive(Debug, Default)]
+struct Lease {
+    decided_at: Time,
+    own: Option<Own>,
+    highest: Fence,
+    line: Line,
+    /// How every earlier ownership ended.
+    over: Map<Fence, (Reason, Holder)>,
+    /// Ended in this commit, and not yet seen in the history.
+    ending: Vec<Own>,
+    last_end: Time,
+}
+
+pub(super) struct Leases {
+    all: Map<Resource, Lease>,
+    /// Resources that must be granted and were not yet; none before the end.
+    probing: Option<Vec<Resource>>,
+}
+
+impl Leases {
+    pub(super) fn new(setup: &Setup) -> Leases {
+        let all = setup
+            .resources
+            .iter()
+            .map(|(name, _)| (name.clone(), Lease::default()));
+        Leases {
+            all: all.collect(),
+            probing: None,
+        }
+    }
+
+    pub(super) fn expect_free(&mut self) {
+        self.probing = Some(self.all.keys().cloned().collect());
+    }
+
+    pub(super) fn probed(&self) -> Checked {
+        match self.probing.iter().flatten().next() {
+            Some(left) => fault("L13", left, "nobody holds it, and yet it was not granted"),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &LeaseWrite) -> Checked {
+        let now = commit.now;
+        for (call, reply) in commit.calls.iter().zip(commit.replies) {
+            let (Ask::Lease(command), Reply::Lease { answer, view }) = (&call.ask, reply) else {
+                continue;
+            };
+            let Some(lease) = self.all.get_mut(&command.resource) else {
+                continue;
+            };
+            lease.step(command, answer, view, now)?;
+            if let Some(left) = &mut self.probing
+                && matches!(answer, Ok(Outcome::Claimed { .. }))
+            {
+                left.retain(|resource| *resource != command.resource);
+            }
+        }
+        for (resource, ending) in write.ended_of.iter().zip(&write.ended) {
+            if let Some(lease) = self.all.get_mut(resource) {
+                lease.ended(resource, ending)?;
+            }
+        }
+        for call in commit.calls {
+            let Ask::Lease(command) = &call.ask else {
+                continue;
+            };
+            let lease = self.all.get(&command.resource);
+            if let Some(missing) = lease.and_then(|lease| lease.ending.first()) {
+                let text = format!("fence {} ended and is not in the history", missing.fence.0);
+                return fault("L12", &command.resource, text);
+            }
+        }
+        for state in &write.states {
+            self.row(state)?;
+        }
+        Ok(())
+    }
+
+    /// What was written is what was answered.
+    fn row(&self, state: &State) -> Checked {
+        let own = self
+            .all
+            .get(&state.resource)
+            .and_then(|lease| lease.own.as_ref());
+        let told = own.map(|own| (own.fence, own.expires_at, own.locked_at));
+        let written = state
+            .grant
+            .as_ref()
+            .map(|grant| (grant.fence, grant.expires_at, grant.locked_at));
+        if told != written {
+            return fault(
+                "L1",
+                &state.resource,
+                format!("answered {told:?} and wrote {written:?}"),
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn audit(&self, db: &Db) -> Checked {
+        db.leases.values().try_for_each(|state| self.row(state))
+    }
+}
+
+impl Lease {
+    fn step(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let at = &command.resource;
+        if now < self.decided_at {
+            let text = format!("decided at {} after {}", now.0, self.decided_at.0);
+            return fault("T3", at, text);
+        }
+        self.decided_at = now;
+        self.line.forget_dead(now);
+        let expired = self.own.take_if(|own| own.expires_at <= now);
+        if let Some(own) = &expired {
+            self.over(own.clone(), Reason::Expired);
+        }
+        let leaves = matches!(command.action, Action::LeaveLine)
+            && self
+                .line
+                .offer
+                .as_ref()
+                .is_some_and(|(to, _)| to.is(&command.who));
+        let looks = matches!(command.action, Action::Claim { .. } | Action::JoinLine) || leaves;
+        if self.own.is_none() && (looks || expired.is_some()) {
+            self.line.drop_passed(now);
+        }
+        match &command.action {
+            Action::Claim { .. } | Action::ForceClaim { .. } => {
+                self.claim(command, answer, view, now)?
+            }
+            Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
+            Action::Release { .. } => self.release(command, answer, now)?,
+            Action::ForceRelease { .. } => {
+                if let Some(own) = self.own.take() {
+                    self.over(own, Reason::Forced);
+                }
+            }
+            Action::RequestRelease { .. } => {}
+            Action::JoinLine => {
+                let holds = self
+                    .own
+                    .as_ref()
+                    .is_some_and(|own| own.holder.is(&command.who));
+                if let Ok(Outcome::InLine { position, .. }) = answer {
+                    self.stood(command, Some(*position), now)?;
+                } else if !holds {
+                    return fault("L14", at, format!("could not join the line: {answer:?}"));
+                }
+            }
+            Action::LeaveLine => self.line.leave(&command.who),
+        }
+        self.view(at, view, now)?;
+        self.offered(at, view, now)
+    }
+
+    fn claim(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let (at, who) = (&command.resource, &command.who);
+        let forced = matches!(command.action, Action::ForceClaim { .. });
+        match answer {
+            Ok(Outcome::Claimed { renewed: true }) => {
+                let (Some(own), Some(grant)) = (&mut self.own, &view.grant) else {
+                    return fault("L9", at, "renewed what nobody held");
+                };
+                let same = own.holder.is(who)
+                    && own.fence == grant.fence
+                    && own.locked_at == grant.locked_at;
+                if !same || grant.claim != own.claim + 1 || grant.expires_at < own.expires_at {
+                    return fault("L9", at, format!("{own:?} was renewed to {grant:?}"));
+                }
+                own.claim += 1;
+                own.expires_at = grant.expires_at;
+                Ok(())
+            }
+            Ok(Outcome::Claimed { renewed: false }) => {
+                let Some(grant) = &view.grant else {
+                    return fault("L1", at, "granted, and nobody holds it");
+                };
+                match self.own.take() {
+                    Some(own) if !forced => {
+                        return fault("L1", at, format!("granted while {own:?} was live"));
+                    }
+                    Some(own) if own.holder.is(who) => {
+                        return fault("L9", at, "the holder's own override must renew");
+                    }
+                    Some(own) => self.over(own, Reason::Forced),
+                    None => {}
+                }
+                let turn = self.line.first();
+                if !forced && turn.is_some_and(|first| !first.is(who)) {
+                    return fault(
+                        "L14",
+                        at,
+                        format!("{} was served before {turn:?}", who.user),
+                    );
+                }
+                if grant.fence <= self.highest {
+                    let text = format!("fence {} after {}", grant.fence.0, self.highest.0);
+                    return fault("L2", at, text);
+                }
+                self.highest = grant.fence;
+                self.line.leave(who);
+                self.line.offer = None;
+                self.own = Some(Own {
+                    holder: who.clone(),
+                    fence: grant.fence,
+                    claim: 1,
+                    locked_at: now,
+                    worked_at: now,
+                    expires_at: grant.expires_at,
+                });
+                Ok(())
+            }
+            Err(Refused::HeldBy { grant, position }) => {
+                let held = self.own.as_ref().is_some_and(|own| {
+                    own.fence == grant.fence && !own.holder.is(who) && now < own.expires_at
+                });
+                if !held {
+                    return fault(
+                        "L13",
+                        at,
+                        format!("refused for {grant:?}, which is not live"),
+                    );
+                }
+                self.stood(command, *position, now)
+            }
+            Err(Refused::OfferedTo { offer, position }) => {
+                let free = self.own.is_none();
+                if !free || !self.line.first().is_some_and(|first| first.is(&offer.to)) {
+                    return fault(
+                        "L14",
+                        at,
+                        format!("refused for {offer:?}, whose turn it is not"),
+                    );
+                }
+                self.stood(command, *position, now)
+            }
+            Err(Refused::TtlOutOfBounds { .. }) => Ok(()),
+            other => fault("L1", at, format!("a claim was answered {other:?}")),
+        }
+    }
+
+    fn stood(&mut self, command: &Command, told: Option<usize>, now: Time) -> Checked {
+        let Some(told) = told else { return Ok(()) };
+        let place = self.line.stand(&command.who, now);
+        if place != told {
+            let text = format!("{} is number {place} and was told {told}", command.who.user);
+            return fault("L14", &command.resource, text);
+        }
+        Ok(())
+    }
+
+    fn is_live(&self, fence: Fence, who: &Holder) -> bool {
+        self.own
+            .as_ref()
+            .is_some_and(|own| own.fence == fence && own.holder.is(who))
+    }
+
+    fn beat(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let Action::Heartbeat {
+            fence,
+            idle,
+            worked,
+        } = &command.action
+        else {
+            return Ok(());
+        };
+        let (
+            at,
+            Policy {
+                idle_guard,
+                rolling_timeout,
+                ..
+            },
+        ) = (&command.resource, &command.policy);
+        let live = self.is_live(*fence, &command.who);
+        let Ok(outcome) = answer else {
+            let missing = matches!(answer, Err(Refused::IdleMissing))
+                && idle_guard.is_some()
+                && idle.is_none();
+            return match answer {
+                _ if live && !missing => {
+                    fault("L3", at, format!("the live holder was refused: {answer:?}"))
+                }
+                Err(Refused::Lost {
+                    ending: Some(ending),
+                }) => self.told(at, *fence, ending),
+                _ => Ok(()),
+            };
+        };
+        let (Some(own), Some(grant), true) = (&mut self.own, &view.grant, live) else {
+            let id = if self
+                .over
+                .get(fence)
+                .is_some_and(|over| over.0 == Reason::Expired)
+            {
+                "L5"
+            } else {
+                "L3"
+            };
+            return fault(
+                id,
+                at,
+                format!(
+                    "fence {} is not live at {} and was answered {outcome:?}",
+                    fence.0, now.0
+                ),
+            );
+        };
+        let is_idle = idle_guard.is_some_and(|guard| idle.is_some_and(|idle| idle >= guard));
+        if is_idle && (grant.expires_at != own.expires_at || *outcome != Outcome::Beat(Beat::Idle))
+        {
+            return fault(
+                "L8",
+                at,
+                format!("an idle beat was answered {outcome:?}: {grant:?}"),
+            );
+        }
+        if *worked && !is_idle {
+            own.worked_at = now;
+        }
+        if grant.expires_at < own.expires_at {
+            return fault(
+                "L6",
+                at,
+                format!(
+                    "a beat moved {} back to {}",
+                    own.expires_at.0, grant.expires_at.0
+                ),
+            );
+        }
+        let latest = rolling_timeout.map(|rolling| own.worked_at + rolling);
+        if latest.is_some_and(|latest| latest < grant.expires_at) {
+            return fault(
+                "L7",
+                at,
+                format!(
+                    "beats kept it until {}, past {latest:?}",
+                    grant.expires_at.0
+                ),
+            );
+        }
+        own.expires_at = grant.expires_at;
+        Ok(())
+    }
+
+    fn release(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        now: Time,
+    ) -> Checked {
+        let Action::Release { fence, claim } = &command.action else {
+            return Ok(());
+        };
+        let at = &command.resource;
+        let live = self.is_live(*fence, &command.who);
+        let older = self
+            .own
+            .as_ref()
+            .is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
+        let ended = self.over.get(fence);
+        let was_mine =
+            ended.is_some_and(|(how, who)| *how == Reason::Released && who.is(&command.who));
+        let right = match answer {
+            Ok(Outcome::Released {
+                released: true,
+                repeated: false,
+            }) => live && !older,
+            Ok(Outcome::Released {
+                released: true,
+                repeated: true,
+            }) => !live && was_mine,
+            Ok(Outcome::Released {
+                released: false, ..
+            }) => live && older,
+            Err(Refused::Lost { ending }) => {
+                if let Some(ending) = ending {
+                    self.told(at, *fence, ending)?;
+                }
+                !live
+            }
+            _ => false,
+        };
+        if !right {
+            let text = format!(
+                "release of {} at {} was answered {answer:?}; in force: {:?}",
+                fence.0, now.0, self.own
+            );
+            return fault("L10", at, text);
+        }
+        if live
+            && !older
+            && let Some(own) = self.own.take()
+        {
+            self.over(own, Reason::Released);
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, own: Own, reason: Reason) {
+        self.over.insert(own.fence, (reason, own.holder.clone()));
+        self.ending.push(own);
+    }
+
+    /// The late one is told how it really ended.
+    fn told(&self, at: &Resource, fence: Fence, ending: &Ending) -> Checked {
+        match self.over.get(&fence) {
+            Some((reason, _)) if *reason == ending.reason && ending.grant.fence == fence => Ok(()),
+            other => fault(
+                "L3",
+                at,
+                format!("told that it ended as {ending:?}, but it was {other:?}"),
+            ),
+        }
+    }
+
+    /// What the caller sees afterwards is what is in force: whatever was refused has changed nothing.
+    fn view(&self, at: &Resource, view: &State, now: Time) -> Checked {
+        let seen = view
+            .live(now)
+            .map(|grant| (grant.fence, grant.expires_at, grant.claim, grant.locked_at));
+        let own = self
+            .own
+            .as_ref()
+            .map(|own| (own.fence, own.expires_at, own.claim, own.locked_at));
+        if seen != own {
+            return fault("L3", at, format!("in force is {own:?}, shown is {seen:?}"));
+        }
+        Ok(())
+    }
+
+    fn offered(&mut self, at: &Resource, view: &State, now: Time) -> Checked {
+        let seen = view
+            .offer
+            .as_ref()
+            .map(|offer| (offer.to.clone(), offer.until));
+        if self.own.is_some() && seen.is_some() {
+            return fault("L14", at, "it is held and offered at the same time");
+        }
+        if let Some((to, until)) = &seen
+            && *until > now
+            && !self.line.first().is_some_and(|first| first.is(to))
+        {
+            return fault(
+                "L14",
+                at,
+                format!("offered to {to:?}, whose turn it is not"),
+            );
+        }
+        self.line.offer = seen;
+        Ok(())
+    }
+
+    /// One line of the history: it closes an ownership that ended here, and touches no other.
+    fn ended(&mut self, at: &Resource, ending: &Ending) -> Checked {
+        let grant = &ending.grant;
+        let Some(index) = self.ending.iter().position(|own| own.fence == grant.fence) else {
+            return fault(
+                "L12",
+                at,
+                format!("{ending:?} was written, and did not end here"),
+            );
+        };
+        let own = self.ending.remove(index);
+        let right = self
+            .over
+            .get(&own.fence)
+            .is_some_and(|(reason, _)| *reason == ending.reason)
+            && grant.locked_at == own.locked_at
+            && grant.locked_at >= self.last_end
+            && ending.at >= grant.locked_at
+            && ending.at <= self.decided_at;
+        if !right {
+            let text = format!("{ending:?} does not fit after {} ", self.last_end.0);
+            return fault("L12", at, text);
+        }
+        self.last_end = ending.at;
+        Ok(())
+    }
+}

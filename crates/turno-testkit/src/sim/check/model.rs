@@ -1,0 +1,255 @@
+//! The checker's own idea of queues: items, keys and deliveries, built from answers and rows alone.
+
+use super::{Checked, Commit, fault};
+use crate::sim::message::{Ask, Reply};
+use crate::sim::rng::Map;
+use crate::sim::setup::Setup;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use turno_core::id::{Fence, ItemId, Key, QueueId, Seq};
+use turno_core::queue::{
+    Act, Changes, Ended, Item, Kind, Manage, ManageAnswer, ManageRefused, Policy, SettleOutcome,
+};
+use turno_core::time::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Is {
+    Waiting,
+    /// Waiting after a failure.
+    Failed,
+    Handed(Fence),
+    Parked,
+    Done(Ended),
+}
+
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) queue: QueueId,
+    pub(super) id: ItemId,
+    pub(super) key: Option<Key>,
+    pub(super) payload: Arc<str>,
+    pub(super) is: Is,
+    pub(super) attempts: u32,
+    /// The hand-out in which it first took part; 0 if it was never handed out.
+    pub(super) group: Fence,
+    pub(super) fence: Fence,
+    pub(super) since: Time,
+    pub(super) not_before: Time,
+    pub(super) ready_at: Option<Time>,
+    pub(super) revision: i64,
+    pub(super) handed: i64,
+    /// Which change of its key it carries, counted by the checker, and which one was handed out.
+    pub(super) change: u64,
+    pub(super) handed_change: u64,
+    pub(super) decided_at: Time,
+    /// Grows with every row written.
+    pub(super) version: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// Unfinished items, parked ones included.
+    pub(super) open: BTreeSet<Seq>,
+    pub(super) last_seq: Seq,
+    pub(super) last_fence: Fence,
+    pub(super) last_revision: i64,
+    pub(super) changes: u64,
+    pub(super) delivered: u64,
+    pub(super) decided_at: Time,
+    /// Signs of typing since the last hand-out: in which commit, and when.
+    pub(super) typed: Vec<(u64, Time)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Delivered {
+    pub(super) members: Vec<Seq>,
+    pub(super) since: Time,
+    pub(super) until: Time,
+    pub(super) open: bool,
+    pub(super) settled: Option<(Act, SettleOutcome)>,
+    /// What the members' versions added up to when it was settled.
+    pub(super) versions: u64,
+}
+
+pub(super) struct Queues<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) items: Map<Seq, Known>,
+    pub(super) lanes: Map<(QueueId, Key), Lane>,
+    /// Inbox items that are not finished.
+    pub(super) loose: BTreeSet<Seq>,
+    pub(super) ids: Map<(QueueId, ItemId), Seq>,
+    pub(super) deliveries: Map<Fence, Delivered>,
+    pub(super) accepted: u64,
+    pub(super) commits: u64,
+}
+
+impl<'a> Queues<'a> {
+    pub(super) fn new(setup: &'a Setup) -> Queues<'a> {
+        Queues {
+            setup,
+            items: Map::default(),
+            lanes: Map::default(),
+            loose: BTreeSet::new(),
+            ids: Map::default(),
+            deliveries: Map::default(),
+            accepted: 0,
+            commits: 0,
+        }
+    }
+
+    pub(super) fn policy(&self, queue: QueueId) -> &'a Policy {
+        &self.setup.queues[queue.0 as usize]
+    }
+
+    /// What a fault about an item is filed under.
+    pub(super) fn name(&self, seq: Seq) -> String {
+        match self.items.get(&seq) {
+            Some(item) => {
+                let name = item
+                    .key
+                    .as_ref()
+                    .map_or(item.id.as_str(), |key| key.as_str());
+                format!("{}/{name}", item.queue.0)
+            }
+            None => format!("#{}", seq.0),
+        }
+    }
+
+    pub(super) fn commit(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {
+        self.commits += 1;
+        let mut settled = Vec::new();
+        match &commit.calls[0].ask {
+            Ask::Enqueue(_) => self.enqueued(commit, changes)?,
+            Ask::Claim { .. } => self.handed_out(commit, changes)?,
+            Ask::Settle(_) => self.settled(commit, changes, &mut settled)?,
+            Ask::Manage(_) => self.managed(commit)?,
+            Ask::Typing { queue, key } => {
+                let lane = (QueueId(*queue as i32), key.clone());
+                if !changes.typing.is_empty()
+                    && let Some(lane) = self.lanes.get_mut(&lane)
+                {
+                    lane.typed.push((self.commits, commit.now));
+                }
+            }
+            Ask::Lease(_) | Ask::Pause { .. } => {}
+        }
+        self.rows(commit, changes)?;
+        for fence in settled {
+            let versions = self.versions(fence);
+            if let Some(delivered) = self.deliveries.get_mut(&fence) {
+                delivered.versions = versions;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn versions(&self, fence: Fence) -> u64 {
+        let members = self
+            .deliveries
+            .get(&fence)
+            .map_or(&[][..], |delivered| &delivered.members);
+        members
+            .iter()
+            .filter_map(|seq| self.items.get(seq))
+            .map(|item| item.version)
+            .sum()
+    }
+
+    /// An item is finished, or comes back.
+    pub(super) fn now_is(&mut self, seq: Seq, is: Is) {
+        let Some(item) = self.items.get_mut(&seq) else {
+            return;
+        };
+        item.is = is;
+        let open = !matches!(is, Is::Done(_));
+        let place = match &item.key {
+            Some(key) => {
+                &mut self
+                    .lanes
+                    .entry((item.queue, key.clone()))
+                    .or_default()
+                    .open
+            }
+            None => &mut self.loose,
+        };
+        if open {
+            place.insert(seq);
+        } else {
+            item.ready_at = None;
+            place.remove(&seq);
+        }
+    }
+
+    fn managed(&mut self, commit: &Commit<'_>) -> Checked {
+        let (Ask::Manage(group), Reply::Manage(answer)) =
+            (&commit.calls[0].ask, &commit.replies[0])
+        else {
+            return Ok(());
+        };
+        let seq = self.ids.get(&(group.queue, group.id.clone())).copied();
+        let Some((seq, item)) = seq.and_then(|seq| Some((seq, self.items.get_mut(&seq)?))) else {
+            return match answer {
+                Err(ManageRefused::Unknown) => Ok(()),
+                other => fault(
+                    "Q5",
+                    &group.id,
+                    format!("nobody sent it, and it is {other:?}"),
+                ),
+            };
+        };
+        let finished = matches!(item.is, Is::Done(_));
+        let right = match answer {
+            Err(ManageRefused::Unknown) => false,
+            Err(ManageRefused::InProcess) => matches!(item.is, Is::Handed(_)),
+            Err(ManageRefused::Finished) => finished,
+            Err(ManageRefused::Waiting) => item.is == Is::Waiting,
+            Ok(ManageAnswer::Retried) => {
+                matches!(
+                    item.is,
+                    Is::Parked | Is::Failed | Is::Done(Ended::Exhausted)
+                ) && group.wish == Manage::Retry
+            }
+            Ok(ManageAnswer::Cancelled) => {
+                !finished && !matches!(item.is, Is::Handed(_)) && group.wish == Manage::Cancel
+            }
+        };
+        if !right {
+            let text = format!(
+                "{:?} of an item that is {:?} was answered {answer:?}",
+                group.wish, item.is
+            );
+            return fault("Q9", self.name(seq), text);
+        }
+        match answer {
+            Ok(ManageAnswer::Retried) => {
+                if item.is != Is::Failed {
+                    item.attempts = 0;
+                }
+                self.now_is(seq, Is::Waiting);
+            }
+            Ok(ManageAnswer::Cancelled) => {
+                let (queue, key) = (item.queue, item.key.clone());
+                self.now_is(seq, Is::Done(Ended::Cancelled));
+                // A person has decided that this change need not arrive.
+                if let Some(lane) = key.and_then(|key| self.lanes.get_mut(&(queue, key))) {
+                    lane.delivered = lane.changes;
+                }
+            }
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Which promise a row breaks that nothing in its commit explains.
+    pub(super) fn blame(&self, commit: &Commit<'_>, item: &Item) -> &'static str {
+        let sync = self.policy(item.queue).kind == Kind::Sync;
+        match &commit.calls[0].ask {
+            Ask::Settle(settle) if settle.act == Act::Expire => "Q7",
+            Ask::Settle(_) => "Q6",
+            Ask::Claim { .. } => "Q3",
+            Ask::Enqueue(_) if sync => "S6",
+            Ask::Manage(_) => "Q9",
+            _ => "Q1",
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What must hold when work is settled, or when its time is over.
+
+use super::model::{Is, Queues};
+use super::{Checked, Commit, fault};
+use crate::sim::message::{Ask, Reply};
+use turno_core::id::{Fence, Seq};
+use turno_core::queue::{Act, Changes, Ended, Kind, OnExhausted, Settle, SettleOutcome};
+use turno_core::time::Time;
+
+/// What a settlement does to one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Processed,
+    /// Back to its place, with the attempt taken back.
+    Back,
+    /// It changed meanwhile and goes round again.
+    Superseded,
+    Failed,
+}
+
+impl Queues<'_> {
+    pub(super) fn settled(
+        &mut self,
+        commit: &Commit<'_>,
+        changes: &Changes,
+        settled: &mut Vec<Fence>,
+    ) -> Checked {
+        // A group settles first and renews last: what is settled in it needs no renewal.
+        for beats in [false, true] {
+            for (call, reply) in commit.calls.iter().zip(commit.replies) {
+                let (Ask::Settle(settle), Reply::Settle { outcome, .. }) = (&call.ask, reply)
+                else {
+                    continue;
+                };
+                if matches!(settle.act, Act::Beat) == beats {
+                    self.settle(settle, outcome, commit.now, changes)?;
+                    settled.push(settle.handed.fence);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(
+        &mut self,
+        settle: &Settle,
+        outcome: &SettleOutcome,
+        now: Time,
+        changes: &Changes,
+    ) -> Checked {
+        let fence = settle.handed.fence;
+        let name = self.name(settle.handed.seq);
+        let delivered = self.deliveries.get(&fence);
+        let delivered =
+            delivered.filter(|known| known.open && known.members[0] == settle.handed.seq);
+        let expire = settle.act == Act::Expire;
+        let in_time = delivered.is_some_and(|known| (known.until <= now) == expire);
+        let until = delivered.map(|known| known.until);
+        if !in_time || *outcome == SettleOutcome::Stale {
+            if !in_time && *outcome == SettleOutcome::Stale {
+                return Ok(());
+            }
+            let id = if expire { "Q7" } else { "Q6" };
+            let text = format!(
+                "{:?} of fence {} (until {until:?}) at {} was {outcome:?}",
+                settle.act, fence.0, now.0
+            );
+            return fault(id, name, text);
+        }
+        let Some(delivered) = delivered else {
+            return Ok(());
+        };
+        let members = delivered.members.clone();
+        if let SettleOutcome::Renewed { expires_at } = outcome {
+            let latest = settle.policy.max_hold.map(|hold| delivered.since + hold);
+            let beat = settle.act == Act::Beat;
+            if !beat
+                || Some(*expires_at) < until
+                || latest.is_some_and(|latest| *expires_at > latest)
+            {
+                return fault(
+                    "Q6",
+                    name,
+                    format!("{:?} was {outcome:?} after {until:?}", settle.act),
+                );
+            }
+            if let Some(delivered) = self.deliveries.get_mut(&fence) {
+                delivered.until = *expires_at;
+            }
+            return Ok(());
+        }
+        let named = match &settle.act {
+            Act::Ack { through: Some(id) } | Act::Fail { item: Some(id), .. } => {
+                let place = members.iter().position(|seq| self.items[seq].id == *id);
+                match (place, outcome) {
+                    (None, SettleOutcome::NotInDelivery) => return Ok(()),
+                    (None, _) | (Some(_), SettleOutcome::NotInDelivery) => {
+                        return fault("Q6", name, format!("{id} at {place:?} was {outcome:?}"));
+                    }
+                    (Some(place), _) => Some(place),
+                }
+            }
+            _ => None,
+        };
+        let mut fates = Vec::with_capacity(members.len());
+        for (index, seq) in members.iter().enumerate() {
+            let fate = self.fate(&settle.act, *seq, index, named);
+            self.meet(*seq, fate, settle, members.len(), named, changes)?;
+            fates.push(fate);
+        }
+        let right = match outcome {
+            SettleOutcome::Acked => !fates.contains(&Fate::Superseded),
+            SettleOutcome::Superseded => fates.contains(&Fate::Superseded),
+            SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted => {
+                fates.contains(&Fate::Failed)
+            }
+            SettleOutcome::Returned => settle.act == Act::Return,
+            SettleOutcome::Expired => expire,
+            _ => false,
+        };
+        if !right {
+            return fault(
+                "Q6",
+                name,
+                format!(
+                    "{:?} was answered {outcome:?}, but did {fates:?}",
+                    settle.act
+                ),
+            );
+        }
+        if let Some(delivered) = self.deliveries.get_mut(&fence) {
+            delivered.open = false;
+            delivered.settled = (!expire).then(|| (settle.act.clone(), outcome.clone()));
+        }
+        Ok(())
+    }
+
+    fn fate(&self, act: &Act, seq: Seq, index: usize, named: Option<usize>) -> Fate {
+        let item = &self.items[&seq];
+        let changed = item.revision > item.handed;
+        let behind = named.is_some_and(|named| index > named);
+        let before = named.is_some_and(|named| index < named);
+        match act {
+            Act::Return => Fate::Back,
+            Act::Ack { .. } | Act::Fail { .. } if behind => Fate::Back,
+            Act::Fail { .. } if before => Fate::Processed,
+            _ if changed => Fate::Superseded,
+            Act::Ack { .. } => Fate::Processed,
+            _ => Fate::Failed,
+        }
+    }
+
+    fn meet(
+        &mut self,
+        seq: Seq,
+        fate: Fate,
+        settle: &Settle,
+        size: usize,
+        named: Option<usize>,
+        changes: &Changes,
+    ) -> Checked {
+        let name = self.name(seq);
+        let policy = &settle.policy;
+        let done = changes
+            .done
+            .iter()
+            .find(|done| done.seq == seq)
+            .map(|done| done.ended);
+        let Some(item) = self.items.get_mut(&seq) else {
+            return Ok(());
+        };
+        match fate {
+            Fate::Processed => match done {
+                Some(Ended::Processed) => {
+                    let (change, home) = (
+                        item.handed_change,
+                        item.key.clone().map(|key| (item.queue, key)),
+                    );
+                    self.now_is(seq, Is::Done(Ended::Processed));
+                    if let Some(lane) = home.and_then(|home| self.lanes.get_mut(&home)) {
+                        lane.delivered = lane.delivered.max(change);
+                    }
+                    Ok(())
+                }
+                _ => fault("Q5", name, "acked, and not in the history"),
+            },
+            Fate::Back | Fate::Superseded if done.is_some() => {
+                let id = if fate == Fate::Superseded { "S2" } else { "Q6" };
+                fault(
+                    id,
+                    name,
+                    format!("finished as {done:?}, although it must go round again"),
+                )
+            }
+            Fate::Back => {
+                item.attempts = item.attempts.saturating_sub(1);
+                item.is = Is::Waiting;
+                Ok(())
+            }
+            Fate::Superseded => {
+                item.attempts = 0;
+                item.is = Is::Waiting;
+                Ok(())
+            }
+            Fate::Failed => {
+                let error = |error: &turno_core::queue::AttemptError| {
+                    error.seq == seq && error.fence == item.fence
+                };
+                if !changes.errors.iter().any(error) {
+                    return fault("Q9", name, "a failed attempt left no error");
+                }
+                let gives_up = matches!(settle.act, Act::Fail { give_up: true, .. });
+                if !gives_up && item.attempts < policy.max_attempts {
+                    item.is = if settle.act == Act::Expire {
+                        Is::Waiting
+                    } else {
+                        Is::Failed
+                    };
+                    return match done {
+                        None => Ok(()),
+                        Some(_) => fault(
+                            "Q17",
+                            name,
+                            format!("{done:?} after {} attempts", item.attempts),
+                        ),
+                    };
+                }
+                if !gives_up && size > 1 && named.is_none() {
+                    return fault(
+                        "Q17",
+                        name,
+                        format!("exhausted together with {} others", size - 1),
+                    );
+                }
+                let stays = policy.kind == Kind::Sync
+                    || policy.kind == Kind::Lane && policy.on_exhausted == OnExhausted::Hold;
+                let is = if stays {
+                    Is::Parked
+                } else {
+                    Is::Done(Ended::Exhausted)
+                };
+                if done != (!stays).then_some(Ended::Exhausted) {
+                    return fault("Q8", name, format!("no attempts left, and it is {done:?}"));
+                }
+                self.now_is(seq, is);
+                Ok(())
+            }
+        }
+    }
+
+    /// Repeating one's own settlement gets the same answer for as long as nothing else has happened.
+    pub(super) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
+        let name = self.name(settle.handed.seq);
+        let delivered = self.deliveries.get(&settle.handed.fence);
+        let delivered = delivered.filter(|delivered| delivered.members[0] == settle.handed.seq);
+        let first = delivered.and_then(|delivered| delivered.settled.as_ref());
+        let untouched = delivered
+            .is_some_and(|delivered| delivered.versions == self.versions(settle.handed.fence));
+        match (first, known) {
+            (Some((act, _)), _) if *act != settle.act => Ok(()),
+            (Some((_, outcome)), Some(known)) if known == outcome => Ok(()),
+            (Some(_), None) if !untouched => Ok(()),
+            (None, None) => Ok(()),
+            (first, known) => fault(
+                "Q16",
+                name,
+                format!("{first:?} was repeated and answered {known:?}"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Who uses Turno: people with tabs, producers, workers, an operator. None of them behaves.
+//!
+//! A client does one thing at a time: it is woken, answered, or left without an answer, and then it calls or
+//! sleeps. Losing and doubling messages is the network's part, which the world plays.
+
+mod people;
+mod producers;
+mod workers;
+
+pub(crate) use people::Person;
+pub(crate) use producers::{Operator, Producer};
+pub(crate) use workers::Worker;
+
+use super::message::{Ask, Reply};
+use super::rng::Rng;
+use super::setup::Setup;
+use std::sync::Arc;
+use turno_core::id::ItemId;
+
+/// What happens to a client.
+pub(crate) enum Input {
+    Wake,
+    Answer(Reply),
+    /// It has waited for long enough and does not know whether anything happened.
+    NoAnswer,
+}
+
+/// What a client does next.
+pub(crate) enum Next {
+    Call(Ask),
+    Sleep(i64),
+}
+
+/// What clients know of each other: ids that somebody has used.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    items: Vec<(usize, ItemId, Arc<str>)>,
+    made: u64,
+}
+
+impl Known {
+    const MOST: usize = 48;
+
+    /// A number that was never used before: for ids and for changes.
+    pub(crate) fn fresh(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    pub(crate) fn remember(&mut self, queue: usize, id: ItemId, payload: Arc<str>) {
+        let entry = (queue, id, payload);
+        if self.items.len() < Self::MOST {
+            self.items.push(entry);
+        } else {
+            let at = self.made as usize % Self::MOST;
+            self.items[at] = entry;
+        }
+    }
+
+    pub(crate) fn any(&self, rng: &mut Rng) -> Option<&(usize, ItemId, Arc<str>)> {
+        (!self.items.is_empty()).then(|| rng.pick(&self.items))
+    }
+}
+
+/// What a client sees of the world.
+pub(crate) struct Scene<'a> {
+    pub(crate) rng: &'a mut Rng,
+    pub(crate) setup: &'a Setup,
+    pub(crate) known: &'a mut Known,
+    /// Everybody behaves now, and only finishes what there is.
+    pub(crate) draining: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Client {
+    Person(Person),
+    Producer(Producer),
+    Worker(Worker),
+    Operator(Operator),
+}
+
+impl Client {
+    pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
+        match self {
+            Client::Person(person) => person.step(input, scene),
+            Client::Producer(producer) => producer.step(input, scene),
+            Client::Worker(worker) => worker.step(input, scene),
+            Client::Operator(operator) => operator.step(input, scene),
+        }
+    }
+
+    /// Whether it has something to do while the world drains.
+    pub(crate) fn drains(&self) -> bool {
+        matches!(self, Client::Worker(_) | Client::Operator(_))
+    }
+}

@@ -1,0 +1,194 @@
+//! A tab of a person, or a machine: claims, beats, releases, overrides and waits in line, and forgets half of it.
+
+use super::{Input, Next, Scene};
+use crate::sim::message::{Ask, Reply};
+use turno_core::id::Fence;
+use turno_core::lease::{Action, Command, Holder, Outcome, Refused};
+use turno_core::time::Span;
+
+#[derive(Debug)]
+pub(crate) struct Person {
+    who: Holder,
+    resource: usize,
+    /// The ownership it believes to have: fence and claim.
+    mine: Option<(Fence, i64)>,
+    /// An ownership it once had, to come back with at the wrong time.
+    old: Option<(usize, Fence, i64)>,
+    /// It waits in line.
+    waits: bool,
+    last: Option<Ask>,
+}
+
+impl Person {
+    pub(crate) fn new(who: Holder) -> Person {
+        Person {
+            who,
+            resource: 0,
+            mine: None,
+            old: None,
+            waits: false,
+            last: None,
+        }
+    }
+
+    pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
+        match input {
+            Input::Wake => self.act(scene),
+            Input::Answer(reply) => {
+                self.learn(reply);
+                self.rest(scene)
+            }
+            Input::NoAnswer => match self.last.clone() {
+                Some(again) if scene.rng.percent(60) => Next::Call(again),
+                _ => Next::Sleep(scene.rng.between(10, 200)),
+            },
+        }
+    }
+
+    fn rest(&mut self, scene: &mut Scene<'_>) -> Next {
+        let rng = &mut *scene.rng;
+        Next::Sleep(match rng.below(100) {
+            // Longer than any lease here lives: the tab was frozen and goes on with what it had.
+            0..4 => rng.between(400, 2_000),
+            // Longer than a ticket lives: the person went for lunch.
+            4 if self.waits && rng.percent(20) => rng.between(30_000, 45_000),
+            _ if self.waits => rng.between(40, 250),
+            _ => rng.between(5, 160),
+        })
+    }
+
+    fn act(&mut self, scene: &mut Scene<'_>) -> Next {
+        let dice = scene.rng.below(100);
+        let action = match self.mine {
+            Some((fence, claim)) => match dice {
+                0..55 => beat(fence, scene),
+                55..67 => Action::Claim {
+                    ttl: None,
+                    wait: false,
+                },
+                67..85 => {
+                    let claim = scene.rng.percent(75).then_some(claim);
+                    Action::Release { fence, claim }
+                }
+                85..87 => Action::ForceClaim {
+                    reason: "mine".to_owned(),
+                },
+                87..89 => Action::JoinLine,
+                89..92 => {
+                    // The tab crashed; whoever opens it again knows nothing.
+                    self.mine = None;
+                    return self.rest(scene);
+                }
+                _ => return self.come_back_late(scene),
+            },
+            None if self.waits && dice < 70 => Action::JoinLine,
+            None => {
+                if !self.waits {
+                    self.resource = scene.rng.below(scene.setup.resources.len());
+                }
+                match dice {
+                    0..58 => Action::Claim {
+                        ttl: scene
+                            .rng
+                            .percent(30)
+                            .then(|| Span(scene.rng.between(90, 1_050))),
+                        wait: scene.rng.percent(40),
+                    },
+                    58..68 => Action::JoinLine,
+                    68..74 => Action::LeaveLine,
+                    74..79 => Action::RequestRelease { message: None },
+                    79..83 => Action::ForceClaim {
+                        reason: "urgent".to_owned(),
+                    },
+                    83..87 => Action::ForceRelease {
+                        reason: "stuck".to_owned(),
+                    },
+                    _ => return self.come_back_late(scene),
+                }
+            }
+        };
+        self.say(self.resource, action, scene)
+    }
+
+    /// Something about an ownership that is over long since, or about one that never was.
+    fn come_back_late(&mut self, scene: &mut Scene<'_>) -> Next {
+        let (resource, fence, claim) = match self.old {
+            Some(old) if scene.rng.percent(90) => old,
+            _ => (
+                scene.rng.below(scene.setup.resources.len()),
+                Fence(scene.rng.between(1, 50)),
+                1,
+            ),
+        };
+        let action = if scene.rng.percent(50) {
+            beat(fence, scene)
+        } else {
+            Action::Release {
+                fence,
+                claim: scene.rng.percent(50).then_some(claim),
+            }
+        };
+        let (resource_of_old, action) = (resource, action);
+        let ask = self.ask(resource_of_old, action, scene);
+        self.last = None;
+        Next::Call(ask)
+    }
+
+    fn say(&mut self, resource: usize, action: Action, scene: &Scene<'_>) -> Next {
+        let ask = self.ask(resource, action, scene);
+        self.last = Some(ask.clone());
+        Next::Call(ask)
+    }
+
+    fn ask(&self, resource: usize, action: Action, scene: &Scene<'_>) -> Ask {
+        let (name, policy) = &scene.setup.resources[resource];
+        Ask::Lease(Command {
+            resource: name.clone(),
+            who: self.who.clone(),
+            policy: policy.clone(),
+            action,
+        })
+    }
+
+    fn learn(&mut self, reply: Reply) {
+        let Reply::Lease { answer, view } = reply else {
+            return;
+        };
+        match answer {
+            Ok(Outcome::Claimed { .. }) => {
+                let grant = view.grant.as_ref();
+                self.mine = grant.map(|grant| (grant.fence, grant.claim));
+                self.old = grant.map(|grant| (self.resource, grant.fence, grant.claim));
+                self.waits = false;
+            }
+            Ok(Outcome::Released { .. } | Outcome::ForceReleased { .. })
+            | Err(Refused::Lost { .. }) => self.mine = None,
+            Ok(Outcome::InLine { .. })
+            | Err(
+                Refused::HeldBy {
+                    position: Some(_), ..
+                }
+                | Refused::OfferedTo {
+                    position: Some(_), ..
+                },
+            ) => self.waits = true,
+            Ok(Outcome::LeftLine) => self.waits = false,
+            _ => {}
+        }
+    }
+}
+
+fn beat(fence: Fence, scene: &mut Scene<'_>) -> Action {
+    let rng = &mut *scene.rng;
+    Action::Heartbeat {
+        fence,
+        idle: rng.percent(95).then(|| {
+            Span(if rng.percent(75) {
+                0
+            } else {
+                rng.between(100, 900)
+            })
+        }),
+        worked: rng.percent(25),
+    }
+}

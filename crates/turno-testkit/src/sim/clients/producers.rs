@@ -1,0 +1,157 @@
+//! Those who bring work, and the operator who meddles with it.
+
+use super::{Input, Next, Scene};
+use crate::sim::message::Ask;
+use crate::sim::setup::{GROUPED, HOLD, INBOX, SINGLE, SYNC, item_id, queue_id};
+use std::sync::Arc;
+use turno::store::ManageGroup;
+use turno_core::queue::{Enqueue, Manage, NewItem};
+use turno_core::time::Span;
+
+/// What no worker can process.
+pub(crate) const POISON: &str = "poison";
+
+#[derive(Debug, Default)]
+pub(crate) struct Producer {
+    last: Option<Ask>,
+}
+
+impl Producer {
+    pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
+        match input {
+            Input::Wake => self.produce(scene),
+            Input::Answer(_) => {
+                self.last = None;
+                Next::Sleep(scene.rng.between(5, 180))
+            }
+            // Whoever gave ids may safely send again; whoever did not cannot know.
+            Input::NoAnswer => match self.last.clone() {
+                Some(Ask::Enqueue(again)) if again.items.iter().all(|item| item.id_given) => {
+                    Next::Call(Ask::Enqueue(again))
+                }
+                _ => Next::Sleep(scene.rng.between(5, 80)),
+            },
+        }
+    }
+
+    fn produce(&mut self, scene: &mut Scene<'_>) -> Next {
+        let queue = *scene
+            .rng
+            .pick(&[GROUPED, GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC]);
+        if queue == GROUPED && scene.rng.percent(20) {
+            let key = scene.rng.pick(&scene.setup.keys).clone();
+            return Next::Call(Ask::Typing { queue, key });
+        }
+        let count = if scene.rng.percent(70) {
+            1
+        } else {
+            scene.rng.between(2, 4)
+        };
+        let items = (0..count).map(|_| self.item(queue, scene)).collect();
+        let ask = Ask::Enqueue(Enqueue {
+            queue: queue_id(queue),
+            policy: scene.setup.queues[queue].clone(),
+            items,
+        });
+        self.last = Some(ask.clone());
+        Next::Call(ask)
+    }
+
+    fn item(&mut self, queue: usize, scene: &mut Scene<'_>) -> NewItem {
+        let number = scene.known.fresh();
+        let rng = &mut *scene.rng;
+        let poisoned = queue != SYNC && rng.percent(4);
+        let payload: Arc<str> = if poisoned {
+            POISON.into()
+        } else {
+            format!("{number}").into()
+        };
+        let key = (queue != INBOX).then(|| rng.pick(&scene.setup.keys).clone());
+        let delay = Span(if rng.percent(8) {
+            rng.between(20, 300)
+        } else {
+            0
+        });
+        let id_given = rng.percent(70);
+        let mut item = NewItem {
+            id: item_id(format!("i{number}")),
+            id_given,
+            key,
+            action: None,
+            payload,
+            delay,
+        };
+        if id_given && rng.percent(8) {
+            // Somebody sends again what was sent long ago, with or without the same contents.
+            if let Some((known, id, payload)) = scene.known.any(rng)
+                && *known == queue
+            {
+                item.id = id.clone();
+                if rng.percent(70) {
+                    item.payload = payload.clone();
+                }
+            }
+        } else if id_given {
+            scene
+                .known
+                .remember(queue, item.id.clone(), item.payload.clone());
+        }
+        item
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Operator {
+    paused: Option<usize>,
+    /// While draining: how many queues it has made sure are not paused.
+    resumed: usize,
+}
+
+impl Operator {
+    pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
+        if scene.draining {
+            if matches!(input, Input::Answer(_)) {
+                self.resumed += 1;
+            }
+            return if self.resumed < scene.setup.queues.len() {
+                Next::Call(Ask::Pause {
+                    queue: self.resumed,
+                    paused: false,
+                })
+            } else {
+                Next::Sleep(1_000_000)
+            };
+        }
+        if !matches!(input, Input::Wake) {
+            return Next::Sleep(scene.rng.between(20, 300));
+        }
+        if let Some(queue) = self.paused.take() {
+            return Next::Call(Ask::Pause {
+                queue,
+                paused: false,
+            });
+        }
+        if scene.rng.percent(6) {
+            let queue = scene.rng.below(scene.setup.queues.len());
+            self.paused = Some(queue);
+            return Next::Call(Ask::Pause {
+                queue,
+                paused: true,
+            });
+        }
+        let wish = if scene.rng.percent(60) {
+            Manage::Retry
+        } else {
+            Manage::Cancel
+        };
+        match scene.known.any(scene.rng) {
+            Some((queue, id, _)) => Next::Call(Ask::Manage(ManageGroup {
+                queue: queue_id(*queue),
+                policy: scene.setup.queues[*queue].clone(),
+                id: id.clone(),
+                wish,
+            })),
+            None => Next::Sleep(50),
+        }
+    }
+}

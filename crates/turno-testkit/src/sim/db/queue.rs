@@ -1,0 +1,271 @@
+//! Rows of queues: the reads and writes that the stores have in SQL.
+
+use super::Db;
+use crate::sim::sabotage::Bug;
+use turno::store::Counts;
+use turno_core::id::{Lane, QueueId, Seq};
+use turno_core::queue::{
+    Changes, Ended, FrontItem, Handed, Item, Last, Loaded, Member, SettleOutcome,
+};
+use turno_core::time::Time;
+
+impl Db {
+    /// The first items of a lane, from a place on.
+    pub(crate) fn lane_front(
+        &self,
+        queue: QueueId,
+        lane: Lane,
+        from: Seq,
+        size: usize,
+    ) -> Vec<Item> {
+        let Some(seqs) = self.lanes.get(&(queue, lane)) else {
+            return Vec::new();
+        };
+        seqs.range(from..)
+            .take(size)
+            .filter_map(|seq| self.hot.get(seq).cloned())
+            .collect()
+    }
+
+    pub(crate) fn lane_seqs(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<Seq> {
+        let lane = self.lanes.get(&(queue, lane));
+        lane.map_or_else(Vec::new, |seqs| seqs.iter().take(size).copied().collect())
+    }
+
+    pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<FrontItem> {
+        let named = |item: Item| {
+            let body = &self.bodies[&item.seq];
+            FrontItem {
+                item,
+                id: body.id.clone(),
+                key: body.key.clone(),
+            }
+        };
+        self.lane_front(queue, lane, Seq(i64::MIN), size)
+            .into_iter()
+            .map(named)
+            .collect()
+    }
+
+    /// A delivery and the first item of its lane that is not part of it.
+    pub(crate) fn load(&self, handed: &Handed, named: bool) -> Loaded {
+        let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some();
+        let Some(first) = self.hot.get(&handed.seq).filter(|item| is_member(item)) else {
+            return Loaded::default();
+        };
+        let member = |item: Item| Member {
+            id: named.then(|| self.bodies[&item.seq].id.clone()),
+            item,
+        };
+        let Some(lane) = handed.lane else {
+            return Loaded {
+                members: vec![member(first.clone())],
+                next: None,
+            };
+        };
+        let members: Vec<Member> = self
+            .lane_front(handed.queue, lane, handed.seq, handed.size as usize)
+            .into_iter()
+            .filter(is_member)
+            .map(member)
+            .collect();
+        let others = self.lanes.get(&(handed.queue, lane));
+        let next = others.and_then(|seqs| {
+            seqs.iter()
+                .find(|seq| !members.iter().any(|member| member.item.seq == **seq))
+        });
+        Loaded {
+            next: next.and_then(|seq| self.hot.get(seq).cloned()),
+            members,
+        }
+    }
+
+    /// Hand-outs that are over, and how a sweeper would name them.
+    pub(crate) fn expired(&self, now: Time, limit: usize) -> Vec<Handed> {
+        let mut found: Vec<Handed> = Vec::new();
+        for (_, seq) in self.expiring.range(..=(now, Seq(i64::MAX))) {
+            let item = &self.hot[seq];
+            let full = found.len() == limit;
+            match found.iter_mut().find(|known| known.fence == item.fence) {
+                Some(known) => {
+                    known.seq = known.seq.min(*seq);
+                    known.size += 1;
+                }
+                None if full => break,
+                None => found.push(Handed {
+                    queue: item.queue,
+                    seq: *seq,
+                    lane: item.lane,
+                    size: 1,
+                    fence: item.fence,
+                }),
+            }
+        }
+        found
+    }
+
+    /// How a delivery ended, as far as its rows still tell.
+    pub(crate) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
+        let members = self
+            .handed
+            .get(&handed.fence)
+            .filter(|seqs| seqs.first() == Some(&handed.seq))?;
+        let mut failed = None;
+        for seq in members {
+            let errors = self.errors.get(seq);
+            let Some(error) =
+                errors.and_then(|all| all.iter().find(|error| error.fence == handed.fence))
+            else {
+                continue;
+            };
+            if error.error == "not settled in time" {
+                return None;
+            }
+            let outcome = match (self.hot.get(seq), self.done.get(seq)) {
+                (Some(item), _) if item.fence != handed.fence || item.expires_at.is_some() => {
+                    return None;
+                }
+                (Some(item), _) if item.parked => SettleOutcome::Exhausted,
+                (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying {
+                    retry_at: item.not_before,
+                },
+                (None, Some(done)) if done.ended == Ended::Exhausted => SettleOutcome::Exhausted,
+                _ => return None,
+            };
+            if failed.is_none() || failed == Some(SettleOutcome::Exhausted) {
+                failed = Some(outcome);
+            }
+        }
+        if failed.is_some() {
+            return failed;
+        }
+        let waiting = |last: Last| {
+            members
+                .iter()
+                .filter_map(|seq| self.hot.get(seq))
+                .any(|item| {
+                    item.fence == handed.fence && item.expires_at.is_none() && item.last == last
+                })
+        };
+        if waiting(Last::Superseded) {
+            return Some(SettleOutcome::Superseded);
+        }
+        match self.done.get(&handed.seq) {
+            Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => {
+                Some(SettleOutcome::Acked)
+            }
+            Some(_) => None,
+            None => waiting(Last::Returned).then_some(SettleOutcome::Returned),
+        }
+    }
+
+    /// Whether a commit would break the rule that an id exists once per queue.
+    pub(crate) fn clashes(&self, changes: &Changes) -> bool {
+        changes
+            .bodies
+            .iter()
+            .any(|body| self.ids.contains_key(&(body.queue, body.id.clone())))
+    }
+
+    pub(crate) fn write(&mut self, changes: &Changes) {
+        for body in &changes.bodies {
+            self.ids.insert((body.queue, body.id.clone()), body.seq);
+            self.bodies.insert(body.seq, body.clone());
+        }
+        for body in &changes.replaced {
+            self.bodies.insert(body.seq, body.clone());
+        }
+        for item in changes.insert.iter().chain(&changes.update) {
+            self.put(item);
+        }
+        for seq in &changes.remove {
+            self.take_out(*seq);
+        }
+        for seq in &changes.undone {
+            self.done.remove(seq);
+        }
+        for done in &changes.done {
+            self.done.insert(done.seq, done.clone());
+        }
+        for error in &changes.errors {
+            self.errors
+                .entry(error.seq)
+                .or_default()
+                .push(error.clone());
+        }
+        for (queue, lane, at) in &changes.typing {
+            self.typing.insert((*queue, *lane), *at);
+        }
+        for lane in &changes.typed {
+            self.typing.remove(lane);
+        }
+    }
+
+    fn put(&mut self, item: &Item) {
+        self.unindex(item.seq);
+        let queue = item.queue.0 as usize;
+        if let Some(at) = item.ready_at {
+            self.ready[queue].insert((at, item.seq));
+        }
+        if let Some(at) = item.expires_at {
+            self.expiring.insert((at, item.seq));
+            let members = self.handed.entry(item.fence).or_default();
+            if !members.contains(&item.seq) {
+                members.push(item.seq);
+            }
+        }
+        if let Some(lane) = item.lane {
+            self.lanes
+                .entry((item.queue, lane))
+                .or_default()
+                .insert(item.seq);
+        }
+        self.hot.insert(item.seq, item.clone());
+    }
+
+    fn take_out(&mut self, seq: Seq) {
+        self.unindex(seq);
+        if let Some(item) = self.hot.remove(&seq)
+            && let Some(lane) = item.lane
+            && let Some(seqs) = self.lanes.get_mut(&(item.queue, lane))
+        {
+            seqs.remove(&seq);
+        }
+    }
+
+    fn unindex(&mut self, seq: Seq) {
+        if let Some(known) = self.hot.get(&seq) {
+            if let Some(at) = known.ready_at {
+                self.ready[known.queue.0 as usize].remove(&(at, seq));
+            }
+            if let Some(at) = known.expires_at {
+                self.expiring.remove(&(at, seq));
+            }
+        }
+    }
+
+    /// A count over the rows, as the stores make it.
+    pub(crate) fn counts(&self, queue: QueueId, bug: Option<Bug>) -> Counts {
+        let mut counts = Counts::default();
+        for item in self.hot.values().filter(|item| item.queue == queue) {
+            let place = match item {
+                _ if item.parked => &mut counts.exhausted,
+                _ if item.expires_at.is_some() => &mut counts.in_process,
+                _ if item.last == Last::Failed && bug != Some(Bug::CountsWrong) => {
+                    &mut counts.error
+                }
+                _ => &mut counts.pending,
+            };
+            *place += 1;
+        }
+        for done in self.done.values().filter(|done| done.queue == queue) {
+            let place = match done.ended {
+                Ended::Processed => &mut counts.processed,
+                Ended::Exhausted => &mut counts.exhausted,
+                Ended::Cancelled => &mut counts.cancelled,
+            };
+            *place += 1;
+        }
+        counts
+    }
+}

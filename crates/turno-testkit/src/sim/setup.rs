@@ -1,0 +1,122 @@
+//! The stage: few resources and keys, so that everybody is in everybody's way, and short times, so that windows,
+//! expiries, exhaustion and offers happen all the time.
+
+use std::sync::Arc;
+use turno_core::id::{Instance, ItemId, Key, QueueId, Resource, UserId};
+use turno_core::lease::{self, Holder};
+use turno_core::queue::{Kind, OnExhausted, Policy};
+use turno_core::time::Span;
+
+pub(crate) const GROUPED: usize = 0;
+pub(crate) const SINGLE: usize = 1;
+pub(crate) const HOLD: usize = 2;
+pub(crate) const INBOX: usize = 3;
+pub(crate) const SYNC: usize = 4;
+pub(crate) const QUEUES: usize = 5;
+
+/// Everything that stays the same for as long as a world lives.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) resources: Vec<(Resource, lease::Policy)>,
+    pub(crate) people: Vec<Holder>,
+    pub(crate) queues: Vec<Policy>,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) workers: Vec<Arc<str>>,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Setup {
+        let plain = lease::Policy {
+            ttl: Span(400),
+            max_ttl: Span(1_000),
+            heartbeat_interval: Span(100),
+            offer: Span(250),
+            ..lease::Policy::default()
+        };
+        let strict = lease::Policy {
+            idle_guard: Some(Span(500)),
+            rolling_timeout: Some(Span(900)),
+            ..plain.clone()
+        };
+        let resource = |n: usize| Resource::new(format!("task:{n}")).expect("a plain name");
+        Setup {
+            resources: (0..5)
+                .map(|n| {
+                    (
+                        resource(n),
+                        if n < 2 { plain.clone() } else { strict.clone() },
+                    )
+                })
+                .collect(),
+            people: people(),
+            queues: queues(),
+            keys: (0..4)
+                .map(|n| Key::new(format!("k{n}")).expect("a plain name"))
+                .collect(),
+            workers: (0..6).map(|n| Arc::from(format!("w{n}"))).collect(),
+        }
+    }
+}
+
+pub(crate) fn queue_id(queue: usize) -> QueueId {
+    QueueId(queue as i32)
+}
+
+pub(crate) fn item_id(text: String) -> ItemId {
+    ItemId::new(text).expect("ids of the simulation are plain names")
+}
+
+fn people() -> Vec<Holder> {
+    let user = |name: &str| UserId::new(name).expect("a plain name");
+    let person = |name: &str| Holder {
+        user: user(name),
+        name: name.to_owned(),
+        instance: None,
+    };
+    let machine = |at: &str| Holder {
+        user: user("robot"),
+        name: "robot".to_owned(),
+        instance: Some(Instance::new(at).expect("a plain name")),
+    };
+    // The same person twice is one person with two tabs.
+    ["ana", "ana", "luis", "luis", "eva", "iker"]
+        .into_iter()
+        .map(person)
+        .chain([machine("a"), machine("b")])
+        .collect()
+}
+
+fn queues() -> Vec<Policy> {
+    let short = |kind| Policy {
+        lock_timeout: Span(300),
+        max_hold: Some(Span(700)),
+        window: Span::ZERO,
+        typing_extension: Span::ZERO,
+        max_wait: Span::ZERO,
+        batch_max: 1,
+        max_attempts: 4,
+        backoff: Span(20),
+        ..Policy::of(kind)
+    };
+    vec![
+        Policy {
+            window: Span(60),
+            typing_extension: Span(60),
+            max_wait: Span(200),
+            batch_max: 4,
+            ..short(Kind::Lane)
+        },
+        short(Kind::Lane),
+        Policy {
+            batch_max: 3,
+            max_attempts: 3,
+            on_exhausted: OnExhausted::Hold,
+            ..short(Kind::Lane)
+        },
+        Policy {
+            max_hold: None,
+            ..short(Kind::Inbox)
+        },
+        short(Kind::Sync),
+    ]
+}

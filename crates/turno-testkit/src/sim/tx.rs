@@ -1,0 +1,245 @@
+//! One transaction of one instance, as a machine that takes one step at a time.
+//!
+//! Mutexes, then rows and reads, then the clock and the numbers, then the decision with its writes and the commit:
+//! the order that the store's contract asks for. Between two steps anything may happen, also the instance's
+//! death. The decisions are the real ones of `turno::store`.
+
+mod decide;
+mod read;
+
+use super::db::{Db, Lock};
+use super::message::{Answered, Ask, Call};
+use super::rng::Map;
+use super::sabotage::Bug;
+use super::setup::{Setup, queue_id};
+use std::collections::HashMap;
+use std::sync::Arc;
+use turno::clock::Clock;
+use turno::store::{
+    Claim, ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseWrite, SettleGroup, TypingGroup,
+};
+use turno_core::id::{Fence, ItemId, Lane, QueueId, Seq};
+use turno_core::lease::State;
+use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Loaded};
+use turno_core::time::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Mutexes,
+    Rows,
+    Clock,
+    Commit,
+}
+
+/// What was read under the locks.
+#[derive(Debug)]
+enum Read {
+    Nothing,
+    Lease(Vec<State>),
+    Enqueue {
+        existing: HashMap<(QueueId, ItemId), Arc<str>>,
+        fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
+    },
+    Claim {
+        heads: Vec<Item>,
+        fronts: HashMap<Lane, Vec<Item>>,
+        typing: HashMap<Lane, Time>,
+    },
+    Settle(Vec<Loaded>),
+    Manage {
+        item: Option<Item>,
+        done: Option<Done>,
+        front: Vec<Item>,
+        home: Option<(Option<Lane>, Time)>,
+    },
+    Typing(HashMap<Lane, Vec<FrontItem>>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Tx {
+    pub(crate) id: u64,
+    pub(crate) instance: usize,
+    /// How many commits there were when it began.
+    pub(crate) began: u64,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) held: Vec<Lock>,
+    group: Group,
+    phase: Phase,
+    now: Option<Time>,
+    numbers: Vec<i64>,
+    read: Read,
+    /// Bodies that a claim joined too early; only a bug fills it.
+    snapshot: Map<Seq, Body>,
+}
+
+/// What a transaction sees of the world in one step.
+pub(crate) struct Env<'a> {
+    pub(crate) db: &'a mut Db,
+    pub(crate) clock: &'a Clock,
+    /// The database's clock as it is, unguarded.
+    pub(crate) wall: Time,
+    pub(crate) bug: Option<Bug>,
+    /// Numbers below it were taken before this instance started.
+    pub(crate) started: i64,
+    /// What the sweepers saw when they looked.
+    pub(crate) swept: &'a Map<Fence, Loaded>,
+}
+
+impl Env<'_> {
+    fn has(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    fn read_clock(&self) -> Time {
+        if self.has(Bug::GuardOff) {
+            return self.wall;
+        }
+        if !self.has(Bug::MarkOnlyAtStart) {
+            self.clock.resume(self.db.mark);
+        }
+        self.clock.observe(Time(0))
+    }
+}
+
+pub(crate) enum Progress {
+    /// One step further.
+    Next,
+    /// It will be woken when a lock is free.
+    Blocked,
+    /// The same new id was committed meanwhile: everything again.
+    Redo,
+    Committed(Box<Committed>),
+}
+
+/// What a commit wrote and answered.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub(crate) answered: Answered,
+    pub(crate) leases: Option<LeaseWrite>,
+    pub(crate) changes: Option<Changes>,
+}
+
+impl Tx {
+    pub(crate) fn new(id: u64, instance: usize, began: u64, calls: Vec<Call>, setup: &Setup) -> Tx {
+        let group = group(&calls, setup);
+        Tx {
+            id,
+            instance,
+            began,
+            calls,
+            held: Vec::new(),
+            group,
+            phase: Phase::Mutexes,
+            now: None,
+            numbers: Vec::new(),
+            read: Read::Nothing,
+            snapshot: Map::default(),
+        }
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.phase = Phase::Mutexes;
+        self.now = None;
+    }
+
+    pub(crate) fn step(&mut self, env: &mut Env<'_>) -> Progress {
+        match self.phase {
+            Phase::Mutexes => {
+                if env.has(Bug::ClockBeforeLock) && self.now.is_none() {
+                    self.now = Some(env.read_clock());
+                }
+                if !self.take_mutexes(env) {
+                    return Progress::Blocked;
+                }
+                self.phase = Phase::Rows;
+                Progress::Next
+            }
+            Phase::Rows => {
+                let Some(read) = self.read_rows(env) else {
+                    return Progress::Blocked;
+                };
+                self.read = read;
+                self.phase = Phase::Clock;
+                Progress::Next
+            }
+            Phase::Clock => {
+                if self.now.is_none() {
+                    self.now = Some(env.read_clock());
+                }
+                self.numbers = env.db.numbers(self.numbers_needed());
+                self.phase = Phase::Commit;
+                Progress::Next
+            }
+            Phase::Commit => self.commit(env),
+        }
+    }
+
+    fn numbers_needed(&self) -> usize {
+        match &self.group {
+            Group::Lease(group) => group.numbers(),
+            Group::Enqueue(group) => group.numbers(),
+            Group::Claim(group) => group.heads(),
+            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) => 0,
+        }
+    }
+}
+
+/// What arrived together, as the engine hands it to a store.
+fn group(calls: &[Call], setup: &Setup) -> Group {
+    match &calls[0].ask {
+        Ask::Lease(_) => Group::Lease(LeaseGroup {
+            commands: calls
+                .iter()
+                .filter_map(|call| match &call.ask {
+                    Ask::Lease(command) => Some(command.clone()),
+                    _ => None,
+                })
+                .collect(),
+        }),
+        Ask::Enqueue(_) => Group::Enqueue(EnqueueGroup {
+            calls: calls
+                .iter()
+                .filter_map(|call| match &call.ask {
+                    Ask::Enqueue(enqueue) => Some(enqueue.clone()),
+                    _ => None,
+                })
+                .collect(),
+        }),
+        Ask::Settle(_) => Group::Settle(SettleGroup {
+            settlements: calls
+                .iter()
+                .filter_map(|call| match &call.ask {
+                    Ask::Settle(settle) => Some(settle.clone()),
+                    _ => None,
+                })
+                .collect(),
+        }),
+        Ask::Claim { queue, want, item } => Group::Claim(ClaimGroup {
+            queue: queue_id(*queue),
+            policy: setup.queues[*queue].clone(),
+            version: 1,
+            claim: match item {
+                Some(id) => Claim::Item {
+                    want: want.clone(),
+                    id: id.clone(),
+                },
+                None => Claim::Next(
+                    calls
+                        .iter()
+                        .filter_map(|call| match &call.ask {
+                            Ask::Claim { want, .. } => Some(want.clone()),
+                            _ => None,
+                        })
+                        .collect(),
+                ),
+            },
+        }),
+        Ask::Manage(group) => Group::Manage(group.clone()),
+        Ask::Typing { queue, key } => Group::Typing(TypingGroup {
+            queue: queue_id(*queue),
+            policy: setup.queues[*queue].clone(),
+            keys: vec![key.clone()],
+        }),
+        Ask::Pause { .. } => unreachable!("pausing is a plain write, not a group"),
+    }
+}

@@ -1,0 +1,269 @@
+//! Locking and reading, as the statements of a store do it.
+//!
+//! Enqueue, settle and manage hold the lane's mutex and the rows of its front; a claim holds only the heads it
+//! has chosen. So the head's row is what keeps a claim and the others apart.
+
+use super::{Env, Read, Tx};
+use crate::sim::db::Lock;
+use crate::sim::sabotage::Bug;
+use std::collections::HashMap;
+use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, ManageGroup, SettleGroup};
+use turno_core::id::{Lane, QueueId, Seq};
+use turno_core::queue::{Act, Kind, Loaded};
+
+impl Tx {
+    /// Takes what is locked before anything is read; false if it has to wait.
+    pub(super) fn take_mutexes(&mut self, env: &mut Env<'_>) -> bool {
+        let locks: Vec<Lock> = match &self.group {
+            Group::Lease(group) => {
+                // Without an insert there is no row to lock: whoever was never seen stays unlocked.
+                let creates = group.may_create() && !env.has(Bug::AbsentRowNotInserted);
+                let locked = |resource: &_| creates || env.db.leases.contains_key(resource);
+                group
+                    .resources()
+                    .into_iter()
+                    .filter(locked)
+                    .map(Lock::Lease)
+                    .collect()
+            }
+            Group::Enqueue(group) => stripes(
+                group
+                    .lanes()
+                    .into_iter()
+                    .map(|(queue, lane, _)| (queue, lane)),
+            ),
+            Group::Settle(group) => stripes(group.lanes().into_iter()),
+            Group::Manage(group) => stripes(home(env, group).into_iter()),
+            Group::Claim(group) => {
+                if env.has(Bug::ClaimJoinsData) {
+                    let due = env.db.ready[group.queue.0 as usize].iter();
+                    self.snapshot = due
+                        .map(|(_, seq)| (*seq, env.db.bodies[seq].clone()))
+                        .collect();
+                }
+                Vec::new()
+            }
+            Group::Typing(_) => Vec::new(),
+        };
+        if env.has(Bug::NoStripes) && !matches!(self.group, Group::Lease(_)) {
+            return true;
+        }
+        locks
+            .into_iter()
+            .all(|lock| env.db.lock(lock, self.id, &mut self.held))
+    }
+
+    /// Locks and reads the rows; nothing if it has to wait.
+    pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
+        let (id, held) = (self.id, &mut self.held);
+        let mut lock = |env: &mut Env<'_>, seqs: Vec<Seq>| {
+            seqs.into_iter()
+                .all(|seq| env.db.lock(Lock::Row(seq), id, held))
+        };
+        match &self.group {
+            Group::Lease(group) => {
+                let resources = group.resources();
+                Some(Read::Lease(resources.iter().map(|resource| env.db.lease(resource)).collect()))
+            }
+            Group::Enqueue(group) => {
+                for (queue, lane, size) in group.lanes() {
+                    let seqs = env.db.lane_seqs(queue, lane, size as usize);
+                    if !env.has(Bug::NoStripes) && !lock(env, seqs) {
+                        return None;
+                    }
+                }
+                Some(read_enqueue(env, group))
+            }
+            Group::Settle(group) => {
+                let loaded = read_settle(env, group);
+                for one in &loaded {
+                    let members = one.members.iter().map(|member| member.item.seq);
+                    if !lock(
+                        env,
+                        members
+                            .chain(one.next.iter().map(|next| next.seq))
+                            .collect(),
+                    ) {
+                        return None;
+                    }
+                }
+                Some(Read::Settle(loaded))
+            }
+            Group::Manage(group) => {
+                let seq = env.db.ids.get(&(group.queue, group.id.clone())).copied();
+                let mut seqs: Vec<Seq> = seq.into_iter().collect();
+                if let Some((queue, lane)) = home(env, group) {
+                    seqs.extend(env.db.lane_seqs(queue, lane, group.front_size() as usize));
+                    seqs.sort();
+                    seqs.dedup();
+                }
+                lock(env, seqs).then(|| read_manage(env, group, seq))
+            }
+            Group::Claim(group) => {
+                let group = group.clone();
+                Some(self.read_claim(env, &group))
+            }
+            Group::Typing(group) => {
+                let queue = group.queue;
+                let fronts = group
+                    .lanes()
+                    .into_iter()
+                    .map(|lane| (lane, env.db.front_items(queue, lane, 1)));
+                Some(Read::Typing(fronts.collect()))
+            }
+        }
+    }
+
+    /// Due heads that nobody has locked, and then what stands behind them.
+    fn read_claim(&mut self, env: &mut Env<'_>, group: &ClaimGroup) -> Read {
+        let queue = group.queue.0 as usize;
+        let mut heads = Vec::new();
+        if !env.db.paused[queue] {
+            let due = env.clock.estimate();
+            let wanted = match &group.claim {
+                Claim::Item { id, .. } => env.db.ids.get(&(group.queue, id.clone())).copied(),
+                Claim::Next(_) => None,
+            };
+            let any = matches!(group.claim, Claim::Next(_));
+            let found: Vec<Seq> = env.db.ready[queue]
+                .range(..=(due, Seq(i64::MAX)))
+                .map(|(_, seq)| *seq)
+                .filter(|seq| any || Some(*seq) == wanted)
+                .collect();
+            for seq in found {
+                if heads.len() == group.heads() {
+                    break;
+                }
+                if env.has(Bug::HeadsUnlocked)
+                    || env.db.try_lock(Lock::Row(seq), self.id, &mut self.held)
+                {
+                    heads.push(env.db.hot[&seq].clone());
+                }
+            }
+        }
+        let mut fronts = HashMap::new();
+        let mut typing = HashMap::new();
+        for head in &heads {
+            let Some(lane) = head.lane else { continue };
+            if group.groups_items() {
+                let size = group.policy.batch_max as usize;
+                fronts.insert(lane, env.db.lane_front(group.queue, lane, head.seq, size));
+            }
+            if let Some(at) = env.db.typing.get(&(group.queue, lane)) {
+                typing.insert(lane, *at);
+            }
+        }
+        if env.has(Bug::GroupNotFrozen) {
+            for item in heads.iter_mut().chain(fronts.values_mut().flatten()) {
+                item.group = turno_core::id::Fence(0);
+            }
+        }
+        Read::Claim {
+            heads,
+            fronts,
+            typing,
+        }
+    }
+}
+
+fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
+    let mut stripes: Vec<Lock> = lanes
+        .map(|(queue, lane)| Lock::stripe(queue, lane))
+        .collect();
+    // One order for all, or two transactions wait for each other.
+    stripes.sort_by_key(|lock| match lock {
+        Lock::Stripe(number) => *number,
+        Lock::Lease(_) | Lock::Row(_) => 0,
+    });
+    stripes.dedup();
+    stripes
+}
+
+/// The lane of an item that a person names by its id.
+fn home(env: &Env<'_>, group: &ManageGroup) -> Option<(QueueId, Lane)> {
+    if group.policy.kind == Kind::Inbox {
+        return None;
+    }
+    let seq = env.db.ids.get(&(group.queue, group.id.clone()))?;
+    Some((group.queue, Lane::of(env.db.bodies[seq].key.as_ref()?)))
+}
+
+fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
+    let mut existing = HashMap::new();
+    for id in group.given_ids() {
+        let Some(seq) = env.db.ids.get(&id) else {
+            continue;
+        };
+        let forgotten = (env.has(Bug::DedupeForgotten) && seq.0 <= env.started)
+            || (env.has(Bug::AckedReinserted) && env.db.done.contains_key(seq));
+        if !forgotten {
+            existing.insert(id, env.db.bodies[seq].payload.clone());
+        }
+    }
+    let mut fronts = HashMap::new();
+    for (queue, lane, size) in group.lanes() {
+        let sync = group
+            .calls
+            .iter()
+            .any(|call| call.queue == queue && call.policy.kind == Kind::Sync);
+        if !(sync && env.has(Bug::CoalescingBlind)) {
+            fronts.insert(
+                (queue, lane),
+                env.db.front_items(queue, lane, size as usize),
+            );
+        }
+    }
+    Read::Enqueue { existing, fronts }
+}
+
+fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
+    let mut all = Vec::with_capacity(group.settlements.len());
+    for (index, settle) in group.settlements.iter().enumerate() {
+        let mut handed = settle.handed;
+        if env.has(Bug::SweepUnconditional)
+            && matches!(settle.act, Act::Expire)
+            && let Some(seen) = env.swept.get(&handed.fence)
+        {
+            all.push(seen.clone());
+            continue;
+        }
+        if env.has(Bug::SettleIgnoresFence)
+            && let Some(item) = env.db.hot.get(&handed.seq)
+        {
+            handed.fence = item.fence;
+        }
+        let mut loaded = env.db.load(&handed, group.names_items(index));
+        if env.has(Bug::AckSwallowsChange) {
+            for member in &mut loaded.members {
+                member.item.revision = member.item.handed;
+            }
+        }
+        if env.has(Bug::SuccessorWrongOrder)
+            && let Some(lane) = handed.lane
+            && let Some(last) = env
+                .db
+                .lanes
+                .get(&(handed.queue, lane))
+                .and_then(|seqs| seqs.last())
+            && !loaded.members.iter().any(|member| member.item.seq == *last)
+        {
+            loaded.next = env.db.hot.get(last).cloned();
+        }
+        all.push(loaded);
+    }
+    all
+}
+
+fn read_manage(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Read {
+    let lane = home(env, group);
+    let front = lane.map_or_else(Vec::new, |(queue, lane)| {
+        env.db
+            .lane_front(queue, lane, Seq(i64::MIN), group.front_size() as usize)
+    });
+    Read::Manage {
+        item: seq.and_then(|seq| env.db.hot.get(&seq).cloned()),
+        done: seq.and_then(|seq| env.db.done.get(&seq).cloned()),
+        front,
+        home: seq.map(|seq| (lane.map(|(_, lane)| lane), env.db.bodies[&seq].enqueued_at)),
+    }
+}

@@ -1,0 +1,224 @@
+//! An instance: calls arrive, some of them are decided together, a few transactions run at the same time.
+
+use super::World;
+use super::events::Event;
+use crate::sim::check::{Commit, Fault};
+use crate::sim::message::{Ask, Call, NOBODY, Reply};
+use crate::sim::sabotage::Bug;
+use crate::sim::setup::item_id;
+use crate::sim::tx::{Committed, Env, Progress, Tx};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use turno::clock::{Clock, Manual};
+use turno_core::queue::{Act, Settle, SettleOutcome};
+
+/// How many transactions of one instance are open at most.
+const ROUTES: usize = 4;
+
+pub(super) struct Server {
+    pub(super) alive: bool,
+    /// Grows with every death: what an earlier life sent counts no more.
+    pub(super) life: u64,
+    pub(super) clock: Clock,
+    pub(super) inbox: VecDeque<Call>,
+    pub(super) active: usize,
+    /// The last number taken when it started.
+    pub(super) started: i64,
+}
+
+impl Server {
+    pub(super) fn new(manual: &Arc<Manual>) -> Server {
+        let clock = Clock::manual(manual.clone());
+        Server {
+            alive: true,
+            life: 0,
+            clock,
+            inbox: VecDeque::new(),
+            active: 0,
+            started: 0,
+        }
+    }
+}
+
+impl World<'_> {
+    pub(super) fn receive(&mut self, server: usize, mut call: Call) -> Result<(), Fault> {
+        if !self.servers[server].alive {
+            return Ok(());
+        }
+        match &mut call.ask {
+            Ask::Pause { queue, paused } => {
+                self.db.paused[*queue] = *paused;
+                self.answer(server, &call, Reply::Done);
+                return Ok(());
+            }
+            Ask::Enqueue(enqueue) => {
+                // Ids that nobody gave are made up anew by whoever receives the call.
+                for item in enqueue.items.iter_mut().filter(|item| !item.id_given) {
+                    self.next_id += 1;
+                    item.id = item_id(format!("e{}", self.next_id));
+                }
+            }
+            _ => {}
+        }
+        self.servers[server].inbox.push_back(call);
+        self.begin(server);
+        Ok(())
+    }
+
+    fn begin(&mut self, server: usize) {
+        let here = &mut self.servers[server];
+        if here.active >= ROUTES {
+            return;
+        }
+        let Some(first) = here.inbox.pop_front() else {
+            return;
+        };
+        let mut calls = vec![first];
+        while calls.len() < 4
+            && here
+                .inbox
+                .front()
+                .is_some_and(|next| calls[0].ask.goes_with(&next.ask))
+        {
+            calls.extend(here.inbox.pop_front());
+        }
+        here.active += 1;
+        self.next_id += 1;
+        let tx = Tx::new(
+            self.next_id,
+            server,
+            self.checker.commits(),
+            calls,
+            self.setup,
+        );
+        self.after(0, 3, Event::Step(tx.id));
+        self.txs.insert(tx.id, tx);
+    }
+
+    pub(super) fn step(&mut self, id: u64) -> Result<(), Fault> {
+        let Some(mut tx) = self.txs.remove(&id) else {
+            return Ok(());
+        };
+        let server = &self.servers[tx.instance];
+        let mut env = Env {
+            db: &mut self.db,
+            clock: &server.clock,
+            wall: self.wall,
+            bug: self.bug,
+            started: server.started,
+            swept: &self.swept,
+        };
+        match tx.step(&mut env) {
+            Progress::Next => {
+                // Now and then an instance stands still in the middle of a transaction.
+                let stall = if !self.draining && self.rng.below(150) == 0 {
+                    350
+                } else {
+                    2
+                };
+                if stall > 2 {
+                    self.tally.faults.stalls += 1;
+                }
+                self.after(0, stall, Event::Step(id));
+                self.txs.insert(id, tx);
+            }
+            Progress::Blocked => {
+                self.tally.waits += 1;
+                self.txs.insert(id, tx);
+            }
+            Progress::Redo => {
+                self.tally.redone += 1;
+                self.free(std::mem::take(&mut tx.held));
+                tx.restart();
+                self.after(0, 2, Event::Step(id));
+                self.txs.insert(id, tx);
+            }
+            Progress::Committed(committed) => return self.committed(tx, *committed),
+        }
+        Ok(())
+    }
+
+    fn committed(&mut self, tx: Tx, mut committed: Committed) -> Result<(), Fault> {
+        self.tally.commits += 1;
+        self.history.commit(self.time, &tx, &committed, &self.db);
+        let commit = Commit {
+            calls: &tx.calls,
+            now: committed.answered.now,
+            replies: &committed.answered.replies,
+            leases: committed.leases.as_ref(),
+            changes: committed.changes.as_ref(),
+            began: tx.began,
+        };
+        self.checker.commit(&commit)?;
+        if self.tally.commits.is_multiple_of(1_000) {
+            self.checker.audit(&self.db, self.bug)?;
+        }
+        self.free(tx.held);
+        for (call, reply) in tx.calls.iter().zip(committed.answered.replies.drain(..)) {
+            let reply = self.look_up_repeat(call, reply)?;
+            self.answer(tx.instance, call, reply);
+        }
+        self.servers[tx.instance].active -= 1;
+        self.begin(tx.instance);
+        Ok(())
+    }
+
+    /// Whoever is told that a settlement is stale may only be repeating his own.
+    fn look_up_repeat(&mut self, call: &Call, reply: Reply) -> Result<Reply, Fault> {
+        let (
+            Ask::Settle(settle),
+            Reply::Settle {
+                outcome: SettleOutcome::Stale,
+                ..
+            },
+        ) = (&call.ask, &reply)
+        else {
+            return Ok(reply);
+        };
+        if matches!(settle.act, Act::Beat | Act::Expire) {
+            return Ok(reply);
+        }
+        let known = self
+            .db
+            .settled(&settle.handed)
+            .filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        self.checker.repeated(settle, known.as_ref())?;
+        Ok(known.map_or(reply, |outcome| Reply::Settle {
+            outcome,
+            repeated: true,
+        }))
+    }
+
+    /// Reads what is over, and has it settled now, or much later.
+    pub(super) fn sweep(&mut self, server: usize, life: u64) {
+        if self.servers[server].life != life || !self.servers[server].alive {
+            return;
+        }
+        let now = self.servers[server].clock.estimate();
+        for handed in self.db.expired(now, 8) {
+            if self.bug == Some(Bug::SweepUnconditional) {
+                let seen = self.db.load(&handed, false);
+                self.swept.entry(handed.fence).or_insert(seen);
+            }
+            self.calls += 1;
+            let policy = self.setup.queues[handed.queue.0 as usize].clone();
+            let ask = Ask::Settle(Settle {
+                handed,
+                policy,
+                act: Act::Expire,
+            });
+            let call = Box::new(Call {
+                id: self.calls,
+                client: NOBODY,
+                ask,
+            });
+            let late = if !self.draining && self.rng.percent(10) {
+                1_500
+            } else {
+                10
+            };
+            self.after(0, late, Event::Arrive { server, call });
+        }
+        self.after(20, 90, Event::Sweep { server, life });
+    }
+}

@@ -1,0 +1,171 @@
+//! Every statement by name, and a call of one: the statement with its parameters, as data.
+//!
+//! A trip is a list of calls. Parameters carry their types, so that the same call can be sent as a prepared
+//! statement or, behind a pooler that knows none, as text.
+
+use tokio_postgres::types::{ToSql, Type};
+
+/// A statement: its name and its text, both from its file.
+#[derive(Debug)]
+pub(super) struct Sql {
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+}
+
+/// The name, the file and the constant cannot drift apart if they are written once; a function cannot include a file.
+macro_rules! statements {
+    ($($constant:ident = $name:literal,)*) => {
+        $(pub(super) static $constant: Sql = Sql { name: $name, text: include_str!(concat!("sql/", $name, ".sql")) };)*
+
+        /// All of them: a test prepares each one and compares the list with the folder.
+        #[cfg(test)]
+        pub(super) static ALL: &[&Sql] = &[$(&$constant),*];
+    };
+}
+
+statements! {
+    BEGIN = "begin",
+    BODY_ADD = "body_add",
+    BODY_KNOWN = "body_known",
+    BODY_REPLACE = "body_replace",
+    CLAIM_BODIES = "claim_bodies",
+    CLAIM_FRONTS = "claim_fronts",
+    CLAIM_HEADS = "claim_heads",
+    CLAIM_ITEM = "claim_item",
+    CLAIM_QUEUE = "claim_queue",
+    CLAIM_TYPING = "claim_typing",
+    CLOCK = "clock",
+    COMMIT = "commit",
+    DONE_ADD = "done_add",
+    DONE_REMOVE = "done_remove",
+    ERROR_ADD = "error_add",
+    EVENT_ADD = "event_add",
+    EXPIRED = "expired",
+    EXPIRY_NEXT = "expiry_next",
+    HINT_LISTEN = "hint_listen",
+    HINT_NOTIFY = "hint_notify",
+    HOT_ADD = "hot_add",
+    HOT_REMOVE = "hot_remove",
+    HOT_SAVE = "hot_save",
+    ITEM = "item",
+    ITEM_ERRORS = "item_errors",
+    ITEMS = "items",
+    LANE_FRONTS = "lane_fronts",
+    LANE_HEADS_LOCK = "lane_heads_lock",
+    LEASE_END = "lease_end",
+    LEASE_ENDING = "lease_ending",
+    LEASE_HISTORY = "lease_history",
+    LEASE_INSERT = "lease_insert",
+    LEASE_LOCK = "lease_lock",
+    LEASE_LOCK_BEATS = "lease_lock_beats",
+    LEASE_PEEK = "lease_peek",
+    LEASE_SAVE = "lease_save",
+    MANAGE_DONE = "manage_done",
+    MANAGE_FIND = "manage_find",
+    MANAGE_ITEM = "manage_item",
+    MARK_RAISE = "mark_raise",
+    MARK_READ = "mark_read",
+    NEXT_LOOK = "next_look",
+    QUEUE_ADD = "queue_add",
+    QUEUE_BUSY = "queue_busy",
+    QUEUE_CHANGE = "queue_change",
+    QUEUE_COUNTS = "queue_counts",
+    QUEUE_GET = "queue_get",
+    QUEUE_LIST = "queue_list",
+    QUEUE_LOCK = "queue_lock",
+    QUEUE_PAUSE = "queue_pause",
+    REBIRTH_NOTE = "rebirth_note",
+    REBIRTH_READ = "rebirth_read",
+    ROLLBACK = "rollback",
+    SCHEMA_EXISTS = "schema_exists",
+    SCHEMA_LOCK = "schema_lock",
+    SCHEMA_NOTE = "schema_note",
+    SCHEMA_READ = "schema_read",
+    SERVER = "server",
+    SETTINGS = "settings",
+    SETTLE_ITEMS = "settle_items",
+    SETTLE_ITEMS_LOCK = "settle_items_lock",
+    SETTLE_LANES = "settle_lanes",
+    SETTLE_NEXT = "settle_next",
+    SETTLED = "settled",
+    STRIPE_LOCK = "stripe_lock",
+    TYPING_CLEAR = "typing_clear",
+    TYPING_SET = "typing_set",
+    XACT_STATUS = "xact_status",
+}
+
+/// A parameter and its type.
+pub(super) type Param<'a> = (Box<dyn ToSql + Sync + Send + 'a>, Type);
+
+/// A statement with its parameters, in order.
+pub(super) struct Call<'a> {
+    pub(super) sql: &'static Sql,
+    pub(super) params: Vec<Param<'a>>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(sql: &'static Sql) -> Call<'a> {
+        Call {
+            sql,
+            params: Vec::new(),
+        }
+    }
+
+    fn with(mut self, value: impl ToSql + Sync + Send + 'a, kind: Type) -> Call<'a> {
+        self.params.push((Box::new(value), kind));
+        self
+    }
+
+    pub(super) fn int(self, value: i32) -> Call<'a> {
+        self.with(value, Type::INT4)
+    }
+
+    pub(super) fn big(self, value: i64) -> Call<'a> {
+        self.with(value, Type::INT8)
+    }
+
+    pub(super) fn flag(self, value: bool) -> Call<'a> {
+        self.with(value, Type::BOOL)
+    }
+
+    pub(super) fn text(self, value: &'a str) -> Call<'a> {
+        self.with(value, Type::TEXT)
+    }
+
+    pub(super) fn smalls(self, values: impl Iterator<Item = i16>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT2_ARRAY)
+    }
+
+    pub(super) fn ints(self, values: impl Iterator<Item = i32>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT4_ARRAY)
+    }
+
+    pub(super) fn bigs(self, values: impl Iterator<Item = i64>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT8_ARRAY)
+    }
+
+    pub(super) fn maybe_bigs(self, values: impl Iterator<Item = Option<i64>>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT8_ARRAY)
+    }
+
+    pub(super) fn flags(self, values: impl Iterator<Item = bool>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::BOOL_ARRAY)
+    }
+
+    pub(super) fn maybe_flags(self, values: impl Iterator<Item = Option<bool>>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::BOOL_ARRAY)
+    }
+
+    pub(super) fn texts(self, values: impl Iterator<Item = &'a str>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
+    }
+
+    pub(super) fn maybe_texts(self, values: impl Iterator<Item = Option<&'a str>>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
+    }
+
+    /// Texts that exist only for this call.
+    pub(super) fn made_texts(self, values: impl Iterator<Item = Option<String>>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
+    }
+}

@@ -1,0 +1,150 @@
+//! What a group of queue commands writes, as calls.
+
+use super::call::{self, Call};
+use super::lease::events;
+use super::row::{attempt_to, ended_to, last_to};
+use turno_core::id::Fence;
+use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last};
+
+/// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
+pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
+    let mut calls = Vec::with_capacity(6);
+    let seqs =
+        |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
+    if !changes.undone.is_empty() {
+        calls.push(seqs(&call::DONE_REMOVE, &changes.undone));
+        // Whoever remembers where lanes begin must look again; see the lanes' memory.
+        calls.push(Call::new(&call::REBIRTH_NOTE));
+    }
+    if !changes.remove.is_empty() {
+        calls.push(seqs(&call::HOT_REMOVE, &changes.remove));
+    }
+    if !changes.bodies.is_empty() {
+        calls.push(add_bodies(&changes.bodies));
+    }
+    if !changes.replaced.is_empty() {
+        calls.push(replace_bodies(&changes.replaced));
+    }
+    if !changes.insert.is_empty() {
+        calls.push(add_items(&changes.insert));
+    }
+    let saved: Vec<&Item> = changes
+        .insert
+        .iter()
+        .filter(|item| !is_plain(item))
+        .chain(&changes.update)
+        .collect();
+    if !saved.is_empty() {
+        calls.push(save_items(&saved));
+    }
+    if !changes.done.is_empty() {
+        calls.push(add_done(&changes.done));
+    }
+    if !changes.errors.is_empty() {
+        calls.push(add_errors(&changes.errors));
+    }
+    typing(changes, &mut calls);
+    if !changes.events.is_empty() {
+        calls.push(events(&changes.events));
+    }
+    calls
+}
+
+/// Whether the table's defaults say the rest of it.
+fn is_plain(item: &Item) -> bool {
+    let unhanded = item.expires_at.is_none()
+        && item.claimed_at.is_none()
+        && item.holder.is_none()
+        && item.handed == 0;
+    unhanded
+        && item.attempt == 0
+        && item.fence == Fence(0)
+        && item.group == Fence(0)
+        && item.last == Last::None
+        && !item.parked
+}
+
+fn add_bodies(bodies: &[Body]) -> Call<'_> {
+    Call::new(&call::BODY_ADD)
+        .bigs(bodies.iter().map(|body| body.seq.0))
+        .ints(bodies.iter().map(|body| body.queue.0))
+        .texts(bodies.iter().map(|body| body.id.as_str()))
+        .maybe_texts(bodies.iter().map(|body| Some(body.key.as_ref()?.as_str())))
+        .maybe_texts(bodies.iter().map(|body| body.action.as_deref()))
+        .texts(bodies.iter().map(|body| &*body.payload))
+        .bigs(bodies.iter().map(|body| body.enqueued_at.0))
+}
+
+fn replace_bodies(bodies: &[Body]) -> Call<'_> {
+    Call::new(&call::BODY_REPLACE)
+        .bigs(bodies.iter().map(|body| body.seq.0))
+        .maybe_texts(bodies.iter().map(|body| body.action.as_deref()))
+        .texts(bodies.iter().map(|body| &*body.payload))
+}
+
+fn add_items(items: &[Item]) -> Call<'_> {
+    Call::new(&call::HOT_ADD)
+        .bigs(items.iter().map(|item| item.seq.0))
+        .ints(items.iter().map(|item| item.queue.0))
+        .maybe_bigs(items.iter().map(|item| Some(item.lane?.0)))
+        .bigs(items.iter().map(|item| item.enqueued_at.0))
+        .bigs(items.iter().map(|item| item.not_before.0))
+        .maybe_bigs(items.iter().map(|item| Some(item.ready_at?.0)))
+        .bigs(items.iter().map(|item| item.revision))
+}
+
+fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
+    let items = || items.iter().copied();
+    Call::new(&call::HOT_SAVE)
+        .bigs(items().map(|item| item.seq.0))
+        .bigs(items().map(|item| item.not_before.0))
+        .maybe_bigs(items().map(|item| Some(item.ready_at?.0)))
+        .maybe_bigs(items().map(|item| Some(item.expires_at?.0)))
+        .maybe_bigs(items().map(|item| Some(item.claimed_at?.0)))
+        .smalls(items().map(|item| attempt_to(item.attempt)))
+        .bigs(items().map(|item| item.fence.0))
+        .bigs(items().map(|item| item.group.0))
+        .smalls(items().map(|item| last_to(item.last)))
+        .bigs(items().map(|item| item.revision))
+        .bigs(items().map(|item| item.handed))
+        .flags(items().map(|item| item.parked))
+        .maybe_texts(items().map(|item| item.holder.as_deref()))
+}
+
+fn add_done(done: &[Done]) -> Call<'_> {
+    Call::new(&call::DONE_ADD)
+        .bigs(done.iter().map(|done| done.seq.0))
+        .ints(done.iter().map(|done| done.queue.0))
+        .smalls(done.iter().map(|done| ended_to(done.ended)))
+        .bigs(done.iter().map(|done| done.at.0))
+        .smalls(done.iter().map(|done| attempt_to(done.attempt)))
+        .bigs(done.iter().map(|done| done.fence.0))
+        .bigs(done.iter().map(|done| done.revision))
+        .maybe_texts(done.iter().map(|done| done.holder.as_deref()))
+}
+
+fn add_errors(errors: &[AttemptError]) -> Call<'_> {
+    Call::new(&call::ERROR_ADD)
+        .bigs(errors.iter().map(|error| error.seq.0))
+        .smalls(errors.iter().map(|error| attempt_to(error.attempt)))
+        .bigs(errors.iter().map(|error| error.fence.0))
+        .bigs(errors.iter().map(|error| error.at.0))
+        .texts(errors.iter().map(|error| error.error.as_str()))
+        .maybe_texts(errors.iter().map(|error| error.holder.as_deref()))
+}
+
+fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {
+    if !changes.typing.is_empty() {
+        let mut typing: Vec<_> = changes.typing.iter().collect();
+        typing.sort();
+        let call = Call::new(&call::TYPING_SET).ints(typing.iter().map(|(queue, _, _)| queue.0));
+        let call = call.bigs(typing.iter().map(|(_, lane, _)| lane.0));
+        calls.push(call.bigs(typing.iter().map(|(_, _, at)| at.0)));
+    }
+    if !changes.typed.is_empty() {
+        let mut typed: Vec<_> = changes.typed.iter().collect();
+        typed.sort();
+        let call = Call::new(&call::TYPING_CLEAR).ints(typed.iter().map(|(queue, _)| queue.0));
+        calls.push(call.bigs(typed.iter().map(|(_, lane)| lane.0)));
+    }
+}

@@ -1,0 +1,189 @@
+//! Handing out.
+
+use super::Shared;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::floor::{BOTTOM, Scan};
+use super::row::{ITEM, get, item};
+use super::tx::{Moment, Plan, Tx, Write};
+use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
+use std::collections::HashMap;
+use tokio_postgres::Row;
+use turno_core::id::{Lane, Numbers};
+use turno_core::queue::{Item, Wants};
+use turno_core::time::{Span, Time};
+
+/// The most heads that one transaction locks, whatever the callers want together: the others ask again.
+const HEADS_MAX: usize = 5_000;
+
+/// Locks due heads, reads what stands behind them where that may go along, reads the clock, decides.
+pub(super) async fn plan(
+    tx: &mut Tx<'_>,
+    shared: &Shared,
+    group: &ClaimGroup,
+) -> Result<Plan, Failure> {
+    let estimate = shared.clock.estimate();
+    let limit = group.heads().min(HEADS_MAX);
+    let mut scan =
+        matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
+    let from = scan.as_ref().map_or(BOTTOM, |scan| scan.from);
+    let early = !group.groups_items();
+    let mut calls = vec![
+        Call::new(&call::CLAIM_QUEUE).int(group.queue.0),
+        heads(group, from, estimate, limit),
+    ];
+    if early {
+        calls.push(Moment::call(0, false));
+    }
+    let mut answers = tx.trip(calls).await?;
+    let queue = answers.take();
+    let mut rows = answers.take();
+    let mut clock = if early { answers.take() } else { Vec::new() };
+    if let Some(outcome) = stopped(group, &queue)? {
+        return Ok(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None));
+    }
+    if rows.is_empty() && from > BOTTOM {
+        // Nothing above the floor, so there is time to look whether something lies below it.
+        let mut answers = tx
+            .trip(vec![
+                heads(group, BOTTOM, estimate, limit),
+                Moment::call(0, false),
+            ])
+            .await?;
+        rows = answers.take();
+        clock = answers.take();
+    }
+    let (heads, numbers) = locked(&rows)?;
+    if let Some(scan) = &mut scan {
+        looked(scan, &heads, limit, estimate);
+    }
+    let more = heads.len() >= limit && limit > 0;
+    let (mut fronts, mut typing) = (HashMap::new(), HashMap::new());
+    if !early {
+        (fronts, typing, clock) = behind(tx, group, &heads).await?;
+    }
+    let moment = Moment::read(tx.clock, &clock)?;
+    let now = moment.now;
+    let (changes, deliveries) = group.decide(Wants {
+        queue: group.queue,
+        now,
+        numbers,
+        heads,
+        fronts,
+        typing,
+    });
+    let bodies = deliveries
+        .iter()
+        .flatten()
+        .flat_map(|delivery| &delivery.items)
+        .map(|(seq, _)| *seq)
+        .collect();
+    let outcome = ClaimOutcome::Dealt {
+        now,
+        deliveries,
+        bodies: Bodies::new(),
+        more,
+    };
+    let write = if changes.is_empty() {
+        Write::Nothing
+    } else {
+        Write::Queue(changes)
+    };
+    Ok(Plan {
+        bodies,
+        scan,
+        ..Plan::new(Outcomes::Claim(outcome), write, moment.xid)
+    })
+}
+
+fn heads<'a>(group: &'a ClaimGroup, from: Time, estimate: Time, limit: usize) -> Call<'a> {
+    match &group.claim {
+        Claim::Next(_) => Call::new(&call::CLAIM_HEADS)
+            .int(group.queue.0)
+            .big(from.0)
+            .big(estimate.0)
+            .big(i64::try_from(limit).unwrap_or(i64::MAX)),
+        Claim::Item { id, .. } => Call::new(&call::CLAIM_ITEM)
+            .int(group.queue.0)
+            .text(id.as_str())
+            .big(estimate.0),
+    }
+}
+
+/// Whether the queue hands out nothing to these callers.
+fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Failure> {
+    let Some(row) = queue.first() else {
+        return Ok(Some(ClaimOutcome::PolicyChanged));
+    };
+    let (version, paused): (i64, bool) = (get(row, 0)?, get(row, 1)?);
+    Ok(if version != group.version {
+        Some(ClaimOutcome::PolicyChanged)
+    } else {
+        paused.then_some(ClaimOutcome::Paused)
+    })
+}
+
+/// The heads, and the number that came with each.
+fn locked(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
+    let heads = rows
+        .iter()
+        .map(|row| item(row, 0))
+        .collect::<Result<_, _>>()?;
+    let numbers = rows
+        .iter()
+        .map(|row| get(row, ITEM))
+        .collect::<Result<_, _>>()?;
+    Ok((heads, Numbers::new(numbers)))
+}
+
+fn looked(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
+    let last = heads
+        .last()
+        .filter(|_| heads.len() >= limit)
+        .and_then(|head| head.ready_at);
+    scan.found(last.unwrap_or(estimate));
+}
+
+type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
+
+/// What stands behind the heads, who types there, and only then the clock.
+async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, Failure> {
+    let lanes: Vec<(Lane, i64)> = heads
+        .iter()
+        .filter_map(|head| Some((head.lane?, head.seq.0)))
+        .collect();
+    let types = group.policy.typing_extension > Span::ZERO;
+    let mut calls = Vec::new();
+    if !lanes.is_empty() {
+        let of = || lanes.iter().map(|(lane, _)| lane.0);
+        let front = Call::new(&call::CLAIM_FRONTS)
+            .int(group.queue.0)
+            .bigs(of())
+            .bigs(lanes.iter().map(|(_, seq)| *seq));
+        calls.push(front.big(i64::from(group.policy.batch_max)));
+        if types {
+            calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(of()));
+        }
+    }
+    calls.push(Moment::call(0, false));
+    let mut answers = tx.trip(calls).await?;
+    let mut fronts: HashMap<Lane, Vec<Item>> = HashMap::new();
+    let mut typing = HashMap::new();
+    if !lanes.is_empty() {
+        for row in answers.take() {
+            let item = item(&row, 0)?;
+            if let Some(lane) = item.lane {
+                fronts.entry(lane).or_default().push(item);
+            }
+        }
+        if types {
+            for row in answers.take() {
+                typing.insert(Lane(get(&row, 0)?), Time(get(&row, 1)?));
+            }
+        }
+    }
+    for front in fronts.values_mut() {
+        front.sort_by_key(|item| item.seq);
+    }
+    Ok((fronts, typing, answers.take()))
+}

@@ -1,0 +1,190 @@
+//! From a group to its committed answers, through whatever happens to the connection.
+
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::slot::Taken;
+use super::tx::{Plan, Tx, Write};
+use super::{PostgresStore, changes, claim, enqueue, lease, manage, row, settle};
+use crate::store::{ClaimOutcome, Group, Outcomes, StoreError};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio_postgres::Row;
+use turno_core::id::Seq;
+
+/// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
+/// recovers needs some seconds.
+const ASKS: u32 = 40;
+const ASK_PAUSE: Duration = Duration::from_millis(250);
+
+impl PostgresStore {
+    /// Commits one group on one route.
+    pub(super) async fn commit_one(
+        &self,
+        route: usize,
+        group: &Group,
+    ) -> Result<Outcomes, StoreError> {
+        let slot = self
+            .routes
+            .get(route)
+            .ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
+        let mut again = true;
+        loop {
+            let mut link = slot.take(&self.address).await?;
+            let fresh = link.fresh;
+            let failure = match self.plan(&mut link, group).await {
+                Ok(plan) => return self.finish(link, plan).await,
+                Err(failure) => failure,
+            };
+            // Nothing was stored: no commit has been sent.
+            let pooler = failure.is_poolers();
+            if pooler {
+                self.address.unprepared.store(true, Ordering::Relaxed);
+            }
+            // A connection that a restarted server has closed is only noticed by using it.
+            let stale = failure.is_lost() && !fresh;
+            if !failure.is_lost() && !pooler {
+                link.abandon();
+                link.put_back();
+            }
+            if !(again && (stale || pooler)) {
+                return Err(failure.into());
+            }
+            again = false;
+        }
+    }
+
+    async fn plan(&self, link: &mut Taken<'_>, group: &Group) -> Result<Plan, Failure> {
+        let tx = &mut Tx::new(link, &self.shared.clock);
+        match group {
+            Group::Lease(group) => lease::plan(tx, group).await,
+            Group::Enqueue(group) => enqueue::plan(tx, &self.shared, group).await,
+            Group::Claim(group) => claim::plan(tx, &self.shared, group).await,
+            Group::Settle(group) => settle::plan(tx, &self.shared, group).await,
+            Group::Manage(group) => manage::plan(tx, group).await,
+            Group::Typing(group) => manage::typing(tx, &self.shared, group).await,
+        }
+    }
+
+    /// Writes and commits in one trip, and makes sure of the outcome.
+    async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
+        let mut calls = match &plan.write {
+            Write::Nothing => {
+                // Rolled back and not committed: locks alone would cost a flush of the log.
+                link.abandon();
+                link.put_back();
+                return Ok(plan.outcomes);
+            }
+            Write::Lease(write) => lease::calls(write),
+            Write::Queue(changes) => changes::calls(changes),
+        };
+        let reads = !plan.bodies.is_empty();
+        if reads {
+            calls.push(bodies(&plan.bodies));
+        }
+        calls.push(Call::new(&call::COMMIT));
+        match link.trip(&calls).await {
+            Ok(mut answers) => {
+                link.put_back();
+                let bodies = if reads {
+                    answers.pop().and(answers.pop()).unwrap_or_default()
+                } else {
+                    Vec::new()
+                };
+                drop(calls);
+                self.committed(&mut plan, &bodies)?;
+                Ok(plan.outcomes)
+            }
+            Err(failure @ (Failure::Refused { .. } | Failure::Garbled(_))) => {
+                link.abandon();
+                link.put_back();
+                if failure.is_poolers() {
+                    self.address.unprepared.store(true, Ordering::Relaxed);
+                    return Err(StoreError::Conflict(
+                        "a pooler lost the prepared statements".into(),
+                    ));
+                }
+                Err(failure.into())
+            }
+            Err(Failure::Lost(message)) => {
+                drop(calls);
+                let life = link.life.clone();
+                drop(link);
+                self.was_committed(plan.xid.as_deref(), &life, &message)
+                    .await?;
+                let rows = self.read(vec![bodies(&plan.bodies)]).await?.take();
+                self.committed(&mut plan, &rows)?;
+                Ok(plan.outcomes)
+            }
+        }
+    }
+
+    /// Takes note of what is now true, and hands the bodies over.
+    fn committed(&self, plan: &mut Plan, rows: &[Row]) -> Result<(), StoreError> {
+        if let Some(changes) = plan.changes() {
+            self.shared.floors.wrote(changes);
+        }
+        plan.scan.take();
+        if let Outcomes::Claim(ClaimOutcome::Dealt { bodies, .. }) = &mut plan.outcomes {
+            bodies.reserve(rows.len());
+            for row in rows {
+                let body = row::body(row)?;
+                bodies.insert(body.seq, body);
+            }
+        }
+        Ok(())
+    }
+
+    /// After a connection lost at commit: whether the transaction was committed, from the server itself.
+    async fn was_committed(
+        &self,
+        xid: Option<&str>,
+        life: &str,
+        lost: &str,
+    ) -> Result<(), StoreError> {
+        let unknown = |why: &str| Err(StoreError::Unknown(format!("{lost}; {why}")));
+        let Some(xid) = xid else {
+            return unknown("the transaction had no number");
+        };
+        for _ in 0..ASKS {
+            match self.ask(xid).await {
+                // A transaction that is not known as committed after its connection was lost never will be.
+                Ok((Some(status), _)) if status == "aborted" => {
+                    return Err(StoreError::Unavailable(lost.to_owned()));
+                }
+                // After a crash the same number may have been given to somebody else, whose commit this would be.
+                Ok((Some(status), now)) if status == "committed" => {
+                    return if now == life {
+                        Ok(())
+                    } else {
+                        unknown("the server has recovered from a crash")
+                    };
+                }
+                Ok((None, _)) => return unknown("the server has forgotten the transaction"),
+                // Numbers that the server has not given out yet: a crash has taken ours back.
+                Err(Failure::Refused {
+                    code: Some(code), ..
+                }) if code.code() == "22023" => {
+                    return Err(StoreError::Unavailable(lost.to_owned()));
+                }
+                Ok(_) | Err(Failure::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
+                Err(failure) => return unknown(&StoreError::from(failure).to_string()),
+            }
+        }
+        unknown("the server could not be asked")
+    }
+
+    /// The transaction's status, and the life of the server that says so.
+    async fn ask(&self, xid: &str) -> Result<(Option<String>, String), Failure> {
+        let mut link = self.address.connect().await?;
+        let rows = link
+            .trip(&[Call::new(&call::XACT_STATUS).text(xid)])
+            .await?;
+        let row = rows.first().and_then(|rows| rows.first());
+        let status = row.map_or(Ok(None), |row| row::get(row, 0))?;
+        Ok((status, link.life.to_string()))
+    }
+}
+
+fn bodies<'a>(seqs: &[Seq]) -> Call<'a> {
+    Call::new(&call::CLAIM_BODIES).bigs(seqs.iter().map(|seq| seq.0))
+}

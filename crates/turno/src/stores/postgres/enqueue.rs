@@ -1,0 +1,167 @@
+//! Admitting items.
+
+use super::Shared;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::lane::{self, LaneOf};
+use super::row::{ITEM, get, item, maybe_name, name};
+use super::tx::{Moment, Plan, Tx, Write};
+use crate::store::{EnqueueGroup, Outcomes};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tokio_postgres::Row;
+use turno_core::id::{ItemId, Key, QueueId, Seq};
+use turno_core::queue::{EnqueueRead, FrontItem, Kind};
+use turno_core::time::Span;
+
+/// Takes the lanes' mutexes, reads known ids and the lanes' fronts, reads the clock, decides.
+///
+/// An inbox has no lanes: without given ids there is nothing to lock and nothing to read but the clock.
+pub(super) async fn plan(
+    tx: &mut Tx<'_>,
+    shared: &Shared,
+    group: &EnqueueGroup,
+) -> Result<Plan, Failure> {
+    let lanes: Vec<(LaneOf, u32)> = group
+        .lanes()
+        .into_iter()
+        .map(|(queue, lane, size)| ((queue, lane), size))
+        .collect();
+    let of = || lanes.iter().map(|(of, _)| *of);
+    let given = group.given_ids();
+    let (known_rebirth, floors) = shared.lanes.recall(of());
+    let mut calls = Vec::with_capacity(6);
+    if !lanes.is_empty() {
+        calls.push(lane::lock(of()));
+        calls.extend(read_fronts(group, &lanes, &floors));
+        calls.push(Call::new(&call::REBIRTH_READ));
+    }
+    if !given.is_empty() {
+        let queues = given.iter().map(|(queue, _)| queue.0);
+        calls.push(
+            Call::new(&call::BODY_KNOWN)
+                .ints(queues)
+                .texts(given.iter().map(|(_, id)| id.as_str())),
+        );
+    }
+    calls.push(Moment::call(group.numbers(), true));
+    let heads_locked = locks_heads(group, &lanes);
+    let mut answers = tx.trip(calls).await?;
+    let mut fronts = Vec::new();
+    let mut rebirth = known_rebirth;
+    if !lanes.is_empty() {
+        answers.take();
+        if heads_locked {
+            answers.take();
+        }
+        fronts = answers.take();
+        rebirth = lane::rebirth(&answers.take())?;
+    }
+    let known = if given.is_empty() {
+        Vec::new()
+    } else {
+        answers.take()
+    };
+    let mut clock = answers.take();
+    if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
+        // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
+        let mut calls = read_fronts(group, &lanes, &vec![Seq(0); lanes.len()]);
+        calls.push(Moment::call(group.numbers(), true));
+        let mut answers = tx.trip(calls).await?;
+        if heads_locked {
+            answers.take();
+        }
+        fronts = answers.take();
+        clock = answers.take();
+    }
+    let mut moment = Moment::read(tx.clock, &clock)?;
+    let fronts = front_items(&fronts)?;
+    let lowest = moment
+        .numbers
+        .first()
+        .map(|number| Seq(*number))
+        .unwrap_or_default();
+    let begins = |of: LaneOf| {
+        fronts
+            .get(&of)
+            .and_then(|front| front.first())
+            .map_or(lowest, |first| first.item.seq)
+    };
+    shared.lanes.learn(rebirth, of().map(|of| (of, begins(of))));
+    let existing = existing(&known)?;
+    let (changes, answers) = group.decide(EnqueueRead {
+        now: moment.now,
+        numbers: moment.numbers(),
+        existing,
+        fronts,
+    });
+    let write = if changes.is_empty() {
+        Write::Nothing
+    } else {
+        Write::Queue(changes)
+    };
+    Ok(Plan::new(Outcomes::Enqueue(answers), write, moment.xid))
+}
+
+/// Where an arrival may change the head: when it fills a batch or replaces what waits. Only there is it locked.
+fn changes_heads(group: &EnqueueGroup) -> HashSet<QueueId> {
+    let changes = |kind, window| kind == Kind::Sync || (kind == Kind::Lane && window > Span::ZERO);
+    let calls = group
+        .calls
+        .iter()
+        .filter(|call| changes(call.policy.kind, call.policy.window));
+    calls.map(|call| call.queue).collect()
+}
+
+fn locks_heads(group: &EnqueueGroup, lanes: &[(LaneOf, u32)]) -> bool {
+    let queues = changes_heads(group);
+    lanes.iter().any(|((queue, _), _)| queues.contains(queue))
+}
+
+fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(LaneOf, u32)], floors: &[Seq]) -> Vec<Call<'a>> {
+    let queues = changes_heads(group);
+    let (changing, their): (Vec<_>, Vec<_>) = lanes
+        .iter()
+        .copied()
+        .zip(floors.iter().copied())
+        .filter(|(((queue, _), _), _)| queues.contains(queue))
+        .unzip();
+    let lock =
+        (!changing.is_empty()).then(|| lane::fronts(&call::LANE_HEADS_LOCK, &changing, &their));
+    lock.into_iter()
+        .chain([lane::fronts(&call::LANE_FRONTS, lanes, floors)])
+        .collect()
+}
+
+/// The fronts by lane, each in order.
+pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<LaneOf, Vec<FrontItem>>, Failure> {
+    let mut fronts: HashMap<LaneOf, Vec<FrontItem>> = HashMap::new();
+    for row in rows {
+        let item = item(row, 0)?;
+        if let Some(lane) = item.lane {
+            let known = FrontItem {
+                id: name(row, ITEM, ItemId::new)?,
+                key: maybe_name(row, ITEM + 1, Key::new)?,
+                item,
+            };
+            fronts
+                .entry((known.item.queue, lane))
+                .or_default()
+                .push(known);
+        }
+    }
+    for front in fronts.values_mut() {
+        front.sort_by_key(|known| known.item.seq);
+    }
+    Ok(fronts)
+}
+
+fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Arc<str>>, Failure> {
+    let one = |row| {
+        Ok((
+            (QueueId(get(row, 0)?), name(row, 1, ItemId::new)?),
+            get::<&str>(row, 2)?.into(),
+        ))
+    };
+    rows.iter().map(one).collect()
+}

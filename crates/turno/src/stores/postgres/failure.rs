@@ -1,0 +1,101 @@
+//! Why a trip failed, and what that means for its group.
+
+use crate::store::StoreError;
+use tokio_postgres::error::{Severity, SqlState};
+
+/// Why a trip failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection is gone or never came to be. Whether a commit under way happened is not known by it.
+    Lost(String),
+    /// The server refused a statement: the transaction is over and stored nothing.
+    Refused {
+        /// Why; none if the statement could not even be sent.
+        code: Option<SqlState>,
+        /// For people.
+        message: String,
+    },
+    /// An answer that a store of this version cannot have written.
+    Garbled(String),
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Failure {
+        if let Some(db) = error.as_db_error() {
+            let ends = matches!(
+                db.parsed_severity(),
+                Some(Severity::Fatal | Severity::Panic)
+            );
+            let message = format!("{} ({})", db.message(), db.code().code());
+            return if ends || db.code().code().starts_with("08") {
+                Failure::Lost(message)
+            } else {
+                Failure::Refused {
+                    code: Some(db.code().clone()),
+                    message,
+                }
+            };
+        }
+        let source = std::error::Error::source(&error);
+        let message =
+            source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+        let io = source.is_some_and(|source| source.is::<std::io::Error>());
+        let timeout = message.contains("timed out") || message.contains("connect");
+        if error.is_closed() || io || timeout {
+            Failure::Lost(message)
+        } else {
+            Failure::Refused {
+                code: None,
+                message,
+            }
+        }
+    }
+}
+
+impl Failure {
+    /// The prepared statement is not there, or was there already: something between us and the server hands out
+    /// its connections per transaction.
+    pub(super) fn is_poolers(&self) -> bool {
+        let Failure::Refused {
+            code: Some(code), ..
+        } = self
+        else {
+            return false;
+        };
+        *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self, Failure::Lost(_))
+    }
+}
+
+/// For a transaction that certainly stored nothing.
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> StoreError {
+        match failure {
+            Failure::Lost(message) => StoreError::Unavailable(message),
+            Failure::Garbled(message) => StoreError::Schema(message),
+            Failure::Refused {
+                code: None,
+                message,
+            } => StoreError::Rejected(message),
+            Failure::Refused {
+                code: Some(code),
+                message,
+            } => match code {
+                SqlState::T_R_SERIALIZATION_FAILURE
+                | SqlState::T_R_DEADLOCK_DETECTED
+                | SqlState::UNIQUE_VIOLATION
+                | SqlState::LOCK_NOT_AVAILABLE => StoreError::Conflict(message),
+                SqlState::QUERY_CANCELED
+                | SqlState::READ_ONLY_SQL_TRANSACTION
+                | SqlState::DISK_FULL
+                | SqlState::OUT_OF_MEMORY
+                | SqlState::TOO_MANY_CONNECTIONS
+                | SqlState::CONFIGURATION_LIMIT_EXCEEDED => StoreError::Unavailable(message),
+                _ => StoreError::Rejected(message),
+            },
+        }
+    }
+}

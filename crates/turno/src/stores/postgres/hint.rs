@@ -1,0 +1,220 @@
+//! Hints between processes: `NOTIFY` after the commit, on a connection of its own, at most fifty a second.
+//!
+//! A hint is never needed: whoever misses one finds the same a little later. What cannot be sent now is
+//! forgotten, and after a lost connection everybody is told to look at everything.
+
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::floor::Floors;
+use super::link::Address;
+use crate::store::{Hint, StoreError};
+use futures_util::{FutureExt, StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+use tokio_postgres::{AsyncMessage, NoTls};
+use turno_core::id::{QueueId, Resource};
+
+/// The shortest time between two notifications of this process.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// The pause before connecting again.
+const PAUSE: Duration = Duration::from_millis(500);
+/// A notification must be shorter than 8,000 bytes.
+const PAYLOAD_MAX: usize = 7_500;
+/// Hints that nobody has fetched yet; beyond that one stands for all.
+const WAITING_MAX: usize = 1_000;
+
+/// Sending and receiving hints. The connection is opened by the first who asks for either.
+pub(super) struct Hints {
+    address: Address,
+    floors: Floors,
+    outgoing: Arc<Outgoing>,
+    incoming: OnceLock<AsyncMutex<mpsc::Receiver<Hint>>>,
+}
+
+#[derive(Default)]
+struct Outgoing {
+    waiting: Mutex<HashSet<Hint>>,
+    wake: Notify,
+}
+
+/// What a notification says.
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    /// Which process sent it, so that it does not listen to itself.
+    from: String,
+    queues: Vec<i32>,
+    leases: Vec<Resource>,
+    all: bool,
+}
+
+impl Hints {
+    pub(super) fn new(address: Address, floors: Floors) -> Hints {
+        Hints {
+            address,
+            floors,
+            outgoing: Arc::default(),
+            incoming: OnceLock::new(),
+        }
+    }
+
+    /// Passes hints on, later and together with others.
+    pub(super) fn announce(&self, hints: Vec<Hint>) {
+        self.start();
+        let mut waiting = self
+            .outgoing
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.extend(hints);
+        if waiting.len() > WAITING_MAX {
+            *waiting = HashSet::from([Hint::All]);
+        }
+        self.outgoing.wake.notify_one();
+    }
+
+    /// Waits for the next hint of another process.
+    pub(super) async fn next(&self) -> Result<Hint, StoreError> {
+        let next = self.start().lock().await.recv().await;
+        next.ok_or_else(|| StoreError::Unavailable("the listening connection has ended".into()))
+    }
+
+    fn start(&self) -> &AsyncMutex<mpsc::Receiver<Hint>> {
+        self.incoming.get_or_init(|| {
+            let (sender, receiver) = mpsc::channel(WAITING_MAX);
+            let (address, floors) = (self.address.clone(), self.floors.clone());
+            let outgoing = self.outgoing.clone();
+            tokio::spawn(async move {
+                let us = uuid::Uuid::now_v7().simple().to_string();
+                let mut first = true;
+                loop {
+                    if let Err(failure) =
+                        serve(&address, &floors, &outgoing, &sender, &us, first).await
+                    {
+                        tracing::debug!(
+                            ?failure,
+                            "the connection for hints is lost; connecting again"
+                        );
+                    }
+                    first = false;
+                    if sender.is_closed() {
+                        return;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
+            });
+            AsyncMutex::new(receiver)
+        })
+    }
+}
+
+/// Listens and notifies over one connection until it is lost or nobody wants it any more.
+async fn serve(
+    address: &Address,
+    floors: &Floors,
+    outgoing: &Outgoing,
+    sender: &mpsc::Sender<Hint>,
+    us: &str,
+    first: bool,
+) -> Result<(), Failure> {
+    let (client, mut connection) = address.config.connect(NoTls).await?;
+    let messages = stream::poll_fn(move |cx| connection.poll_message(cx));
+    let receive = messages.for_each(|message| {
+        if let Ok(AsyncMessage::Notification(notification)) = message {
+            heard(notification.payload(), us, floors, sender);
+        }
+        std::future::ready(())
+    });
+    let send = async {
+        client.batch_execute(call::HINT_LISTEN.text).await?;
+        if !first {
+            // What happened meanwhile was not heard.
+            tell(Hint::All, floors, sender);
+        }
+        loop {
+            outgoing.wake.notified().await;
+            let hints = std::mem::take(
+                &mut *outgoing
+                    .waiting
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
+            if let Some(payload) = payload(hints, us) {
+                let call = Call::new(&call::HINT_NOTIFY).text(&payload);
+                let params: Vec<_> = call
+                    .params
+                    .iter()
+                    .map(|(value, kind)| (&**value as _, kind.clone()))
+                    .collect();
+                client.query_typed(call.sql.text, &params).await?;
+                tokio::time::sleep(INTERVAL).await;
+            }
+        }
+    };
+    let lost = receive.map(|()| Err(Failure::Lost("the server has closed the connection".into())));
+    let closed = sender.closed().map(|()| Ok(()));
+    tokio::select! { end = lost => end, end = send => end, end = closed => end }
+}
+
+/// The hints as one text, or as the hint for everything if that would be too long.
+fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
+    if hints.is_empty() {
+        return None;
+    }
+    let mut payload = Payload {
+        from: us.to_owned(),
+        queues: Vec::new(),
+        leases: Vec::new(),
+        all: false,
+    };
+    for hint in hints {
+        match hint {
+            Hint::Queue(queue) => payload.queues.push(queue.0),
+            Hint::Lease(resource) => payload.leases.push(resource),
+            Hint::All => payload.all = true,
+        }
+    }
+    let text = serde_json::to_string(&payload).ok()?;
+    if text.len() <= PAYLOAD_MAX {
+        return Some(text);
+    }
+    serde_json::to_string(&Payload {
+        queues: Vec::new(),
+        leases: Vec::new(),
+        all: true,
+        ..payload
+    })
+    .ok()
+}
+
+/// Takes in what another process said. What cannot be understood may come from a newer version: it says
+/// that something happened.
+fn heard(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
+    let Ok(payload) = serde_json::from_str::<Payload>(text) else {
+        return tell(Hint::All, floors, sender);
+    };
+    if payload.from == us {
+        return;
+    }
+    if payload.all {
+        tell(Hint::All, floors, sender);
+    }
+    for queue in payload.queues {
+        tell(Hint::Queue(QueueId(queue)), floors, sender);
+    }
+    for resource in payload.leases {
+        tell(Hint::Lease(resource), floors, sender);
+    }
+}
+
+fn tell(hint: Hint, floors: &Floors, sender: &mpsc::Sender<Hint>) {
+    match &hint {
+        Hint::Queue(queue) => floors.drop_one(*queue),
+        Hint::All => floors.drop_all(),
+        Hint::Lease(_) => {}
+    }
+    // A full channel means that nobody fetches hints: whoever does later has enough of them.
+    let _ = sender.try_send(hint);
+}

@@ -1,0 +1,217 @@
+//! Rows of leases, and what they become.
+//!
+//! The current ownership has its columns; what is rarely there (the line, the offer, requests) and what is only
+//! read by the late one (the last ending) are texts of JSON. They are written as arrays, not objects: an ending is
+//! read with every heartbeat.
+
+use super::failure::Failure;
+use super::row::{garbled, get, maybe_name, name};
+use serde::{Deserialize, Serialize};
+use tokio_postgres::Row;
+use turno_core::id::{Fence, Instance, Resource, UserId};
+use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
+use turno_core::time::{Span, Time};
+
+/// The state in the columns from `at` on: eleven of the grant, then `waiting` and `ended`.
+pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, Failure> {
+    let mut state = State::unseen(resource);
+    if get::<Option<i64>>(row, at + 3)?.is_some() {
+        state.grant = Some(grant(row, at)?);
+    }
+    if let Some(text) = get::<Option<&str>>(row, at + 11)? {
+        let Waiting(line, offer, requests) = serde_json::from_str(text).map_err(garbled)?;
+        (state.line, state.offer, state.requests) = (line, offer, requests);
+    }
+    if let Some(text) = get::<Option<&str>>(row, at + 12)? {
+        state.ended = Some(
+            serde_json::from_str::<Ended>(text)
+                .map_err(garbled)?
+                .into_ending()?,
+        );
+    }
+    Ok(state)
+}
+
+/// The ending in the columns of the history.
+pub(super) fn ending(row: &Row) -> Result<Ending, Failure> {
+    Ok(Ending {
+        grant: grant(row, 0)?,
+        at: Time(get(row, 11)?),
+        reason: reason_from(get(row, 12)?)?,
+        cause: cause_from(get(row, 13)?)?,
+        by: maybe_name(row, 14, UserId::new)?,
+        note: get(row, 15)?,
+    })
+}
+
+fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
+    Ok(Grant {
+        holder: Holder {
+            user: name(row, at, UserId::new)?,
+            name: get(row, at + 1)?,
+            instance: maybe_name(row, at + 2, Instance::new)?,
+        },
+        fence: Fence(get(row, at + 3)?),
+        claim: get(row, at + 4)?,
+        ttl: Span(get(row, at + 5)?),
+        locked_at: Time(get(row, at + 6)?),
+        worked_at: Time(get(row, at + 7)?),
+        heartbeat_at: Time(get(row, at + 8)?),
+        expires_at: Time(get(row, at + 9)?),
+        idle: get(row, at + 10)?,
+    })
+}
+
+/// The line, the offer and the requests, if there is any of them.
+pub(super) fn waiting_to(state: &State) -> Option<String> {
+    let State {
+        line,
+        offer,
+        requests,
+        ..
+    } = state;
+    let nobody = line.is_empty() && offer.is_none() && requests.is_empty();
+    (!nobody).then(|| json(&(line, offer, requests)))
+}
+
+/// The last ending.
+pub(super) fn ended_to(state: &State) -> Option<String> {
+    let ending = state.ended.as_ref()?;
+    let Ending {
+        grant:
+            Grant {
+                holder,
+                fence,
+                claim,
+                ttl,
+                locked_at,
+                worked_at,
+                heartbeat_at,
+                expires_at,
+                idle,
+            },
+        ..
+    } = ending;
+    let grant = (
+        &holder.user,
+        &holder.name,
+        &holder.instance,
+        fence,
+        claim,
+        ttl,
+        (locked_at, worked_at, heartbeat_at, expires_at),
+        idle,
+    );
+    Some(json(&(
+        grant,
+        ending.at,
+        reason_to(ending.reason),
+        cause_to(ending.cause),
+        &ending.by,
+        &ending.note,
+    )))
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("names, numbers and texts can always be written as JSON")
+}
+
+#[derive(Deserialize)]
+struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>);
+
+type GrantParts = (
+    UserId,
+    String,
+    Option<Instance>,
+    Fence,
+    i64,
+    Span,
+    (Time, Time, Time, Time),
+    bool,
+);
+
+#[derive(Deserialize)]
+struct Ended<'a>(
+    GrantParts,
+    Time,
+    &'a str,
+    &'a str,
+    Option<UserId>,
+    Option<String>,
+);
+
+impl Ended<'_> {
+    fn into_ending(self) -> Result<Ending, Failure> {
+        let Ended(
+            (user, name, instance, fence, claim, ttl, times, idle),
+            at,
+            reason,
+            cause,
+            by,
+            note,
+        ) = self;
+        let (locked_at, worked_at, heartbeat_at, expires_at) = times;
+        let holder = Holder {
+            user,
+            name,
+            instance,
+        };
+        let grant = Grant {
+            holder,
+            fence,
+            claim,
+            ttl,
+            locked_at,
+            worked_at,
+            heartbeat_at,
+            expires_at,
+            idle,
+        };
+        Ok(Ending {
+            grant,
+            at,
+            reason: reason_from(reason)?,
+            cause: cause_from(cause)?,
+            by,
+            note,
+        })
+    }
+}
+
+pub(super) fn reason_to(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Expired => "expired",
+        Reason::Released => "released",
+        Reason::Forced => "forced",
+    }
+}
+
+fn reason_from(text: &str) -> Result<Reason, Failure> {
+    let all = [Reason::Expired, Reason::Released, Reason::Forced];
+    all.into_iter()
+        .find(|reason| reason_to(*reason) == text)
+        .ok_or_else(|| garbled(format!("reason = {text}")))
+}
+
+pub(super) fn cause_to(cause: Cause) -> &'static str {
+    match cause {
+        Cause::NoHeartbeat => "no_heartbeat",
+        Cause::Idle => "idle",
+        Cause::RollingTimeout => "rolling_timeout",
+        Cause::Override => "override",
+        Cause::Released => "released",
+    }
+}
+
+fn cause_from(text: &str) -> Result<Cause, Failure> {
+    let all = [
+        Cause::NoHeartbeat,
+        Cause::Idle,
+        Cause::RollingTimeout,
+        Cause::Override,
+        Cause::Released,
+    ];
+    all.into_iter()
+        .find(|cause| cause_to(*cause) == text)
+        .ok_or_else(|| garbled(format!("cause = {text}")))
+}

@@ -1,0 +1,211 @@
+//! One connection: its statements, and trips over it.
+//!
+//! Nothing of a session's state is relied on between transactions but prepared statements, and those only
+//! until a pooler turns out not to keep them: then the same calls go as text.
+
+use super::call::{self, Call, Sql};
+use super::failure::Failure;
+use futures_util::FutureExt;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+
+/// How long a connection may take to be made before the database counts as unreachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long bytes may stay unacknowledged before the network counts as gone.
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where the database is, and how to talk to it.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    /// A pooler that keeps no prepared statements has been met; from then on all calls go as text.
+    pub(super) unprepared: Arc<AtomicBool>,
+}
+
+impl Address {
+    pub(super) fn parse(url: &str) -> Result<Address, Failure> {
+        let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            Failure::Refused {
+                code: None,
+                message: format!(
+                    "the database's url: {}",
+                    source.unwrap_or_else(|| error.to_string())
+                ),
+            }
+        })?;
+        if config.get_application_name().is_none() {
+            config.application_name("turno");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(NETWORK_TIMEOUT);
+        }
+        config
+            .keepalives_idle(NETWORK_TIMEOUT)
+            .keepalives_interval(Duration::from_secs(2));
+        Ok(Address {
+            config,
+            unprepared: Arc::default(),
+        })
+    }
+
+    pub(super) async fn connect(&self) -> Result<Link, Failure> {
+        let made = self.config.connect(NoTls);
+        // The configured limit is per host and does not cover the handshake.
+        let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, made).await;
+        let (client, connection) =
+            made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
+        // Its error also reaches whoever waits for an answer.
+        tokio::spawn(connection.map(drop));
+        let mut link = Link {
+            client,
+            unprepared: self.unprepared.clone(),
+            statements: HashMap::new(),
+            life: Arc::from(""),
+            version: String::new(),
+        };
+        let answers = link.trip(&[Call::new(&call::SERVER)]).await?;
+        let row = answers
+            .first()
+            .and_then(|rows| rows.first())
+            .ok_or_else(|| Failure::Garbled("the server has no version".into()))?;
+        link.version = row
+            .try_get::<_, &str>(0)?
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        link.life = row.try_get::<_, &str>(1)?.into();
+        Ok(link)
+    }
+}
+
+/// One connection.
+pub(super) struct Link {
+    client: Client,
+    unprepared: Arc<AtomicBool>,
+    statements: HashMap<&'static str, Statement>,
+    /// Changes when the server recovers from a crash.
+    pub(super) life: Arc<str>,
+    pub(super) version: String,
+}
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Failure>> + Send + 'a>>;
+
+impl Link {
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Sends all calls at once and waits for all answers: one round trip.
+    ///
+    /// The first refusal in order is the one reported; those behind it only say that the transaction is aborted.
+    pub(super) async fn trip(&mut self, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+        if self.unprepared.load(Ordering::Relaxed) {
+            return in_order(calls.iter().map(|call| self.send_text(call)).collect()).await;
+        }
+        self.prepare(calls.iter().map(|call| call.sql)).await?;
+        in_order(calls.iter().map(|call| self.send(call)).collect()).await
+    }
+
+    /// Sends a rollback without waiting for its answer: whatever is sent next comes after it.
+    pub(super) fn abandon(&self) {
+        match self.statements.get(call::ROLLBACK.name) {
+            Some(statement) => drop(self.client.query(statement, &[]).now_or_never()),
+            None => drop(
+                self.client
+                    .batch_execute(call::ROLLBACK.text)
+                    .now_or_never(),
+            ),
+        }
+    }
+
+    /// Statements that separate with semicolons and have no parameters: migrations.
+    pub(super) async fn script(&self, text: &str) -> Result<(), Failure> {
+        Ok(self.client.batch_execute(text).await?)
+    }
+
+    /// Prepares what this connection has not used yet, in one trip of its own.
+    async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), Failure> {
+        let mut missing: Vec<&'static Sql> = wanted
+            .filter(|sql| !self.statements.contains_key(sql.name))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        missing.push(&call::ROLLBACK);
+        missing.sort_by_key(|sql| sql.name);
+        missing.dedup_by_key(|sql| sql.name);
+        let prepared = missing
+            .iter()
+            .map(|sql| self.client.prepare(sql.text).map(|made| Ok(made?)).boxed());
+        let prepared = in_order(prepared.collect()).await?;
+        self.statements
+            .extend(missing.iter().map(|sql| sql.name).zip(prepared));
+        Ok(())
+    }
+
+    fn send<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
+        let statement = self
+            .statements
+            .get(call.sql.name)
+            .expect("`trip` prepares what it sends");
+        Box::pin(async move {
+            let params: Vec<&(dyn ToSql + Sync)> = call
+                .params
+                .iter()
+                .map(|(value, _)| &**value as &(dyn ToSql + Sync))
+                .collect();
+            Ok(self.client.query(statement, &params).await?)
+        })
+    }
+
+    fn send_text<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
+        Box::pin(async move {
+            let params: Vec<_> = call
+                .params
+                .iter()
+                .map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone()))
+                .collect();
+            Ok(self.client.query_typed(call.sql.text, &params).await?)
+        })
+    }
+}
+
+/// Starts the futures in order and waits for all of them.
+///
+/// After a failure nothing further is started: a commit must not be sent behind a write that could not be
+/// encoded, which the server would never know of.
+async fn in_order<'a, T>(
+    mut waiting: Vec<Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>>,
+) -> Result<Vec<T>, Failure> {
+    let mut answers: Vec<Option<Result<T, Failure>>> = waiting.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        let mut open = false;
+        for index in 0..answers.len() {
+            if answers[index].is_none() {
+                match waiting[index].as_mut().poll(cx) {
+                    Poll::Pending => open = true,
+                    Poll::Ready(answer) => answers[index] = Some(answer),
+                }
+            }
+            if matches!(answers[index], Some(Err(_))) {
+                answers.truncate(index + 1);
+                break;
+            }
+        }
+        if open { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
+}

@@ -1,0 +1,69 @@
+//! Brings the schema up to this version, whoever else does the same at this moment.
+
+use super::call::{self, Call};
+use super::link::Link;
+use super::row::get;
+use crate::store::StoreError;
+use tokio_postgres::Row;
+
+/// A step, and the oldest program that can work with the schema after it.
+struct Migration {
+    version: i32,
+    min_compatible: i32,
+    text: &'static str,
+}
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    min_compatible: 1,
+    text: include_str!("migrations/0001_engine.sql"),
+}];
+
+/// Applies what is missing, in one transaction: all of it or nothing.
+pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
+    let result = steps(link, MIGRATIONS).await;
+    if result.is_err() {
+        link.abandon();
+    }
+    result
+}
+
+async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreError> {
+    let calls = [
+        Call::new(&call::BEGIN),
+        Call::new(&call::SCHEMA_LOCK),
+        Call::new(&call::SCHEMA_EXISTS),
+    ];
+    let answers = link.trip(&calls).await?;
+    let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
+    let mine = migrations.last().map_or(0, |migration| migration.version);
+    let mut has = 0;
+    if exists {
+        let answers = link.trip(&[Call::new(&call::SCHEMA_READ)]).await?;
+        if let Some(row) = first(&answers) {
+            has = get(row, 0)?;
+            let min_compatible: i32 = get(row, 1)?;
+            if min_compatible > mine {
+                return Err(StoreError::Schema(format!(
+                    "the database has schema {has}, which needs a program of schema {min_compatible} or newer; this one knows {mine}: upgrade it"
+                )));
+            }
+        }
+    }
+    for migration in migrations
+        .iter()
+        .filter(|migration| migration.version > has)
+    {
+        link.script(migration.text).await?;
+        let note = Call::new(&call::SCHEMA_NOTE)
+            .int(migration.version)
+            .int(migration.min_compatible);
+        link.trip(&[note]).await?;
+    }
+    link.trip(&[Call::new(&call::COMMIT)]).await?;
+    Ok(())
+}
+
+fn first(answers: &[Vec<Row>]) -> Option<&Row> {
+    answers.last().and_then(|rows| rows.first())
+}

@@ -1,0 +1,304 @@
+//! Reading without a group: leases at a glance, queues, items, and what the sweeper looks for.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{self, get};
+use super::slot::Slot;
+use super::tx::{Answers, Moment};
+use super::{lease, lease_row};
+use crate::store::{Counts, ItemRecord, StoreError};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use tokio_postgres::Row;
+use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq};
+use turno_core::lease::{Ending, State};
+use turno_core::queue::{Ended, Handed, Last, SettleOutcome};
+use turno_core::time::{Span, Time};
+
+/// How far back expired hand-outs are looked for, once all earlier ones were seen to be settled.
+const EXPIRY_MARGIN: Span = Span::from_secs(60);
+
+impl PostgresStore {
+    /// One trip on a connection for readers, with the settings that keep the plans.
+    pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
+        let free = self.readers.iter().find(|slot| slot.is_free());
+        self.read_on(free.unwrap_or(&self.readers[0]), calls).await
+    }
+
+    pub(super) async fn read_on(
+        &self,
+        slot: &Slot,
+        mut calls: Vec<Call<'_>>,
+    ) -> Result<Answers, Failure> {
+        calls.push(Call::new(&call::COMMIT));
+        let mut all = vec![Call::new(&call::BEGIN), Call::new(&call::SETTINGS)];
+        all.extend(calls);
+        let mut answers = self.any(slot, &all).await?.into_iter();
+        answers.nth(1);
+        Ok(Answers::new(answers))
+    }
+
+    /// One trip that may be repeated: once after a loss that a restart explains, once without prepared statements.
+    async fn any(&self, slot: &Slot, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+        let mut again = true;
+        loop {
+            let mut link = slot.take(&self.address).await?;
+            let fresh = link.fresh;
+            let failure = match link.trip(calls).await {
+                Ok(answers) => {
+                    link.put_back();
+                    return Ok(answers);
+                }
+                Err(failure) => failure,
+            };
+            let pooler = failure.is_poolers();
+            if pooler {
+                self.address.unprepared.store(true, Ordering::Relaxed);
+            } else if !failure.is_lost() {
+                link.abandon();
+                link.put_back();
+            }
+            if !(again && (pooler || (failure.is_lost() && !fresh))) {
+                return Err(failure);
+            }
+            again = false;
+        }
+    }
+
+    pub(super) async fn lease_peek(
+        &self,
+        resources: Vec<Resource>,
+    ) -> Result<(Time, Vec<State>), StoreError> {
+        let calls = vec![
+            Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)),
+            Moment::call(0, false),
+        ];
+        let mut answers = self.read_on(&self.peeker, calls).await?;
+        let rows = answers.take();
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok((moment.now, lease::states(&rows, resources)?))
+    }
+
+    pub(super) async fn lease_ending(
+        &self,
+        resource: &Resource,
+        Fence(fence): Fence,
+    ) -> Result<Option<Ending>, StoreError> {
+        let rows = self
+            .read(vec![
+                Call::new(&call::LEASE_ENDING)
+                    .text(resource.as_str())
+                    .big(fence),
+            ])
+            .await?
+            .take();
+        Ok(rows.first().map(lease_row::ending).transpose()?)
+    }
+
+    pub(super) async fn lease_history(
+        &self,
+        resource: &Resource,
+        limit: u32,
+    ) -> Result<Vec<Ending>, StoreError> {
+        let call = Call::new(&call::LEASE_HISTORY)
+            .text(resource.as_str())
+            .big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows
+            .iter()
+            .map(lease_row::ending)
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// The database's time, guarded.
+    async fn now(&self) -> Result<Time, Failure> {
+        let rows = self.read(vec![Moment::call(0, false)]).await?.take();
+        Ok(Moment::read(&self.shared.clock, &rows)?.now)
+    }
+
+    pub(super) async fn items_expired(
+        &self,
+        limit: u32,
+    ) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+        let now = self.now().await?;
+        let from = self.expiry.from(now);
+        let expired = Call::new(&call::EXPIRED)
+            .big(from.0)
+            .big(now.0)
+            .big(limit.into());
+        let mut answers = self
+            .read(vec![expired, Call::new(&call::EXPIRY_NEXT).big(now.0)])
+            .await?;
+        let expired: Vec<Handed> = answers
+            .take()
+            .iter()
+            .map(handed)
+            .collect::<Result<_, _>>()?;
+        let next = answers
+            .take()
+            .first()
+            .map(|row| get(row, 0))
+            .transpose()?
+            .map(Time);
+        if expired.is_empty() {
+            self.expiry.clear_before(now + Span(-EXPIRY_MARGIN.0));
+        }
+        Ok((expired, next))
+    }
+
+    pub(super) async fn queue_next_look(&self, queue: QueueId) -> Result<Option<Time>, StoreError> {
+        let call = Call::new(&call::NEXT_LOOK)
+            .int(queue.0)
+            .big(self.shared.clock.estimate().0);
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
+    }
+
+    pub(super) async fn items_settled(
+        &self,
+        handed: Vec<Handed>,
+    ) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+        let call = Call::new(&call::SETTLED)
+            .bigs(handed.iter().map(|one| one.seq.0))
+            .bigs(handed.iter().map(|one| one.fence.0));
+        let rows = self.read(vec![call]).await?.take();
+        let mut outcomes = vec![None; handed.len()];
+        for row in &rows {
+            let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
+            if let Some(outcome) = outcomes.get_mut(index) {
+                *outcome = settled(row)?;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    pub(super) async fn item_get(
+        &self,
+        queue: QueueId,
+        id: &ItemId,
+    ) -> Result<Option<ItemRecord>, StoreError> {
+        let rows = self
+            .read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())])
+            .await?
+            .take();
+        Ok(self.records(&rows).await?.pop())
+    }
+
+    pub(super) async fn item_list(
+        &self,
+        queue: QueueId,
+        after: Seq,
+        limit: u32,
+    ) -> Result<Vec<ItemRecord>, StoreError> {
+        let rows = self
+            .read(vec![
+                Call::new(&call::ITEMS)
+                    .int(queue.0)
+                    .big(after.0)
+                    .big(limit.into()),
+            ])
+            .await?
+            .take();
+        self.records(&rows).await
+    }
+
+    async fn records(&self, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
+        let seqs = rows
+            .iter()
+            .map(|row| get(row, 0))
+            .collect::<Result<Vec<i64>, _>>()?;
+        let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
+        if !seqs.is_empty() {
+            for row in &self
+                .read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())])
+                .await?
+                .take()
+            {
+                let error = row::attempt_error(row)?;
+                errors.entry(error.seq).or_default().push(error);
+            }
+        }
+        let record = |row| {
+            let body = row::body(row)?;
+            let there = |at| get::<Option<i64>>(row, at).map(|seq| seq.is_some());
+            let item = if there(row::BODY)? {
+                Some(row::item(row, row::BODY)?)
+            } else {
+                None
+            };
+            let at = row::BODY + row::ITEM;
+            let done = if there(at)? {
+                Some(row::done(row, at)?)
+            } else {
+                None
+            };
+            let errors = errors.remove(&body.seq).unwrap_or_default();
+            Ok(ItemRecord {
+                body,
+                item,
+                done,
+                errors,
+            })
+        };
+        rows.iter().map(record).collect()
+    }
+
+    /// Counted by a plain scan, and hence without the settings that forbid one.
+    pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
+        let call = Call::new(&call::QUEUE_COUNTS)
+            .int(queue.0)
+            .big(self.shared.clock.estimate().0);
+        let answers = self
+            .any(&self.readers[self.readers.len() - 1], &[call])
+            .await?;
+        let row = answers
+            .first()
+            .and_then(|rows| rows.first())
+            .ok_or_else(|| row::garbled("no counts"))?;
+        Ok(Counts {
+            pending: get(row, 0)?,
+            in_process: get(row, 1)?,
+            error: get(row, 2)?,
+            exhausted: get::<i64>(row, 3)? + get::<i64>(row, 5)?,
+            processed: get(row, 4)?,
+            cancelled: get(row, 6)?,
+        })
+    }
+}
+
+fn handed(row: &Row) -> Result<Handed, Failure> {
+    Ok(Handed {
+        queue: QueueId(get(row, 0)?),
+        seq: Seq(get(row, 1)?),
+        lane: get::<Option<i64>>(row, 2)?.map(Lane),
+        fence: Fence(get(row, 3)?),
+        size: u32::try_from(get::<i64>(row, 4)?).unwrap_or(u32::MAX),
+    })
+}
+
+/// How a delivery ended under exactly its fence, from what is left of it. An expiry is no settlement.
+fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
+    if let Some(ended) = get::<Option<i16>>(row, 1)? {
+        return Ok(match row::ended_from(ended)? {
+            Ended::Processed => Some(SettleOutcome::Acked),
+            Ended::Exhausted => Some(SettleOutcome::Exhausted),
+            Ended::Cancelled => None,
+        });
+    }
+    let failed_at = get::<Option<i64>>(row, 5)?.map(Time);
+    let Some(last) = get::<Option<i16>>(row, 2)? else {
+        return Ok(failed_at.map(|retry_at| SettleOutcome::Retrying { retry_at }));
+    };
+    if get(row, 4)? {
+        return Ok(Some(SettleOutcome::Exhausted));
+    }
+    Ok(match row::last_from(last)? {
+        Last::Failed => Some(SettleOutcome::Retrying {
+            retry_at: Time(get(row, 3)?),
+        }),
+        Last::Returned => Some(SettleOutcome::Returned),
+        Last::Superseded => Some(SettleOutcome::Superseded),
+        Last::None | Last::Expired => None,
+    })
+}

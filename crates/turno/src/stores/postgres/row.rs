@@ -1,0 +1,173 @@
+//! Rows of items and queues, and what they become.
+
+use super::failure::Failure;
+use crate::store::QueueRow;
+use std::sync::Arc;
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Kind, Last};
+use turno_core::time::Time;
+
+/// How many columns an item has in every statement that reads one.
+pub(super) const ITEM: usize = 16;
+/// How many columns a body has.
+pub(super) const BODY: usize = 7;
+
+/// A column's value.
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+    row.try_get(column)
+        .map_err(|error| garbled(format!("column {column}: {error}")))
+}
+
+pub(super) fn garbled(what: impl std::fmt::Display) -> Failure {
+    Failure::Garbled(format!(
+        "the database holds something that this version cannot have written: {what}"
+    ))
+}
+
+/// A column that holds a name.
+pub(super) fn name<N>(
+    row: &Row,
+    column: usize,
+    new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
+) -> Result<N, Failure> {
+    new(get::<&str>(row, column)?.into()).map_err(garbled)
+}
+
+/// A column that may hold a name.
+pub(super) fn maybe_name<N>(
+    row: &Row,
+    column: usize,
+    new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
+) -> Result<Option<N>, Failure> {
+    get::<Option<&str>>(row, column)?
+        .map(|text| new(text.into()))
+        .transpose()
+        .map_err(garbled)
+}
+
+/// The item in the columns from `at` on.
+pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
+    Ok(Item {
+        seq: Seq(get(row, at)?),
+        queue: QueueId(get(row, at + 1)?),
+        lane: get::<Option<i64>>(row, at + 2)?.map(Lane),
+        enqueued_at: Time(get(row, at + 3)?),
+        not_before: Time(get(row, at + 4)?),
+        ready_at: get::<Option<i64>>(row, at + 5)?.map(Time),
+        expires_at: get::<Option<i64>>(row, at + 6)?.map(Time),
+        claimed_at: get::<Option<i64>>(row, at + 7)?.map(Time),
+        attempt: attempt(row, at + 8)?,
+        fence: Fence(get(row, at + 9)?),
+        group: Fence(get(row, at + 10)?),
+        last: last_from(get(row, at + 11)?)?,
+        revision: get(row, at + 12)?,
+        handed: get(row, at + 13)?,
+        parked: get(row, at + 14)?,
+        holder: get::<Option<&str>>(row, at + 15)?.map(Arc::from),
+    })
+}
+
+/// The body in the first columns.
+pub(super) fn body(row: &Row) -> Result<Body, Failure> {
+    Ok(Body {
+        seq: Seq(get(row, 0)?),
+        queue: QueueId(get(row, 1)?),
+        id: name(row, 2, ItemId::new)?,
+        key: maybe_name(row, 3, Key::new)?,
+        action: get(row, 4)?,
+        payload: get::<&str>(row, 5)?.into(),
+        enqueued_at: Time(get(row, 6)?),
+    })
+}
+
+/// The last line of an item in the columns from `at` on.
+pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
+    Ok(Done {
+        seq: Seq(get(row, at)?),
+        queue: QueueId(get(row, at + 1)?),
+        ended: ended_from(get(row, at + 2)?)?,
+        at: Time(get(row, at + 3)?),
+        attempt: attempt(row, at + 4)?,
+        fence: Fence(get(row, at + 5)?),
+        revision: get(row, at + 6)?,
+        holder: get::<Option<&str>>(row, at + 7)?.map(Arc::from),
+    })
+}
+
+pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
+    Ok(AttemptError {
+        seq: Seq(get(row, 0)?),
+        attempt: attempt(row, 1)?,
+        fence: Fence(get(row, 2)?),
+        at: Time(get(row, 3)?),
+        error: get(row, 4)?,
+        holder: get::<Option<&str>>(row, 5)?.map(Arc::from),
+    })
+}
+
+pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
+    Ok(QueueRow {
+        id: QueueId(get(row, 0)?),
+        name: name(row, 1, QueueName::new)?,
+        policy: serde_json::from_str(get(row, 2)?).map_err(garbled)?,
+        version: get(row, 3)?,
+        paused: get(row, 4)?,
+    })
+}
+
+fn attempt(row: &Row, column: usize) -> Result<u32, Failure> {
+    u32::try_from(get::<i16>(row, column)?).map_err(garbled)
+}
+
+/// Attempts are bounded well below what two bytes hold.
+pub(super) fn attempt_to(attempt: u32) -> i16 {
+    i16::try_from(attempt).unwrap_or(i16::MAX)
+}
+
+pub(super) fn kind_to(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Lane => "lane",
+        Kind::Inbox => "inbox",
+        Kind::Sync => "sync",
+    }
+}
+
+pub(super) fn last_to(last: Last) -> i16 {
+    match last {
+        Last::None => 0,
+        Last::Failed => 1,
+        Last::Returned => 2,
+        Last::Expired => 3,
+        Last::Superseded => 4,
+    }
+}
+
+pub(super) fn last_from(number: i16) -> Result<Last, Failure> {
+    let all = [
+        Last::None,
+        Last::Failed,
+        Last::Returned,
+        Last::Expired,
+        Last::Superseded,
+    ];
+    all.into_iter()
+        .find(|last| last_to(*last) == number)
+        .ok_or_else(|| garbled(format!("last = {number}")))
+}
+
+pub(super) fn ended_to(ended: Ended) -> i16 {
+    match ended {
+        Ended::Processed => 0,
+        Ended::Exhausted => 1,
+        Ended::Cancelled => 2,
+    }
+}
+
+pub(super) fn ended_from(number: i16) -> Result<Ended, Failure> {
+    let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
+    all.into_iter()
+        .find(|ended| ended_to(*ended) == number)
+        .ok_or_else(|| garbled(format!("ended = {number}")))
+}

@@ -1,0 +1,226 @@
+//! Settling.
+
+use super::Shared;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::lane::{self, LaneOf};
+use super::row::{ITEM, get, item, maybe_name};
+use super::tx::{Answers, Moment, Plan, Tx, Write};
+use crate::store::{Outcomes, SettleGroup, SettleRead};
+use tokio_postgres::Row;
+use turno_core::id::{ItemId, Lane, Seq};
+use turno_core::queue::{Handed, Loaded, Member};
+
+/// One settlement: its place in the group, what it is about, and whether it names items.
+struct One {
+    n: i32,
+    handed: Handed,
+    named: bool,
+}
+
+/// A group by the way its deliveries are found.
+struct Sorted {
+    /// Without a lane: rows are locked.
+    loose: Vec<One>,
+    /// One item of a lane: found by its key.
+    single: Vec<One>,
+    /// Several items of a lane.
+    grouped: Vec<One>,
+}
+
+/// Takes the lanes' mutexes and the items' locks, reads the deliveries and who comes next, reads the clock, decides.
+pub(super) async fn plan(
+    tx: &mut Tx<'_>,
+    shared: &Shared,
+    group: &SettleGroup,
+) -> Result<Plan, Failure> {
+    let sorted = Sorted::of(group);
+    let lanes = group.lanes();
+    let mut calls = Vec::with_capacity(7);
+    if !lanes.is_empty() {
+        calls.push(lane::lock(lanes.iter().copied()));
+    }
+    let (known_rebirth, floors) = shared.lanes.recall(sorted.laned().map(|(of, _)| of));
+    calls.extend(sorted.reads());
+    if !lanes.is_empty() {
+        calls.push(sorted.next(&floors));
+        calls.push(Call::new(&call::REBIRTH_READ));
+    }
+    calls.push(Moment::call(0, false));
+    let mut answers = tx.trip(calls).await?;
+    if !lanes.is_empty() {
+        answers.take();
+    }
+    let mut loaded: Vec<Loaded> = group
+        .settlements
+        .iter()
+        .map(|_| Loaded::default())
+        .collect();
+    sorted.load(&mut answers, &mut loaded)?;
+    let mut next = Vec::new();
+    let mut rebirth = known_rebirth;
+    if !lanes.is_empty() {
+        next = answers.take();
+        rebirth = lane::rebirth(&answers.take())?;
+    }
+    let mut clock = answers.take();
+    if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
+        // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
+        let calls = vec![
+            sorted.next(&vec![Seq(0); floors.len()]),
+            Moment::call(0, false),
+        ];
+        let mut answers = tx.trip(calls).await?;
+        next = answers.take();
+        clock = answers.take();
+    }
+    for row in &next {
+        if let Some(loaded) = loaded.get_mut(index(row)?) {
+            loaded.next = Some(item(row, 1)?);
+        }
+    }
+    shared.lanes.learn(
+        rebirth,
+        sorted
+            .laned()
+            .filter_map(|(of, n)| Some((of, begin(&loaded[n])?))),
+    );
+    let moment = Moment::read(tx.clock, &clock)?;
+    let now = moment.now;
+    let (changes, answers) = group.decide(SettleRead { now, loaded });
+    let write = if changes.is_empty() {
+        Write::Nothing
+    } else {
+        Write::Queue(changes)
+    };
+    Ok(Plan::new(
+        Outcomes::Settle { now, answers },
+        write,
+        moment.xid,
+    ))
+}
+
+impl Sorted {
+    fn of(group: &SettleGroup) -> Sorted {
+        let mut sorted = Sorted {
+            loose: Vec::new(),
+            single: Vec::new(),
+            grouped: Vec::new(),
+        };
+        for (index, settle) in group.settlements.iter().enumerate() {
+            let handed = settle.handed;
+            let one = One {
+                n: i32::try_from(index).unwrap_or(i32::MAX),
+                handed,
+                named: group.names_items(index),
+            };
+            match (handed.lane, handed.size) {
+                (None, _) => sorted.loose.push(one),
+                (Some(_), 0 | 1) => sorted.single.push(one),
+                (Some(_), _) => sorted.grouped.push(one),
+            }
+        }
+        sorted
+    }
+
+    /// The settlements in lanes, with their places in the group.
+    fn laned(&self) -> impl Iterator<Item = (LaneOf, usize)> {
+        let place = |one: &One| {
+            Some((
+                (one.handed.queue, one.handed.lane?),
+                usize::try_from(one.n).ok()?,
+            ))
+        };
+        self.single.iter().chain(&self.grouped).filter_map(place)
+    }
+
+    fn reads<'a>(&self) -> Vec<Call<'a>> {
+        let mut calls = Vec::with_capacity(3);
+        if !self.loose.is_empty() {
+            let call = places(&call::SETTLE_ITEMS_LOCK, &self.loose);
+            calls.push(named(fenced(call, &self.loose), &self.loose));
+        }
+        if !self.single.is_empty() {
+            let call = laned(places(&call::SETTLE_ITEMS, &self.single), &self.single);
+            calls.push(named(fenced(call, &self.single), &self.single));
+        }
+        if !self.grouped.is_empty() {
+            let call = laned(places(&call::SETTLE_LANES, &self.grouped), &self.grouped);
+            let call = fenced(call, &self.grouped)
+                .bigs(self.grouped.iter().map(|one| i64::from(one.handed.size)));
+            calls.push(named(call, &self.grouped));
+        }
+        calls
+    }
+
+    fn load(&self, answers: &mut Answers, loaded: &mut [Loaded]) -> Result<(), Failure> {
+        for asked in [&self.loose, &self.single, &self.grouped] {
+            if asked.is_empty() {
+                continue;
+            }
+            for row in answers.take() {
+                let member = Member {
+                    item: item(&row, 1)?,
+                    id: maybe_name(&row, 1 + ITEM, ItemId::new)?,
+                };
+                if let Some(loaded) = loaded.get_mut(index(&row)?) {
+                    loaded.members.push(member);
+                }
+            }
+        }
+        for one in &self.grouped {
+            if let Some(loaded) = usize::try_from(one.n).ok().and_then(|n| loaded.get_mut(n)) {
+                loaded.members.sort_by_key(|member| member.item.seq);
+            }
+        }
+        Ok(())
+    }
+
+    fn next<'a>(&self, floors: &[Seq]) -> Call<'a> {
+        let all = || self.single.iter().chain(&self.grouped);
+        Call::new(&call::SETTLE_NEXT)
+            .ints(all().map(|one| one.n))
+            .ints(all().map(|one| one.handed.queue.0))
+            .bigs(all().map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)))
+            .bigs(all().map(|one| one.handed.fence.0))
+            .bigs(floors.iter().map(|floor| floor.0))
+    }
+}
+
+fn places<'a>(sql: &'static call::Sql, asked: &[One]) -> Call<'a> {
+    Call::new(sql)
+        .ints(asked.iter().map(|one| one.n))
+        .ints(asked.iter().map(|one| one.handed.queue.0))
+}
+
+fn laned<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
+    call.bigs(
+        asked
+            .iter()
+            .map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)),
+    )
+}
+
+fn fenced<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
+    call.bigs(asked.iter().map(|one| one.handed.seq.0))
+        .bigs(asked.iter().map(|one| one.handed.fence.0))
+}
+
+fn named<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
+    call.flags(asked.iter().map(|one| one.named))
+}
+
+fn index(row: &Row) -> Result<usize, Failure> {
+    Ok(usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX))
+}
+
+/// The lowest place seen in a delivery's lane. Of a stale one nothing is learned.
+fn begin(loaded: &Loaded) -> Option<Seq> {
+    let first = loaded.members.first()?.item.seq;
+    Some(
+        loaded
+            .next
+            .as_ref()
+            .map_or(first, |next| first.min(next.seq)),
+    )
+}

@@ -1,0 +1,2 @@
+-- claim_queue
+select version, paused from turno.queue where id = $1::int

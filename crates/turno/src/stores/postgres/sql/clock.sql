@@ -1,0 +1,8 @@
+-- clock
+-- Sent after the locking statements, never as part of one: there it would be read before the wait.
+-- Fresh numbers are taken here too, hence under the locks. The transaction's id answers, after a connection
+-- lost at commit, whether it was committed; it is only forced ($2) where something is certainly written,
+-- since a transaction without one costs no write-ahead log.
+select (extract(epoch from clock_timestamp()) * 1000)::bigint,
+       (case when $2::boolean then pg_current_xact_id() else pg_current_xact_id_if_assigned() end)::text,
+       array(select nextval('turno.number') from generate_series(1, $1::int))

@@ -1,0 +1,2 @@
+-- hint_listen
+listen turno

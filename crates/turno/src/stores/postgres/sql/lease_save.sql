@@ -1,0 +1,10 @@
+-- lease_save
+update turno.lease l
+set holder_user = u.holder_user, holder_name = u.holder_name, holder_instance = u.holder_instance,
+    fence = u.fence, claim = u.claim, ttl_ms = u.ttl_ms, locked_at = u.locked_at, worked_at = u.worked_at,
+    heartbeat_at = u.heartbeat_at, expires_at = u.expires_at, idle = u.idle, waiting = u.waiting, ended = u.ended
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+            $9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::text[], $14::text[])
+    as u (resource, holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at,
+          worked_at, heartbeat_at, expires_at, idle, waiting, ended)
+where l.resource = u.resource

@@ -1,0 +1,2 @@
+-- mark_read
+select high from turno.mark

@@ -1,0 +1,5 @@
+-- queue_add
+-- Two who create it at once: the second waits here and then finds it.
+insert into turno.queue (name, policy, kind, version, paused)
+values ($1::text, $2::text, $3::text, 1, false)
+on conflict (name) do nothing

@@ -1,0 +1,2 @@
+-- queue_lock
+select id, name, policy, version, paused from turno.queue where name = $1::text for update

@@ -1,0 +1,2 @@
+-- rollback
+rollback

@@ -1,0 +1,2 @@
+-- xact_status
+select pg_xact_status($1::text::xid8)

@@ -1,0 +1,133 @@
+//! What is particular to this store: its connections, its locks, its plans. What every store must do is in the
+//! conformance cases.
+
+mod lease;
+mod loss;
+mod plan;
+mod proxy;
+mod queue;
+mod schema;
+
+use super::PostgresStore;
+use crate::clock::Clock;
+use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup, Store, StoreError};
+use std::sync::Arc;
+use tokio_postgres::{Client, NoTls};
+use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
+use turno_core::lease::{Action, Command, Holder, Policy as LeasePolicy, State};
+use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, Kind, NewItem, Policy, Settle, SettleOutcome, Want};
+use turno_core::time::{Span, Time};
+use turno_testkit::postgres::Cluster;
+
+async fn store_at(url: &str) -> PostgresStore {
+    PostgresStore::open(url, Arc::new(Clock::system())).await.unwrap()
+}
+
+async fn fresh_store() -> (PostgresStore, String) {
+    let url = Cluster::for_tests().fresh_database().await;
+    (store_at(&url).await, url)
+}
+
+/// A connection of somebody else.
+async fn outside(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn number(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+async fn commit(store: &PostgresStore, route: usize, group: Group) -> Result<Outcomes, StoreError> {
+    Ok(store.commit(route, Arc::from([group])).await?.remove(0))
+}
+
+fn holder(user: &str) -> Holder {
+    Holder { user: UserId::new(user).unwrap(), name: format!("{user}'s name"), instance: None }
+}
+
+fn resource(name: &str) -> Resource {
+    Resource::new(name).unwrap()
+}
+
+fn lease(name: &str, user: &str, action: Action) -> Group {
+    let command = Command { resource: resource(name), who: holder(user), policy: LeasePolicy::default(), action };
+    Group::Lease(LeaseGroup { commands: vec![command] })
+}
+
+const CLAIM: Action = Action::Claim { ttl: None, wait: false };
+
+/// The time of the decision, whether it was granted, and the state after it.
+async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, State), StoreError> {
+    let Outcomes::Lease { now, mut answers } = commit(store, 0, group).await? else { panic!("a lease's outcome") };
+    let (decision, state) = answers.remove(0);
+    Ok((now, decision.answer.is_ok(), state))
+}
+
+async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
+    store.put_queue(QueueName::new("q").unwrap(), policy).await.unwrap()
+}
+
+fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
+    NewItem {
+        id: ItemId::new(id).unwrap(),
+        id_given: true,
+        key: key.map(|key| Key::new(key).unwrap()),
+        action: Some(format!("do {id}")),
+        payload: payload.into(),
+        delay: Span::ZERO,
+    }
+}
+
+fn enqueue_group(queue: &QueueRow, items: Vec<NewItem>) -> Group {
+    Group::Enqueue(EnqueueGroup { calls: vec![Enqueue { queue: queue.id, policy: queue.policy.clone(), items }] })
+}
+
+async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
+    let outcome = commit(store, 2, enqueue_group(queue, items)).await.unwrap();
+    let Outcomes::Enqueue(mut answers) = outcome else { panic!("an enqueue's outcome") };
+    answers.remove(0)
+}
+
+fn claim_group(queue: &QueueRow, max: u32) -> Group {
+    let claim = Claim::Next(vec![Want { instance: "worker-1".into(), max }]);
+    Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
+}
+
+/// What was handed out, each with the ids of its items.
+async fn claim(store: &PostgresStore, queue: &QueueRow, max: u32) -> Vec<(Delivery, Vec<String>)> {
+    let outcome = commit(store, 3, claim_group(queue, max)).await.unwrap();
+    let Outcomes::Claim(ClaimOutcome::Dealt { deliveries, bodies, .. }) = outcome else { panic!("{outcome:?}") };
+    let named = |delivery: Delivery| {
+        let ids = delivery.items.iter().map(|(seq, _)| bodies[seq].id.to_string()).collect();
+        (delivery, ids)
+    };
+    deliveries.into_iter().flatten().map(named).collect()
+}
+
+fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
+    let size = u32::try_from(delivery.items.len()).unwrap();
+    Handed { queue: queue.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
+}
+
+fn settle_group(queue: &QueueRow, handed: &[Handed], act: &Act) -> Group {
+    let settle = |handed: &Handed| Settle { handed: *handed, policy: queue.policy.clone(), act: act.clone() };
+    Group::Settle(SettleGroup { settlements: handed.iter().map(settle).collect() })
+}
+
+async fn settle(store: &PostgresStore, queue: &QueueRow, handed: &[Handed], act: Act) -> Vec<SettleOutcome> {
+    let outcome = commit(store, 4, settle_group(queue, handed, &act)).await.unwrap();
+    let Outcomes::Settle { answers, .. } = outcome else { panic!("{outcome:?}") };
+    answers
+}
+
+const ACK: Act = Act::Ack { through: None };
+
+fn fail(error: &str) -> Act {
+    Act::Fail { error: error.into(), item: None, retry_in: Some(Span::ZERO), give_up: false }
+}
+
+fn unwindowed(kind: Kind) -> Policy {
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(kind) }
+}

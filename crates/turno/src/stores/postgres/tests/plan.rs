@@ -1,0 +1,51 @@
+//! The plans of the statements on the hot paths, on a large database without statistics.
+
+use super::super::call::{self, Sql};
+use super::*;
+
+const LARGE: &str = "
+    insert into turno.body select n, 1 + n % 3, 'id-' || n, 'key-' || n % 5000, null, '{}', n from generate_series(1, 200000) n;
+    insert into turno.hot (seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, fence, revision)
+        select n, 1 + n % 3, case when n % 3 > 0 then n % 5000 end, n, n,
+               case when n % 4 > 0 then n end, case when n % 4 = 0 then n end, case when n % 4 = 0 then n else 0 end, n
+        from generate_series(1, 200000) n;
+    insert into turno.lease (resource) select 'r-' || n from generate_series(1, 50000) n;
+    insert into turno.done select n + 1000000, 1, 0, n, 1, n, n, 'w' from generate_series(1, 50000) n;
+    insert into turno.attempt_error select n, 1, n, n, 'e', 'w' from generate_series(1, 50000) n;";
+
+/// Everything that a group or a look of the engine does all the time.
+fn hot() -> [&'static Sql; 34] {
+    [
+        &call::BODY_ADD, &call::BODY_KNOWN, &call::BODY_REPLACE, &call::CLAIM_BODIES, &call::CLAIM_FRONTS,
+        &call::CLAIM_HEADS, &call::CLAIM_ITEM, &call::CLAIM_QUEUE, &call::CLAIM_TYPING, &call::DONE_ADD,
+        &call::DONE_REMOVE, &call::ERROR_ADD, &call::EXPIRED, &call::EXPIRY_NEXT, &call::HOT_ADD, &call::HOT_REMOVE,
+        &call::HOT_SAVE, &call::ITEM, &call::LANE_FRONTS, &call::LANE_HEADS_LOCK, &call::LEASE_ENDING,
+        &call::LEASE_HISTORY, &call::LEASE_INSERT, &call::LEASE_LOCK, &call::LEASE_LOCK_BEATS, &call::LEASE_PEEK,
+        &call::LEASE_SAVE, &call::MANAGE_ITEM, &call::NEXT_LOOK, &call::SETTLE_ITEMS, &call::SETTLE_ITEMS_LOCK,
+        &call::SETTLE_LANES, &call::SETTLE_NEXT, &call::STRIPE_LOCK,
+    ]
+}
+
+#[tokio::test]
+async fn no_hot_statement_reads_a_whole_table() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    client.batch_execute(LARGE).await.unwrap();
+    client.batch_execute("begin").await.unwrap();
+    client.query(call::SETTINGS.text, &[]).await.unwrap();
+    for sql in hot().into_iter().chain([&call::SETTLED, &call::ITEM_ERRORS]) {
+        let params = client.prepare(sql.text).await.unwrap().params().len();
+        let arguments = vec!["null"; params].join(", ");
+        client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
+        let explain = if params == 0 { "explain execute p".to_owned() } else { format!("explain execute p({arguments})") };
+        let rows = client.query(&explain, &[]).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error", "stripe"] {
+            assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{}:\n{plan}", sql.name);
+        }
+        assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");
+        assert!(sql.name != "settle_next" || (plan.contains("hot_lane") && !plan.contains("Sort")), "{plan}");
+        client.batch_execute("deallocate p").await.unwrap();
+    }
+}

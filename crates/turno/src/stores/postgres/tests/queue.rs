@@ -1,0 +1,184 @@
+//! Queues: what the statements of this store must get right.
+
+use super::*;
+use crate::store::{Counts, ManageGroup};
+use turno_core::queue::{Manage, ManageAnswer};
+
+async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
+    let group = ManageGroup { queue: queue.id, policy: queue.policy.clone(), id: ItemId::new(id).unwrap(), wish };
+    let Outcomes::Manage(outcome) = commit(store, 4, Group::Manage(group)).await.unwrap() else { panic!("a manage's outcome") };
+    outcome
+}
+
+#[tokio::test]
+async fn an_inbox_hands_out_in_order_and_each_item_once() {
+    let (store, _) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    let items = ["a", "b", "c"].map(|id| new_item(id, Some("k"), &format!("\"{id}\""))).to_vec();
+    assert_eq!(enqueue(&store, &queue, items).await, [Accepted::Queued, Accepted::Queued, Accepted::Queued]);
+    let first = claim(&store, &queue, 2).await;
+    let second = claim(&store, &queue, 2).await;
+    assert_eq!((first[0].1[0].as_str(), first[1].1[0].as_str(), second[0].1[0].as_str()), ("a", "b", "c"));
+    assert_eq!(claim(&store, &queue, 2).await, []);
+    let all: Vec<_> = first.iter().chain(&second).map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let stale = Handed { fence: Fence(all[0].fence.0 + 1_000), ..all[0] };
+    let answers = settle(&store, &queue, &[stale, all[0], all[1]], ACK).await;
+    assert_eq!(answers, [SettleOutcome::Stale, SettleOutcome::Acked, SettleOutcome::Acked]);
+    assert_eq!(settle(&store, &queue, &all[..1], ACK).await, [SettleOutcome::Stale]);
+    let known = store.settled(vec![stale, all[0], all[2]]).await.unwrap();
+    assert_eq!(known, [None, Some(SettleOutcome::Acked), None]);
+    let counts = store.counts(queue.id).await.unwrap();
+    assert_eq!(counts, Counts { in_process: 1, processed: 2, ..Counts::default() });
+}
+
+#[tokio::test]
+async fn a_lane_hands_out_one_at_a_time_and_in_order() {
+    let (store, _) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Lane)).await;
+    let items = ["a1", "b1", "a2", "a3", "b2"].map(|id| new_item(id, Some(&id[..1]), "{}")).to_vec();
+    enqueue(&store, &queue, items).await;
+    let mut seen = Vec::new();
+    loop {
+        let dealt = claim(&store, &queue, 10).await;
+        if dealt.is_empty() {
+            break;
+        }
+        seen.push(dealt.iter().map(|(_, ids)| ids[0].clone()).collect::<Vec<_>>());
+        let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+        settle(&store, &queue, &all, ACK).await;
+    }
+    assert_eq!(seen, [vec!["a1", "b1"], vec!["a2", "b2"], vec!["a3"]]);
+    enqueue(&store, &queue, vec![new_item("a4", Some("a"), "{}")]).await;
+    assert_eq!(claim(&store, &queue, 10).await.len(), 1, "a lane that was empty begins anew");
+}
+
+/// The symptom would be: a revived item at its old place is overlooked by a process that remembers a later front.
+#[tokio::test]
+async fn an_item_sent_round_again_by_another_process_is_not_overtaken() {
+    let (one, url) = fresh_store().await;
+    let two = store_at(&url).await;
+    let queue = queue(&one, Policy { max_attempts: 1, ..unwindowed(Kind::Lane) }).await;
+    let ids = ["a1", "a2", "a3", "a4"];
+    enqueue(&one, &queue, ids.map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
+    let (first, _) = claim(&one, &queue, 1).await.remove(0);
+    assert_eq!(settle(&one, &queue, &[handed(&queue, &first)], fail("no")).await, [SettleOutcome::Exhausted]);
+    let (second, _) = claim(&one, &queue, 1).await.remove(0);
+    settle(&one, &queue, &[handed(&queue, &second)], ACK).await;
+    let (third, ids) = claim(&one, &queue, 1).await.remove(0);
+    assert_eq!(ids, ["a3"]);
+    assert_eq!(manage(&two, &queue, "a1", Manage::Retry).await, Ok(ManageAnswer::Retried));
+    settle(&one, &queue, &[handed(&queue, &third)], ACK).await;
+    let (_, ids) = claim(&one, &queue, 1).await.remove(0);
+    assert_eq!(ids, ["a1"], "it was sent round again while a3 was in process, and stands before a4");
+    assert_eq!(claim(&one, &queue, 1).await, [], "and a4 waits for it");
+}
+
+#[tokio::test]
+async fn a_group_is_settled_by_its_items_names() {
+    let (store, _) = fresh_store().await;
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let queue = queue(&store, policy).await;
+    let ids = ["a1", "a2", "a3", "a4"];
+    enqueue(&store, &queue, ids.map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
+    let (delivery, ids) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(ids, ["a1", "a2", "a3"]);
+    let one = handed(&queue, &delivery);
+    let item = Some(ItemId::new("a2").unwrap());
+    let act = Act::Fail { error: "a2 is bad".into(), item, retry_in: Some(Span::ZERO), give_up: false };
+    assert!(matches!(settle(&store, &queue, &[one], act).await[..], [SettleOutcome::Retrying { .. }]));
+    let record = store.item(queue.id, ItemId::new("a2").unwrap()).await.unwrap().unwrap();
+    assert_eq!((record.errors.len(), record.errors[0].error.as_str()), (1, "a2 is bad"));
+    assert_eq!(record.item.unwrap().attempt, 1);
+    let records = store.items(queue.id, turno_core::id::Seq(0), 10).await.unwrap();
+    assert_eq!(records.iter().map(|record| record.done.is_some()).collect::<Vec<_>>(), [true, false, false, false]);
+    let (_, ids) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(ids, ["a2", "a3"], "those of the first hand-out stay together");
+}
+
+#[tokio::test]
+async fn a_change_replaces_what_waits_and_is_handed_out_with_its_own_data() {
+    let (store, _) = fresh_store().await;
+    let queue = queue(&store, Policy::of(Kind::Sync)).await;
+    enqueue(&store, &queue, vec![new_item("v1", Some("k"), "1")]).await;
+    let coalesced = enqueue(&store, &queue, vec![new_item("v2", Some("k"), "2")]).await;
+    assert_eq!(coalesced, [Accepted::Coalesced { id: ItemId::new("v1").unwrap() }]);
+    let (delivery, _) = claim(&store, &queue, 1).await.remove(0);
+    let record = store.item(queue.id, ItemId::new("v1").unwrap()).await.unwrap().unwrap();
+    assert_eq!((&*record.body.payload, record.item.unwrap().handed), ("2", delivery.revision));
+    enqueue(&store, &queue, vec![new_item("v3", Some("k"), "3")]).await;
+    assert_eq!(settle(&store, &queue, &[handed(&queue, &delivery)], ACK).await, [SettleOutcome::Superseded]);
+    assert_eq!(claim(&store, &queue, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let queue = queue(&store, policy).await;
+    enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
+    let (delivery, _) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(store.expired(10).await.unwrap(), (vec![], Some(delivery.expires_at)));
+    manual.advance(Span(15_000));
+    let (expired, next) = store.expired(1).await.unwrap();
+    assert_eq!((&expired[..], next), (&[handed(&queue, &delivery)][..], None), "with its whole size, whatever the limit");
+    assert_eq!(settle(&store, &queue, &expired, Act::Expire).await, [SettleOutcome::Expired]);
+    assert_eq!(store.settled(expired).await.unwrap(), [None], "an expiry is no settlement");
+    assert_eq!(claim(&store, &queue, 5).await[0].1, ["a1", "a2", "a3"]);
+}
+
+#[tokio::test]
+async fn a_delayed_item_is_announced_and_found_when_its_time_has_come() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    let delayed = NewItem { delay: Span(700), ..new_item("a", None, "{}") };
+    enqueue(&store, &queue, vec![delayed]).await;
+    assert_eq!(claim(&store, &queue, 5).await, []);
+    assert_eq!(store.next_look(queue.id).await.unwrap(), Some(Time(1_000_700)));
+    manual.advance(Span(700));
+    assert_eq!(claim(&store, &queue, 5).await.len(), 1);
+    assert_eq!(store.next_look(queue.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_queue_keeps_its_kind_while_it_has_items() {
+    let (store, _) = fresh_store().await;
+    let first = queue(&store, unwindowed(Kind::Inbox)).await;
+    assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
+    enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
+    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane)).await;
+    assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
+    let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
+    assert_eq!(second.version, first.version + 1);
+    let stale = commit(&store, 3, claim_group(&first, 1)).await.unwrap();
+    assert_eq!(stale, Outcomes::Claim(ClaimOutcome::PolicyChanged));
+    store.pause_queue(first.id, true).await.unwrap();
+    assert_eq!(commit(&store, 3, claim_group(&second, 1)).await.unwrap(), Outcomes::Claim(ClaimOutcome::Paused));
+    assert_eq!(store.queues().await.unwrap(), [QueueRow { paused: true, ..second.clone() }]);
+    store.pause_queue(first.id, false).await.unwrap();
+    assert_eq!(store.queue(first.name.clone()).await.unwrap(), Some(second.clone()));
+    assert_eq!(claim(&store, &second, 1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn hints_reach_other_processes_and_not_oneself() {
+    let (one, url) = fresh_store().await;
+    let two = store_at(&url).await;
+    let listening = async {
+        loop {
+            // Until the other side listens, what is said is lost; it is only a hint.
+            one.announce(vec![crate::store::Hint::Lease(resource("ana's"))]).await.unwrap();
+            let heard = tokio::time::timeout(std::time::Duration::from_millis(50), two.hint()).await;
+            if let Ok(heard) = heard {
+                break heard.unwrap();
+            }
+        }
+    };
+    let heard = tokio::time::timeout(std::time::Duration::from_secs(20), listening).await.unwrap();
+    assert_eq!(heard, crate::store::Hint::Lease(resource("ana's")));
+    let echo = tokio::time::timeout(std::time::Duration::from_millis(200), one.hint()).await;
+    assert!(echo.is_err(), "{echo:?}");
+}

@@ -1,0 +1,102 @@
+//! Migrations, the dumped schema, and that every statement fits it.
+
+use super::super::call::ALL;
+use super::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/stores/postgres");
+
+/// Tables with their columns, then indexes, sequences and table options, in a stable order.
+const DUMP: &str = "
+    select line from (
+        select 1 as part, c.relname as owner, a.attnum::int as place,
+               format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+                      case when l.collname = 'C' then ' collate C' else '' end,
+                      case when a.attnotnull then ' not null' else '' end,
+                      coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')
+                      || case when a.attidentity <> '' then ' identity' else '' end) as line
+        from pg_attribute a join pg_class c on c.oid = a.attrelid
+        left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+        left join pg_collation l on l.oid = a.attcollation
+        where c.relnamespace = 'turno'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+        union all
+        select 2, c.relname, 0, pg_get_indexdef(c.oid) from pg_class c
+        where c.relnamespace = 'turno'::regnamespace and c.relkind = 'i'
+        union all
+        select 3, sequencename, 0, format('sequence %s %s cache %s', sequencename, data_type, cache_size)
+        from pg_sequences where schemaname = 'turno'
+        union all
+        select 4, c.relname, 0, format('table %s with (%s)', c.relname, array_to_string(c.reloptions, ', '))
+        from pg_class c where c.relnamespace = 'turno'::regnamespace and c.relkind = 'r' and c.reloptions is not null
+    ) s order by part, owner collate \"C\", place, line";
+
+#[tokio::test]
+async fn the_dumped_schema_is_what_the_migrations_make() {
+    let (_store, url) = fresh_store().await;
+    let rows = outside(&url).await.query(DUMP, &[]).await.unwrap();
+    let mut dump = String::from("-- Made by the tests from a migrated database (TURNO_UPDATE_SCHEMA=1 rewrites it).\n");
+    for row in rows {
+        dump.push_str(row.get(0));
+        dump.push('\n');
+    }
+    let path = Path::new(FOLDER).join("schema.sql");
+    if std::env::var_os("TURNO_UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &dump).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), dump, "run it with TURNO_UPDATE_SCHEMA=1 and look at the diff");
+}
+
+#[tokio::test]
+async fn every_statement_can_be_prepared_on_a_fresh_database() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    for sql in ALL {
+        client.prepare(sql.text).await.unwrap_or_else(|error| panic!("{}: {error:?}", sql.name));
+    }
+}
+
+#[test]
+fn every_file_is_a_statement_in_use() {
+    let files = std::fs::read_dir(Path::new(FOLDER).join("sql")).unwrap();
+    let files: BTreeSet<String> = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.to_owned()).collect();
+    assert_eq!(files, known);
+}
+
+#[tokio::test]
+async fn instances_that_start_at_once_migrate_once() {
+    let url = Cluster::for_tests().fresh_database().await;
+    let starts = (0..6).map(|_| tokio::spawn({
+        let url = url.clone();
+        async move { store_at(&url).await }
+    }));
+    let mut stores = Vec::new();
+    for start in starts.collect::<Vec<_>>() {
+        stores.push(start.await.unwrap());
+    }
+    assert_eq!(number(&outside(&url).await, "select count(*) from turno.schema_version").await, 1);
+    assert!(stores[0].describe().starts_with("PostgreSQL 1"), "{}", stores[0].describe());
+    assert!(!stores[0].describe().contains('@'));
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    client.batch_execute("insert into turno.schema_version values (2, 1)").await.unwrap();
+    store_at(&url).await;
+    client.batch_execute("insert into turno.schema_version values (3, 2)").await.unwrap();
+    let refused = PostgresStore::open(&url, Arc::new(Clock::system())).await.err();
+    assert!(matches!(&refused, Some(StoreError::Schema(text)) if text.contains("upgrade")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
+    let (store, url) = fresh_store().await;
+    let far = Time(store.peek(Vec::new()).await.unwrap().0.0 + 3_600_000);
+    store.mark(far).await.unwrap();
+    store.mark(Time(5)).await.unwrap();
+    let next = store_at(&url).await;
+    assert!(next.peek(Vec::new()).await.unwrap().0 >= far);
+}

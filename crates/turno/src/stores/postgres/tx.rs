@@ -1,0 +1,127 @@
+//! One group's transaction: the trips, the clock between locks and decision, and the plan that comes of it.
+
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::floor::Scan;
+use super::link::Link;
+use super::row::get;
+use crate::clock::Clock;
+use crate::store::{LeaseWrite, Outcomes};
+use tokio_postgres::Row;
+use turno_core::id::{Numbers, Seq};
+use turno_core::queue::Changes;
+use turno_core::time::Time;
+
+/// What the clock statement answered, after everything was locked.
+pub(super) struct Moment {
+    pub(super) now: Time,
+    pub(super) xid: Option<String>,
+    pub(super) numbers: Vec<i64>,
+}
+
+impl Moment {
+    /// Reads the clock and takes `numbers` fresh numbers; `writes` if something is certainly written.
+    pub(super) fn call<'a>(numbers: usize, writes: bool) -> Call<'a> {
+        Call::new(&call::CLOCK)
+            .int(i32::try_from(numbers).unwrap_or(i32::MAX))
+            .flag(writes)
+    }
+
+    /// Reads the answer and passes the time through the guard.
+    pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
+        let row = rows
+            .first()
+            .ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
+        let now = clock.observe(Time(get(row, 0)?));
+        Ok(Moment {
+            now,
+            xid: get(row, 1)?,
+            numbers: get(row, 2)?,
+        })
+    }
+
+    pub(super) fn numbers(&mut self) -> Numbers {
+        Numbers::new(std::mem::take(&mut self.numbers))
+    }
+}
+
+/// A transaction that is being read in.
+pub(super) struct Tx<'a> {
+    pub(super) link: &'a mut Link,
+    pub(super) clock: &'a Clock,
+    open: bool,
+}
+
+impl<'a> Tx<'a> {
+    pub(super) fn new(link: &'a mut Link, clock: &'a Clock) -> Tx<'a> {
+        Tx {
+            link,
+            clock,
+            open: false,
+        }
+    }
+
+    /// Sends the calls; the first time behind the beginning of the transaction, in the same trip.
+    pub(super) async fn trip(&mut self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
+        if self.open {
+            return Ok(Answers(self.link.trip(&calls).await?.into_iter()));
+        }
+        self.open = true;
+        let mut all = vec![Call::new(&call::BEGIN), Call::new(&call::SETTINGS)];
+        all.extend(calls);
+        let mut answers = self.link.trip(&all).await?.into_iter();
+        answers.nth(1);
+        Ok(Answers(answers))
+    }
+}
+
+/// The answers of a trip, taken in the order of its calls.
+pub(super) struct Answers(std::vec::IntoIter<Vec<Row>>);
+
+impl Answers {
+    pub(super) fn new(answers: std::vec::IntoIter<Vec<Row>>) -> Answers {
+        Answers(answers)
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Row> {
+        self.0.next().unwrap_or_default()
+    }
+}
+
+/// What a group came to: the answers, and all that is left to write before they may be given.
+pub(super) struct Plan {
+    pub(super) outcomes: Outcomes,
+    pub(super) write: Write,
+    /// The transaction's id, to ask for if the connection is lost at commit.
+    pub(super) xid: Option<String>,
+    /// Whose bodies go out with the answers.
+    pub(super) bodies: Vec<Seq>,
+    /// The look at a queue's heads that this group took.
+    pub(super) scan: Option<Scan>,
+}
+
+/// What a group writes.
+pub(super) enum Write {
+    Nothing,
+    Lease(LeaseWrite),
+    Queue(Changes),
+}
+
+impl Plan {
+    pub(super) fn new(outcomes: Outcomes, write: Write, xid: Option<String>) -> Plan {
+        Plan {
+            outcomes,
+            write,
+            xid,
+            bodies: Vec::new(),
+            scan: None,
+        }
+    }
+
+    pub(super) fn changes(&self) -> Option<&Changes> {
+        match &self.write {
+            Write::Queue(changes) => Some(changes),
+            Write::Nothing | Write::Lease(_) => None,
+        }
+    }
+}
