@@ -91,8 +91,7 @@ const fn latency(p50_ms: f64, p99_ms: f64) -> Goal {
 
 const PEERS_DRAIN: &str = "pgmq 50k/s (no fence), graphile_worker (Rust) batched 32k, graphile-worker batched 30k (no fence), \
      pg-boss 9-21k, apalis 6-16k, BullMQ/Redis 9.4k, graphile-worker default 2.4k, procrastinate 0.3k";
-const PEERS_PAIRS: &str =
-    "Redis 18-21k/s (limited by a Node client), row in PostgreSQL 7.5k, etcd 2k (0.7k with its lock call)";
+const PEERS_PAIRS: &str = "Redis 18-21k/s (limited by a Node client), row in PostgreSQL 7.5k, etcd 2k (0.7k with its lock call)";
 
 /// All rows, in the order of measuring.
 pub(crate) const ROWS: &[Row] = &[

@@ -121,23 +121,8 @@ impl Rows {
     }
 
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
-        let same = |fence: Fence| fence == handed.fence;
-        let done = self.done.get(&handed.seq).filter(|done| same(done.fence));
-        let waiting = self
-            .hot
-            .get(&handed.seq)
-            .filter(|item| same(item.fence) && item.expires_at.is_none());
-        let error = self
-            .errors
-            .iter()
-            .rev()
-            .find(|error| error.seq == handed.seq && same(error.fence));
-        let trace = Trace {
-            ended: done.map(|done| done.ended),
-            waiting: waiting.map(|item| (item.last, item.not_before, item.parked)),
-            failed: error.map(|error| (error.at, error.error.clone())),
-        };
-        trace.settled()
+        let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
+        Trace::of(handed.fence, self.hot.get(&handed.seq), self.done.get(&handed.seq), &errors).settled()
     }
 
     fn counts(&self, queue: QueueId, now: Time) -> Counts {
@@ -306,15 +291,14 @@ impl Store for Model {
         )))
     }
 
-    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>> {
-        let now = self.now();
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
         let rows = self.rows();
         let of = rows
             .hot
             .values()
             .filter(|item| item.queue == queue)
             .filter_map(|item| item.ready_at);
-        ready(Ok(of.filter(|at| *at > now).min()))
+        ready(Ok(of.filter(|at| *at > after).min()))
     }
 
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {

@@ -180,11 +180,13 @@ pub trait Store: Send + Sync + 'static {
     /// Hand-outs that had expired by the database's clock, oldest first, and when the next one will.
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)>;
 
-    /// When the next head of a queue that is not due yet should be looked at.
-    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>>;
+    /// The next instant after `after` at which a head of the queue should be looked at. Asked with the time of a
+    /// claim that found nothing, it also tells of heads that have become due since.
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>>;
 
     /// How deliveries ended that are not live any more under these fences, if they ended by a settlement of
-    /// exactly that fence: what a repeated settlement is answered from. One per entry, in order.
+    /// exactly that fence: what a repeated settlement is answered from. One per entry, in order. The rule is
+    /// [`Trace::settled`](turno_core::queue::Trace::settled).
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
 
     /// One item with all that is known about it.

@@ -244,6 +244,8 @@ impl Work<'_> {
         {
             return Err(Refused::AlreadyHolder);
         }
+        // An offer that has passed costs its place first, or the answer tells a place nobody has.
+        self.evaluate_offer();
         let position = self.stand_in_line()?;
         self.evaluate_offer();
         let offered = self

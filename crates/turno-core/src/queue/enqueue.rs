@@ -125,6 +125,14 @@ impl Work {
             Kind::Inbox => None,
             Kind::Lane | Kind::Sync => new.key.as_ref().map(Lane::of),
         };
+        // Ids first: a repeated call must not replace, as if it were news, what a newer change has brought.
+        if new.id_given
+            && let Some(payload) = self.known.get(&(call.queue, new.id.clone()))
+        {
+            return Accepted::Duplicate {
+                differs: *payload != new.payload,
+            };
+        }
         if call.policy.kind == Kind::Sync
             && let Some(lane) = lane
             && let Some(id) = self.coalesce(call, new, lane, number)
@@ -132,11 +140,6 @@ impl Work {
             return Accepted::Coalesced { id };
         }
         if new.id_given {
-            if let Some(payload) = self.known.get(&(call.queue, new.id.clone())) {
-                return Accepted::Duplicate {
-                    differs: *payload != new.payload,
-                };
-            }
             self.known
                 .insert((call.queue, new.id.clone()), new.payload.clone());
         }

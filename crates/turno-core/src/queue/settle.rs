@@ -3,7 +3,7 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
-use super::{AttemptError, Changes, Ended, Item, Kind, Last, OnExhausted, Policy};
+use super::{AttemptError, Changes, Done, Ended, Item, Kind, Last, OnExhausted, Policy};
 use crate::event::{Event, Topic};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
@@ -124,6 +124,17 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// What the rows of one item tell about its hand-out under `fence`.
+    pub fn of(fence: Fence, item: Option<&Item>, done: Option<&Done>, errors: &[AttemptError]) -> Trace {
+        let waiting = item.filter(|item| item.fence == fence && item.expires_at.is_none());
+        let failed = errors.iter().rev().find(|error| error.fence == fence);
+        Trace {
+            ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
+            waiting: waiting.map(|item| (item.last, item.not_before, item.parked)),
+            failed: failed.map(|error| (error.at, error.error.clone())),
+        }
+    }
+
     /// How the worker with this fence settled it, if it did: what a repeated settlement is answered with.
     ///
     /// Expiry is not a settlement by the worker, whatever it made of the item.
@@ -251,7 +262,7 @@ impl Work<'_> {
             if through.is_some_and(|through| index > through) {
                 self.unattempted(item, Last::Returned);
             } else if item.revision > item.handed {
-                self.supersede(item);
+                self.supersede(item, Last::Superseded);
                 outcome = SettleOutcome::Superseded;
             } else {
                 self.changes.finish(&item, Ended::Processed, self.now);
@@ -274,7 +285,7 @@ impl Work<'_> {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
                 Some(at) if index > at => self.unattempted(item, Last::Returned),
                 _ if item.revision > item.handed => {
-                    self.supersede(item);
+                    self.supersede(item, Last::Superseded);
                     outcome = SettleOutcome::Superseded;
                 }
                 _ => {
@@ -299,7 +310,8 @@ impl Work<'_> {
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
             if item.revision > item.handed {
-                self.supersede(item);
+                // Nobody has settled it: whoever comes late must not be told that they did.
+                self.supersede(item, Last::Expired);
             } else {
                 self.attempt_failed(
                     item,
@@ -321,9 +333,9 @@ impl Work<'_> {
         self.left.push(item);
     }
 
-    fn supersede(&mut self, mut item: Item) {
+    fn supersede(&mut self, mut item: Item, last: Last) {
         item.attempt = 0;
-        item.put_back(Last::Superseded);
+        item.put_back(last);
         item.not_before = self.now;
         self.left.push(item);
     }

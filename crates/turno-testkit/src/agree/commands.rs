@@ -194,7 +194,7 @@ impl Session {
                     .claim("w", max, Span::ZERO)
                     .await
                     .expect("answers");
-                for got in &got {
+                if let Some(got) = &got {
                     self.handed.push((
                         queue,
                         got.handed,
@@ -208,7 +208,7 @@ impl Session {
                     .claim_item("w", id_of(id))
                     .await
                     .expect("answers");
-                for got in &got {
+                if let Some(got) = &got {
                     self.handed.push((
                         queue,
                         got.handed,

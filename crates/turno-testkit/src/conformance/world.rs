@@ -104,7 +104,7 @@ impl World {
 }
 
 /// The one queue of most cases.
-pub fn queue_name() -> QueueName {
+pub(super) fn queue_name() -> QueueName {
     QueueName::new("mensajes").expect("valid")
 }
 
@@ -123,7 +123,7 @@ pub fn holder(who: &str) -> Holder {
 }
 
 /// A lease command of somebody on [`resource`].
-pub fn command(who: &str, action: Action) -> Command {
+pub(super) fn command(who: &str, action: Action) -> Command {
     Command {
         resource: resource(),
         who: holder(who),
@@ -133,7 +133,7 @@ pub fn command(who: &str, action: Action) -> Command {
 }
 
 /// Carries a lease command out.
-pub async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
+pub(super) async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
     turno
         .lease(command(who, action))
         .await
@@ -141,7 +141,7 @@ pub async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
 }
 
 /// Claims [`resource`].
-pub async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
+pub(super) async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
     let answer = lease(
         turno,
         who,
@@ -158,7 +158,7 @@ pub async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
 }
 
 /// An item with an id, a key and a payload that says both.
-pub fn draft(key: &str, id: &str) -> Draft {
+pub(super) fn draft(key: &str, id: &str) -> Draft {
     let payload = format!("{{\"de\":\"{key}\",\"texto\":\"{id} ñ \\u0000\"}}");
     let id = Some(ItemId::new(id).expect("valid"));
     Draft {
@@ -171,7 +171,7 @@ pub fn draft(key: &str, id: &str) -> Draft {
 }
 
 /// Enqueues items of a key.
-pub async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Accepted> {
+pub(super) async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Accepted> {
     let drafts = ids.iter().map(|id| draft(key, id)).collect();
     queue
         .enqueue(drafts)
@@ -183,7 +183,7 @@ pub async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Accepted> 
 }
 
 /// Claims without waiting.
-pub async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
+pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
     queue
         .claim("worker-1", max, Span::ZERO)
         .await
@@ -191,19 +191,19 @@ pub async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
 }
 
 /// Claims exactly one delivery.
-pub async fn take_one(queue: &QueueHandle) -> Got {
+pub(super) async fn take_one(queue: &QueueHandle) -> Got {
     let mut got = take(queue, 1).await;
     assert_eq!(got.len(), 1, "something is due");
     got.remove(0)
 }
 
 /// The ids of a delivery.
-pub fn ids(got: &Got) -> Vec<&str> {
+pub(super) fn ids(got: &Got) -> Vec<&str> {
     got.items.iter().map(|item| item.id.as_str()).collect()
 }
 
 /// Settles one delivery.
-pub async fn settle(queue: &QueueHandle, handed: Handed, act: Act) -> Settled {
+pub(super) async fn settle(queue: &QueueHandle, handed: Handed, act: Act) -> Settled {
     queue
         .settle(vec![Settlement { handed, act }])
         .await
@@ -212,14 +212,14 @@ pub async fn settle(queue: &QueueHandle, handed: Handed, act: Act) -> Settled {
 }
 
 /// Acks one delivery.
-pub async fn ack(queue: &QueueHandle, got: &Got) -> SettleOutcome {
+pub(super) async fn ack(queue: &QueueHandle, got: &Got) -> SettleOutcome {
     settle(queue, got.handed, Act::Ack { through: None })
         .await
         .outcome
 }
 
 /// Fails one delivery with a short back-off.
-pub async fn fail(queue: &QueueHandle, got: &Got) -> SettleOutcome {
+pub(super) async fn fail(queue: &QueueHandle, got: &Got) -> SettleOutcome {
     let act = Act::Fail {
         error: "no contesta".to_owned(),
         item: None,

@@ -59,6 +59,7 @@ pub(crate) struct Commit<'a> {
 pub(crate) struct Checker<'a> {
     leases: Leases,
     queues: Queues<'a>,
+    commits: u64,
 }
 
 impl<'a> Checker<'a> {
@@ -66,12 +67,15 @@ impl<'a> Checker<'a> {
         Checker {
             leases: Leases::new(setup),
             queues: Queues::new(setup),
+            commits: 0,
         }
     }
 
     pub(crate) fn commit(&mut self, commit: &Commit<'_>) -> Checked {
+        self.commits += 1;
+        self.queues.commits = self.commits;
         if let Some(write) = commit.leases {
-            self.leases.commit(commit, write)?;
+            self.leases.commit(commit, write, self.commits)?;
         }
         match commit.changes {
             Some(changes) => self.queues.commit(commit, changes),
@@ -79,9 +83,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// How many commits of queues it has seen.
+    /// How many commits it has seen.
     pub(crate) fn commits(&self) -> u64 {
-        self.queues.commits
+        self.commits
     }
 
     /// A settlement that came too late was answered from what is known of an earlier one.

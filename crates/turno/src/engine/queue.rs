@@ -154,7 +154,7 @@ impl QueueHandle {
                     continue;
                 }
                 ClaimOutcome::Paused => None,
-                ClaimOutcome::Dealt { .. } => {
+                ClaimOutcome::Dealt { now, .. } => {
                     let got = unpack(&row, outcome);
                     if !got.is_empty() {
                         return Ok(got);
@@ -167,7 +167,7 @@ impl QueueHandle {
                     if wait == Span::ZERO {
                         return Ok(got);
                     }
-                    let next_look = inner.store.next_look(row.id).await?;
+                    let next_look = inner.store.next_look(row.id, now).await?;
                     next_expiry.into_iter().chain(next_look).min()
                 }
             };

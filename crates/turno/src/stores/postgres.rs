@@ -205,8 +205,8 @@ impl Store for PostgresStore {
         Box::pin(self.items_expired(limit))
     }
 
-    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>> {
-        Box::pin(self.queue_next_look(queue))
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
+        Box::pin(self.queue_next_look(queue, after))
     }
 
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {

@@ -198,10 +198,8 @@ impl Store for SqliteStore {
             .run(move |db| looks::expired(db, now(&clock), limit))
     }
 
-    fn next_look(&self, queue: QueueId) -> Pending<'_, Option<Time>> {
-        let clock = self.clock.clone();
-        self.looks
-            .run(move |db| looks::next_look(db, now(&clock), queue))
+    fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
+        self.looks.run(move |db| looks::next_look(db, queue, after))
     }
 
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {

@@ -36,6 +36,8 @@ struct Lease {
     /// Ended in this commit, and not yet seen in the history.
     ending: Vec<Own>,
     last_end: Time,
+    /// The commit that brought its row; 0 while there is none.
+    born: u64,
 }
 
 pub(super) struct Leases {
@@ -67,7 +69,7 @@ impl Leases {
         }
     }
 
-    pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &LeaseWrite) -> Checked {
+    pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &LeaseWrite, number: u64) -> Checked {
         let now = commit.now;
         for (call, reply) in commit.calls.iter().zip(commit.replies) {
             let (Ask::Lease(command), Reply::Lease { answer, view }) = (&call.ask, reply) else {
@@ -76,6 +78,14 @@ impl Leases {
             let Some(lease) = self.all.get_mut(&command.resource) else {
                 continue;
             };
+            // Beats and releases do not create rows, so they may have looked, unlocked, before there was one.
+            let unseen = **view == State::unseen(command.resource.clone());
+            if unseen && commit.began < lease.born {
+                continue;
+            }
+            if lease.born == 0 && !unseen {
+                lease.born = number;
+            }
             lease.step(command, answer, view, now)?;
             if let Some(left) = &mut self.probing
                 && matches!(answer, Ok(Outcome::Claimed { .. }))

@@ -42,6 +42,8 @@ pub(super) struct Known {
     pub(super) change: u64,
     pub(super) handed_change: u64,
     pub(super) decided_at: Time,
+    /// The commit that brought it.
+    pub(super) born: u64,
     /// Grows with every row written.
     pub(super) version: u64,
 }
@@ -116,7 +118,6 @@ impl<'a> Queues<'a> {
     }
 
     pub(super) fn commit(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {
-        self.commits += 1;
         let mut settled = Vec::new();
         match &commit.calls[0].ask {
             Ask::Enqueue(_) => self.enqueued(commit, changes)?,
@@ -199,7 +200,8 @@ impl<'a> Queues<'a> {
         };
         let finished = matches!(item.is, Is::Done(_));
         let right = match answer {
-            Err(ManageRefused::Unknown) => false,
+            // It may have looked before the item was there.
+            Err(ManageRefused::Unknown) => item.born > commit.began,
             Err(ManageRefused::InProcess) => matches!(item.is, Is::Handed(_)),
             Err(ManageRefused::Finished) => finished,
             Err(ManageRefused::Waiting) => item.is == Is::Waiting,

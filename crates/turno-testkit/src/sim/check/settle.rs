@@ -1,7 +1,7 @@
 //! What must hold when work is settled, or when its time is over.
 
 use super::model::{Is, Queues};
-use super::{Checked, Commit, fault};
+use super::{Checked, Commit, Fault, fault};
 use crate::sim::message::{Ask, Reply};
 use turno_core::id::{Fence, Seq};
 use turno_core::queue::{Act, Changes, Ended, Kind, OnExhausted, Settle, SettleOutcome};
@@ -33,21 +33,23 @@ impl Queues<'_> {
                     continue;
                 };
                 if matches!(settle.act, Act::Beat) == beats {
-                    self.settle(settle, outcome, commit.now, changes)?;
-                    settled.push(settle.handed.fence);
+                    if self.settle(settle, outcome, commit.now, changes)? {
+                        settled.push(settle.handed.fence);
+                    }
                 }
             }
         }
         Ok(())
     }
 
+    /// Checks one settlement and applies it to the model; answers whether it ended the delivery.
     fn settle(
         &mut self,
         settle: &Settle,
         outcome: &SettleOutcome,
         now: Time,
         changes: &Changes,
-    ) -> Checked {
+    ) -> Result<bool, Fault> {
         let fence = settle.handed.fence;
         let name = self.name(settle.handed.seq);
         let delivered = self.deliveries.get(&fence);
@@ -58,7 +60,7 @@ impl Queues<'_> {
         let until = delivered.map(|known| known.until);
         if !in_time || *outcome == SettleOutcome::Stale {
             if !in_time && *outcome == SettleOutcome::Stale {
-                return Ok(());
+                return Ok(false);
             }
             let id = if expire { "Q7" } else { "Q6" };
             let text = format!(
@@ -68,7 +70,7 @@ impl Queues<'_> {
             return fault(id, name, text);
         }
         let Some(delivered) = delivered else {
-            return Ok(());
+            return Ok(false);
         };
         let members = delivered.members.clone();
         if let SettleOutcome::Renewed { expires_at } = outcome {
@@ -87,13 +89,13 @@ impl Queues<'_> {
             if let Some(delivered) = self.deliveries.get_mut(&fence) {
                 delivered.until = *expires_at;
             }
-            return Ok(());
+            return Ok(false);
         }
         let named = match &settle.act {
             Act::Ack { through: Some(id) } | Act::Fail { item: Some(id), .. } => {
                 let place = members.iter().position(|seq| self.items[seq].id == *id);
                 match (place, outcome) {
-                    (None, SettleOutcome::NotInDelivery) => return Ok(()),
+                    (None, SettleOutcome::NotInDelivery) => return Ok(false),
                     (None, _) | (Some(_), SettleOutcome::NotInDelivery) => {
                         return fault("Q6", name, format!("{id} at {place:?} was {outcome:?}"));
                     }
@@ -132,7 +134,7 @@ impl Queues<'_> {
             delivered.open = false;
             delivered.settled = (!expire).then(|| (settle.act.clone(), outcome.clone()));
         }
-        Ok(())
+        Ok(true)
     }
 
     fn fate(&self, act: &Act, seq: Seq, index: usize, named: Option<usize>) -> Fate {

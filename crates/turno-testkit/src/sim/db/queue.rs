@@ -27,9 +27,13 @@ impl Db {
             .collect()
     }
 
-    pub(crate) fn lane_seqs(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<Seq> {
-        let lane = self.lanes.get(&(queue, lane));
-        lane.map_or_else(Vec::new, |seqs| seqs.iter().take(size).copied().collect())
+    /// The heads among a lane's first items: what keeps a claim away from them.
+    pub(crate) fn lane_heads(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<Seq> {
+        let Some(seqs) = self.lanes.get(&(queue, lane)) else {
+            return Vec::new();
+        };
+        let heads = seqs.iter().take(size).copied();
+        heads.filter(|seq| self.hot.get(seq).is_some_and(|item| item.ready_at.is_some())).collect()
     }
 
     pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<FrontItem> {

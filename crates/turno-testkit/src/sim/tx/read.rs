@@ -1,7 +1,7 @@
 //! Locking and reading, as the statements of a store do it.
 //!
-//! Enqueue, settle and manage hold the lane's mutex and the rows of its front; a claim holds only the heads it
-//! has chosen. So the head's row is what keeps a claim and the others apart.
+//! Enqueue, settle and manage hold the lane's mutex and lock its head; a claim holds only the heads it has
+//! chosen. So the head's row is what keeps a claim and the others apart.
 
 use super::{Env, Read, Tx};
 use crate::sim::db::Lock;
@@ -67,7 +67,7 @@ impl Tx {
             }
             Group::Enqueue(group) => {
                 for (queue, lane, size) in group.lanes() {
-                    let seqs = env.db.lane_seqs(queue, lane, size as usize);
+                    let seqs = env.db.lane_heads(queue, lane, size as usize);
                     if !env.has(Bug::NoStripes) && !lock(env, seqs) {
                         return None;
                     }
@@ -93,7 +93,7 @@ impl Tx {
                 let seq = env.db.ids.get(&(group.queue, group.id.clone())).copied();
                 let mut seqs: Vec<Seq> = seq.into_iter().collect();
                 if let Some((queue, lane)) = home(env, group) {
-                    seqs.extend(env.db.lane_seqs(queue, lane, group.front_size() as usize));
+                    seqs.extend(env.db.lane_heads(queue, lane, group.front_size() as usize));
                     seqs.sort();
                     seqs.dedup();
                 }

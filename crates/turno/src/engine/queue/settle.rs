@@ -4,7 +4,8 @@ use super::QueueHandle;
 use crate::engine::Job;
 use crate::error::Error;
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Act, Handed, Settle, SettleOutcome};
+use crate::store::ItemRecord;
+use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
 
 /// What a worker says about a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,18 +92,23 @@ impl QueueHandle {
         if stale.is_empty() {
             return Ok(());
         }
-        let before = self
-            .turno
-            .inner
-            .store
-            .settled(stale.iter().map(|index| acts[*index].0).collect())
-            .await?;
+        let handed = stale.iter().map(|index| acts[*index].0).collect();
+        let before = self.turno.inner.store.settled(handed).await?;
         for (index, outcome) in stale.into_iter().zip(before) {
-            if let Some(outcome) = outcome.filter(|outcome| repeats(&acts[index].1, outcome)) {
-                answers[index] = Settled {
-                    outcome,
-                    repeated: true,
-                };
+            let (handed, act) = &acts[index];
+            let outcome = match act {
+                // Here another item than the first tells how it went.
+                Act::Fail { item: Some(id), .. } => {
+                    let record = self.item(id.clone()).await?;
+                    let trace = |record: ItemRecord| {
+                        Trace::of(handed.fence, record.item.as_ref(), record.done.as_ref(), &record.errors).settled()
+                    };
+                    record.and_then(trace)
+                }
+                _ => outcome,
+            };
+            if let Some(outcome) = outcome.filter(|outcome| repeats(act, outcome)) {
+                answers[index] = Settled { outcome, repeated: true };
             }
         }
         Ok(())

@@ -70,7 +70,12 @@ impl PostgresStore {
         let mut calls = match &plan.write {
             Write::Nothing => {
                 // Rolled back and not committed: locks alone would cost a flush of the log.
-                link.abandon();
+                if let Outcomes::Claim(_) = plan.outcomes {
+                    // Others skip locked heads instead of waiting for them, so the answer waits until they are free.
+                    link.trip(&[Call::new(&call::ROLLBACK)]).await?;
+                } else {
+                    link.abandon();
+                }
                 link.put_back();
                 return Ok(plan.outcomes);
             }

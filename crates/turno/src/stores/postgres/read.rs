@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Ended, Handed, Last, SettleOutcome};
+use turno_core::queue::{Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
 /// How far back expired hand-outs are looked for, once all earlier ones were seen to be settled.
@@ -147,10 +147,12 @@ impl PostgresStore {
         Ok((expired, next))
     }
 
-    pub(super) async fn queue_next_look(&self, queue: QueueId) -> Result<Option<Time>, StoreError> {
-        let call = Call::new(&call::NEXT_LOOK)
-            .int(queue.0)
-            .big(self.shared.clock.estimate().0);
+    pub(super) async fn queue_next_look(
+        &self,
+        queue: QueueId,
+        after: Time,
+    ) -> Result<Option<Time>, StoreError> {
+        let call = Call::new(&call::NEXT_LOOK).int(queue.0).big(after.0);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
     }
@@ -277,28 +279,16 @@ fn handed(row: &Row) -> Result<Handed, Failure> {
     })
 }
 
-/// How a delivery ended under exactly its fence, from what is left of it. An expiry is no settlement.
+/// How a delivery ended under exactly its fence, from what is left of it.
 fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
-    if let Some(ended) = get::<Option<i16>>(row, 1)? {
-        return Ok(match row::ended_from(ended)? {
-            Ended::Processed => Some(SettleOutcome::Acked),
-            Ended::Exhausted => Some(SettleOutcome::Exhausted),
-            Ended::Cancelled => None,
-        });
-    }
-    let failed_at = get::<Option<i64>>(row, 5)?.map(Time);
-    let Some(last) = get::<Option<i16>>(row, 2)? else {
-        return Ok(failed_at.map(|retry_at| SettleOutcome::Retrying { retry_at }));
+    let waiting = match get::<Option<i16>>(row, 2)? {
+        Some(last) => Some((row::last_from(last)?, Time(get(row, 3)?), get(row, 4)?)),
+        None => None,
     };
-    if get(row, 4)? {
-        return Ok(Some(SettleOutcome::Exhausted));
-    }
-    Ok(match row::last_from(last)? {
-        Last::Failed => Some(SettleOutcome::Retrying {
-            retry_at: Time(get(row, 3)?),
-        }),
-        Last::Returned => Some(SettleOutcome::Returned),
-        Last::Superseded => Some(SettleOutcome::Superseded),
-        Last::None | Last::Expired => None,
-    })
+    let failed = match get::<Option<i64>>(row, 5)? {
+        Some(at) => Some((Time(at), get(row, 6)?)),
+        None => None,
+    };
+    let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
+    Ok(Trace { ended, waiting, failed }.settled())
 }

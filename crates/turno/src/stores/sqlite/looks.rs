@@ -7,11 +7,8 @@ use crate::store::{Counts, ItemRecord, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::collections::HashMap;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{Body, Ended, Handed, Kind, Last, Policy, SettleOutcome};
+use turno_core::queue::{Body, Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
-
-/// What the core writes as the error of a hand-out that nobody settled.
-const EXPIRY: &str = "not settled in time";
 
 /// Overdue deliveries, oldest first, and when the next one will be.
 pub(super) fn expired(
@@ -55,11 +52,11 @@ pub(super) fn expired(
 
 pub(super) fn next_look(
     db: &Connection,
-    now: Time,
     queue: QueueId,
+    after: Time,
 ) -> Result<Option<Time>, StoreError> {
     let mut read = db.prepare_cached(sql::HOT_NEXT_LOOK)?;
-    let next: Option<i64> = read.query_row((queue.0, now.0), |row| row.get(0))?;
+    let next: Option<i64> = read.query_row((queue.0, after.0), |row| row.get(0))?;
     Ok(next.map(Time))
 }
 
@@ -81,40 +78,15 @@ pub(super) fn settled(
 fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
     let (seq, queue, fence) = (handed.seq.0, handed.queue.0, handed.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
-    let failed: Option<(i64, String)> = read
-        .query_row((seq, fence), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    // Expiry is not a settlement by the holder of this fence, whatever it made of the item.
-    if failed.as_ref().is_some_and(|(_, error)| error == EXPIRY) {
-        return Ok(None);
-    }
+    let failed = read.query_row((seq, fence), |row| Ok((Time(row.get(0)?), row.get(1)?))).optional()?;
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
-    match done.filter(|done| done.queue == handed.queue && done.fence == handed.fence) {
-        Some(done) if done.ended == Ended::Processed => return Ok(Some(SettleOutcome::Acked)),
-        Some(done) if done.ended == Ended::Exhausted => return Ok(Some(SettleOutcome::Exhausted)),
-        _ => {}
-    }
+    let done = done.filter(|done| done.queue == handed.queue && done.fence == handed.fence);
     let mut read = db.prepare_cached(sql::HOT_ENDED)?;
-    let ended: Option<(i64, i64, bool)> = read
-        .query_row((seq, queue, fence), |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()?;
-    if let Some((last, not_before, parked)) = ended {
-        match last_of(last) {
-            _ if parked => return Ok(Some(SettleOutcome::Exhausted)),
-            Some(Last::Failed) => {
-                return Ok(Some(SettleOutcome::Retrying {
-                    retry_at: Time(not_before),
-                }));
-            }
-            Some(Last::Returned) => return Ok(Some(SettleOutcome::Returned)),
-            Some(Last::Superseded) => return Ok(Some(SettleOutcome::Superseded)),
-            _ => {}
-        }
-    }
-    Ok(failed.map(|(at, _)| SettleOutcome::Retrying { retry_at: Time(at) }))
+    let waiting: Option<(i64, i64, bool)> =
+        read.query_row((seq, queue, fence), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let waiting = waiting.and_then(|(last, not_before, parked)| Some((last_of(last)?, Time(not_before), parked)));
+    Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
 }
 
 pub(super) fn put_queue(

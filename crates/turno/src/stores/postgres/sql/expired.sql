@@ -7,7 +7,7 @@ from (
     from turno.hot e
     where e.expires_at >= $1::bigint and e.expires_at <= $2::bigint
     order by e.expires_at
-    fetch first $3::bigint rows with ties
+    fetch first ($3::bigint) rows with ties
 ) h
 group by h.queue, h.lane, h.fence, case when h.lane is null then h.seq end
 order by min(h.expires_at), min(h.seq)

@@ -1,15 +1,16 @@
 -- queue_counts
--- Read by a plain scan, for people and checks; nothing waits for it. A change that came while its item was
--- in process shows as pending, as does a hand-out whose time is over.
-select count(*) filter (where not parked and not live and last <> 1),
-       count(*) filter (where not parked and live),
-       count(*) filter (where not parked and not live and last = 1),
+-- Read by a plain scan, for people and checks; nothing waits for it. The rule is Item::state: a change that came
+-- while its item was in process shows as pending, a hand-out whose time is over as an error.
+select count(*) filter (where not parked and case when expires_at is null then last not in (1, 3) else changed end),
+       count(*) filter (where not parked and not changed and expires_at > $2::bigint),
+       count(*) filter (where not parked and case when expires_at is null then last in (1, 3)
+                                                  else not changed and expires_at <= $2::bigint end),
        count(*) filter (where parked),
        (select count(*) from turno.done where queue = $1::int and ended = 0),
        (select count(*) from turno.done where queue = $1::int and ended = 1),
        (select count(*) from turno.done where queue = $1::int and ended = 2)
 from (
-    select parked, last, coalesce(expires_at > $2::bigint, false) as live
+    select parked, last, expires_at, revision > handed as changed
     from turno.hot
     where queue = $1::int
 ) h

@@ -99,7 +99,7 @@ async fn a_pooler_that_loses_prepared_statements_is_noticed_and_worked_around() 
     enqueue(&store, &queue, vec![new_item("a", None, "{}")]).await;
     assert!(!store.address.unprepared.load(Ordering::Relaxed));
     // What a pooler does when it gives us another connection: the statements are gone.
-    let mut link = store.routes[2].take(&store.address).await.unwrap();
+    let link = store.routes[2].take(&store.address).await.unwrap();
     link.script("deallocate all").await.unwrap();
     link.put_back();
     enqueue(&store, &queue, vec![new_item("b", None, "{}")]).await;

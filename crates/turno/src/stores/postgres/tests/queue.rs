@@ -137,10 +137,10 @@ async fn a_delayed_item_is_announced_and_found_when_its_time_has_come() {
     let delayed = NewItem { delay: Span(700), ..new_item("a", None, "{}") };
     enqueue(&store, &queue, vec![delayed]).await;
     assert_eq!(claim(&store, &queue, 5).await, []);
-    assert_eq!(store.next_look(queue.id).await.unwrap(), Some(Time(1_000_700)));
+    assert_eq!(store.next_look(queue.id, Time(0)).await.unwrap(), Some(Time(1_000_700)));
     manual.advance(Span(700));
     assert_eq!(claim(&store, &queue, 5).await.len(), 1);
-    assert_eq!(store.next_look(queue.id).await.unwrap(), None);
+    assert_eq!(store.next_look(queue.id, Time(0)).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ async fn typing_holds_a_window_open_and_is_forgotten_with_the_hand_out() {
     manual.advance(Span(1_000));
     assert!(next(&store, &chat, 1).await.is_empty(), "somebody types");
     assert_eq!(
-        store.next_look(chat.id).await.unwrap(),
+        store.next_look(chat.id, Time(0)).await.unwrap(),
         Some(START + Span(5_000))
     );
     manual.advance(Span(2_000));

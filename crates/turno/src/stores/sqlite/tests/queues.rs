@@ -126,7 +126,7 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
         panic!("{outcome:?}")
     };
     assert_eq!(store.settled(vec![first]).await.unwrap(), [Some(outcome)]);
-    assert_eq!(store.next_look(inbox.id).await.unwrap(), Some(retry_at));
+    assert_eq!(store.next_look(inbox.id, Time(0)).await.unwrap(), Some(retry_at));
     assert_eq!(
         store.counts(inbox.id).await.unwrap(),
         Counts {
@@ -137,7 +137,7 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     assert!(next(&store, &inbox, 1).await.is_empty());
 
     manual.advance(Time::until(START, retry_at));
-    assert_eq!(store.next_look(inbox.id).await.unwrap(), None, "due");
+    assert_eq!(store.next_look(inbox.id, Time(0)).await.unwrap(), None, "due");
     let named = claim(
         &store,
         &inbox,

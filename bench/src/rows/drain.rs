@@ -1,0 +1,117 @@
+//! Emptying an inbox: claim, no work, ack.
+
+use super::Bench;
+use crate::fill;
+use crate::measure::{Failure, Outcome, Until, closed_loop};
+use crate::raw;
+use crate::result::{Measured, Sample};
+use crate::site::{Database, Site};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use turno::core::queue::SettleOutcome;
+use turno::core::time::Span;
+use turno::{Got, QueueHandle};
+
+/// Workers beside each other. Claims that meet are dealt with together, so more of them is not faster.
+pub(super) const WORKERS: usize = 8;
+/// Connections of the raw limit, as it was documented.
+const CONNECTIONS: usize = 4;
+/// How long a worker waits for work before it looks whether everything is done.
+const WAIT: Span = Span(200);
+
+pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> {
+    let database = bench.row.database;
+    let (count, connections) = match database {
+        Database::Sqlite => (bench.args.items(100e3), 1),
+        Database::Postgres => (bench.args.items(60e3), CONNECTIONS),
+    };
+    let mut measured = Measured {
+        conditions: format!(
+            "inbox of {count} items filled through the library{}; {WORKERS} workers claim up to {batch}, do nothing, ack them all; \
+             fence, expiry and history kept; items acked until empty; latency of claim + ack of a batch",
+            match database {
+                Database::Sqlite => "",
+                Database::Postgres => " and vacuum-analyzed",
+            }
+        ),
+        beside: format!(
+            "claim + delete of {batch}, two commits, {connections} connection(s), no fence, no history, same number of rows"
+        ),
+        ..Measured::default()
+    };
+    let raw = async |site: &Site| match database {
+        Database::Sqlite => raw::sqlite::Raw::open(site)?.drain(count, batch),
+        Database::Postgres => {
+            let raw = raw::postgres::Raw::open(site).await?;
+            raw.drain(CONNECTIONS, count, batch).await
+        }
+    };
+    let ours = async |site: &Site| {
+        let turno = site.turno().await?;
+        let queue = fill::inbox(&turno).await?;
+        fill::items(&queue, count).await?;
+        site.settle_down().await?;
+        let drained = drain(
+            &queue,
+            WORKERS,
+            batch,
+            count,
+            Arc::new(|_: &[Got]| {}),
+            Arc::new(|_: &[Got]| {}),
+        )
+        .await?;
+        match drained.count {
+            all if all == count => Ok(drained),
+            other => Err(Failure::from(format!(
+                "{other} of {count} items were acked"
+            ))),
+        }
+    };
+    bench.rounds(&mut measured, raw, ours).await?;
+    Ok(measured)
+}
+
+/// Looks at what a worker holds.
+pub(super) type Look = Arc<dyn Fn(&[Got]) + Send + Sync>;
+
+/// Claims and acks until `target` items have been acked (a little more may be, by those under way). `took` sees
+/// what was handed out, `lets_go` the same just before it is acked.
+pub(super) async fn drain(
+    queue: &QueueHandle,
+    workers: usize,
+    batch: u32,
+    target: u64,
+    took: Look,
+    lets_go: Look,
+) -> Outcome<Sample> {
+    let acked = Arc::new(AtomicU64::new(0));
+    let worker = |index: usize| {
+        let (queue, acked) = (queue.clone(), acked.clone());
+        let (took, lets_go) = (took.clone(), lets_go.clone());
+        let name: Arc<str> = format!("worker-{index}").into();
+        move || {
+            let (queue, acked, name) = (queue.clone(), acked.clone(), name.clone());
+            let (took, lets_go) = (took.clone(), lets_go.clone());
+            async move {
+                while acked.load(Ordering::Relaxed) < target {
+                    let got = queue.claim(&name, batch, WAIT).await?;
+                    if got.is_empty() {
+                        continue;
+                    }
+                    took(&got);
+                    lets_go(&got);
+                    let handed = got.iter().map(|delivery| delivery.handed);
+                    let answers = queue.ack(handed).await?;
+                    let done = answers
+                        .iter()
+                        .filter(|answer| answer.outcome == SettleOutcome::Acked)
+                        .count() as u64;
+                    acked.fetch_add(done, Ordering::Relaxed);
+                    return Ok(done);
+                }
+                Ok(0)
+            }
+        }
+    };
+    closed_loop((0..workers).map(worker).collect(), Until::Empty).await
+}
