@@ -194,7 +194,7 @@ impl Session {
                     .claim("w", max, Span::ZERO)
                     .await
                     .expect("answers");
-                if let Some(got) = &got {
+                for got in &got {
                     self.handed.push((
                         queue,
                         got.handed,
