@@ -41,14 +41,11 @@ impl Args {
                 let mut names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
                 names.sort_unstable();
                 names.dedup();
-                return Err(
-                    format!("there is no row {name}; there are {}", names.join(", ")).into(),
-                );
+                return Err(format!("there is no row {name}; there are {}", names.join(", ")).into());
             }
         }
         let wanted = |row: &&Row| {
-            self.on.contains(&row.database)
-                && (self.only.is_empty() || self.only.iter().any(|name| name == row.name))
+            self.on.contains(&row.database) && (self.only.is_empty() || self.only.iter().any(|name| name == row.name))
         };
         Ok(ROWS.iter().filter(wanted).collect())
     }

@@ -33,19 +33,12 @@ pub(crate) async fn lanes(turno: &Turno) -> Outcome<QueueHandle> {
 
 /// An item as peers were measured with: about ten bytes.
 pub(crate) fn draft(number: u64) -> Draft {
-    Draft {
-        payload: format!("{{\"n\":{number}}}").into(),
-        ..Draft::default()
-    }
+    Draft { payload: format!("{{\"n\":{number}}}").into(), ..Draft::default() }
 }
 
 /// The number in an item of [`draft`].
 pub(crate) fn number(payload: &str) -> Option<u64> {
-    payload
-        .strip_prefix("{\"n\":")?
-        .strip_suffix('}')?
-        .parse()
-        .ok()
+    payload.strip_prefix("{\"n\":")?.strip_suffix('}')?.parse().ok()
 }
 
 /// A key by its number.
@@ -83,17 +76,13 @@ pub(crate) async fn messages(queue: &QueueHandle, keys: u64, each: u64) -> Outco
     for caller in 0..CALLERS {
         let queue = queue.clone();
         tasks.spawn(async move {
-            let mine: Vec<Key> = (keys * caller / CALLERS..keys * (caller + 1) / CALLERS)
-                .map(key)
-                .collect::<Outcome<_>>()?;
+            let mine: Vec<Key> =
+                (keys * caller / CALLERS..keys * (caller + 1) / CALLERS).map(key).collect::<Outcome<_>>()?;
             let mine: Arc<[Key]> = mine.into();
             let mut batch = Vec::new();
             for number in 0..each {
                 for key in mine.iter() {
-                    batch.push(Draft {
-                        key: Some(key.clone()),
-                        ..draft(number)
-                    });
+                    batch.push(Draft { key: Some(key.clone()), ..draft(number) });
                     if batch.len() as u64 == BATCH {
                         queue.enqueue(std::mem::take(&mut batch)).await?;
                     }

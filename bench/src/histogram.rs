@@ -15,10 +15,7 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     pub(crate) fn new() -> Histogram {
-        Histogram {
-            buckets: vec![0; BUCKETS],
-            count: 0,
-        }
+        Histogram { buckets: vec![0; BUCKETS], count: 0 }
     }
 
     pub(crate) fn record(&mut self, duration: Duration) {
@@ -85,10 +82,7 @@ mod tests {
         (1..=1_000).for_each(|micros| histogram.record(Duration::from_micros(micros)));
         for (share, micros) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1_000.0)] {
             let found = histogram.quantile(share).unwrap().as_secs_f64() * 1e6;
-            assert!(
-                (micros..micros * 1.04).contains(&found),
-                "{share}: {found} instead of {micros}"
-            );
+            assert!((micros..micros * 1.04).contains(&found), "{share}: {found} instead of {micros}");
         }
     }
 }

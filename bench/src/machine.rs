@@ -12,36 +12,18 @@ pub(crate) async fn describe(home: &Home) -> Outcome<Vec<String>> {
             "{cores} cores, {}; the load generator, Turno and the database share them ({THREADS} threads of a tokio runtime)",
             processor()
         ),
-        format!(
-            "load average before: {} (whatever else runs here takes its part of the cores)",
-            load_average()
-        ),
-        format!(
-            "SQLite {}: write-ahead log, synchronous=FULL, in {}",
-            rusqlite::version(),
-            home.folder().display()
-        ),
+        format!("load average before: {} (whatever else runs here takes its part of the cores)", load_average()),
+        format!("SQLite {}: write-ahead log, synchronous=FULL, in {}", rusqlite::version(), home.folder().display()),
     ];
     if let Ok(cluster) = home.cluster() {
         let site = home.fresh(Database::Postgres).await?;
         let client = site.client().await?;
         let mut settings = Vec::new();
-        for name in [
-            "fsync",
-            "synchronous_commit",
-            "full_page_writes",
-            "shared_buffers",
-            "max_wal_size",
-        ] {
-            let row = client
-                .query_one("select current_setting($1)", &[&name])
-                .await?;
+        for name in ["fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"] {
+            let row = client.query_one("select current_setting($1)", &[&name]).await?;
             settings.push(format!("{name}={}", row.get::<_, String>(0)));
         }
-        let version: String = client
-            .query_one("select current_setting('server_version')", &[])
-            .await?
-            .get(0);
+        let version: String = client.query_one("select current_setting('server_version')", &[]).await?.get(0);
         lines.push(format!(
             "PostgreSQL {version} over 127.0.0.1: {}, in {}",
             settings.join(", "),
@@ -55,11 +37,9 @@ pub(crate) async fn describe(home: &Home) -> Outcome<Vec<String>> {
 
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| {
-        line.strip_prefix("model name")?
-            .split_once(':')
-            .map(|(_, name)| name.trim().to_owned())
-    });
+    let model = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim().to_owned()));
     model.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 

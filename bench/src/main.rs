@@ -52,14 +52,7 @@ async fn run(args: &Args) -> Outcome<bool> {
     let machine = machine::describe(&home).await?;
     let mut results = Vec::new();
     for (index, row) in chosen.iter().enumerate() {
-        eprintln!(
-            "[{}/{}] {} on {}: {}",
-            index + 1,
-            chosen.len(),
-            row.name,
-            row.database,
-            row.variant
-        );
+        eprintln!("[{}/{}] {} on {}: {}", index + 1, chosen.len(), row.name, row.database, row.variant);
         let result = rows::measure(&home, args, row).await;
         if let Err(failure) = &result {
             eprintln!("  failed: {failure}");
@@ -71,7 +64,5 @@ async fn run(args: &Args) -> Outcome<bool> {
     } else {
         table::print(&machine, args, &results);
     }
-    Ok(results
-        .iter()
-        .all(|(_, result)| result.as_ref().is_ok_and(|row| row.faults.is_empty())))
+    Ok(results.iter().all(|(_, result)| result.as_ref().is_ok_and(|row| row.faults.is_empty())))
 }

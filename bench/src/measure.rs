@@ -23,10 +23,7 @@ pub(crate) enum Until {
 }
 
 /// The time that figures are made of.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "measuring how long something took is what this program is for"
-)]
+#[expect(clippy::disallowed_methods, reason = "measuring how long something took is what this program is for")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
@@ -48,15 +45,7 @@ impl Seen {
             Until::After(span) => (start + span / 10, Some(start + span / 10 + span)),
             Until::Empty => (start, None),
         };
-        Seen {
-            until,
-            start,
-            from,
-            to,
-            count: 0,
-            last: start,
-            calls: Histogram::new(),
-        }
+        Seen { until, start, from, to, count: 0, last: start, calls: Histogram::new() }
     }
 
     fn over(&self, began: Instant) -> bool {
@@ -131,10 +120,7 @@ where
 }
 
 /// The same with one caller that does not know how to wait without holding its thread.
-pub(crate) fn blocking_loop(
-    until: Until,
-    mut call: impl FnMut() -> Outcome<u64>,
-) -> Outcome<Sample> {
+pub(crate) fn blocking_loop(until: Until, mut call: impl FnMut() -> Outcome<u64>) -> Outcome<Sample> {
     let mut seen = Seen::new(now(), until);
     loop {
         let began = now();
@@ -161,12 +147,7 @@ pub(crate) fn probes(durations: impl IntoIterator<Item = Duration>) -> Outcome<S
     if count == 0 {
         return Err("no probe was answered".into());
     }
-    Ok(Sample {
-        count,
-        per_second: count as f64 / sum,
-        p50: calls.quantile(0.5),
-        p99: calls.quantile(0.99),
-    })
+    Ok(Sample { count, per_second: count as f64 / sum, p50: calls.quantile(0.5), p99: calls.quantile(0.99) })
 }
 
 /// Numbers that look random, the same in every run.

@@ -51,9 +51,7 @@ impl Measured {
     pub(crate) fn best<'a>(&self, side: &'a [Sample], goal: &Goal) -> Option<&'a Sample> {
         match goal {
             Goal::Latency { .. } => side.iter().min_by_key(|sample| sample.p50),
-            _ => side
-                .iter()
-                .max_by(|a, b| a.per_second.total_cmp(&b.per_second)),
+            _ => side.iter().max_by(|a, b| a.per_second.total_cmp(&b.per_second)),
         }
     }
 
@@ -62,9 +60,7 @@ impl Measured {
     pub(crate) fn ratio(&self, goal: &Goal) -> Option<f64> {
         let rounds = || self.raw.iter().zip(&self.ours);
         match goal {
-            Goal::Share(_) => rounds()
-                .map(|(raw, ours)| ours.per_second / raw.per_second)
-                .max_by(f64::total_cmp),
+            Goal::Share(_) => rounds().map(|(raw, ours)| ours.per_second / raw.per_second).max_by(f64::total_cmp),
             Goal::Latency { .. } => {
                 let p50 = |side: &[Sample]| Some(self.best(side, goal)?.p50?.as_secs_f64());
                 Some(p50(&self.ours)? / p50(&self.raw)?)
@@ -87,12 +83,9 @@ impl Measured {
             Goal::PerSecond(wanted) => best.per_second >= *wanted,
             Goal::Share(wanted) => ratio.is_some_and(|ratio| ratio >= *wanted),
             Goal::Latency { p50_ms, p99_ms } => {
-                let within = |value: Option<Duration>, limit: f64| {
-                    value.is_some_and(|value| value.as_secs_f64() * 1e3 <= limit)
-                };
-                self.ours
-                    .iter()
-                    .any(|run| within(run.p50, *p50_ms) && within(run.p99, *p99_ms))
+                let within =
+                    |value: Option<Duration>, limit: f64| value.is_some_and(|value| value.as_secs_f64() * 1e3 <= limit);
+                self.ours.iter().any(|run| within(run.p50, *p50_ms) && within(run.p99, *p99_ms))
             }
         };
         let by_ratio = match (goal, documented, ratio) {
@@ -113,12 +106,7 @@ mod tests {
 
     fn sample(per_second: f64, p50_ms: u64, p99_ms: u64) -> Sample {
         let millis = |ms| Some(Duration::from_millis(ms));
-        Sample {
-            count: 1,
-            per_second,
-            p50: millis(p50_ms),
-            p99: millis(p99_ms),
-        }
+        Sample { count: 1, per_second, p50: millis(p50_ms), p99: millis(p99_ms) }
     }
 
     #[test]
@@ -150,10 +138,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_latency_must_come_from_one_run() {
-        let row = Measured {
-            ours: vec![sample(1.0, 1, 9), sample(1.0, 3, 4)],
-            ..Measured::default()
-        };
+        let row = Measured { ours: vec![sample(1.0, 1, 9), sample(1.0, 3, 4)], ..Measured::default() };
         let goal = |p50_ms, p99_ms| Goal::Latency { p50_ms, p99_ms };
         assert_eq!(row.reached(&goal(1.0, 4.0), None), Reached::No);
         assert_eq!(row.reached(&goal(3.0, 4.0), None), Reached::Yes);

@@ -91,9 +91,7 @@ impl Bench<'_> {
 
     /// Says on stderr how far it is.
     fn progress(&self, round: u32, side: &str, sample: &Sample) {
-        let millis = |duration: Option<std::time::Duration>| {
-            duration.unwrap_or_default().as_secs_f64() * 1e3
-        };
+        let millis = |duration: Option<std::time::Duration>| duration.unwrap_or_default().as_secs_f64() * 1e3;
         eprintln!(
             "  round {round}/{}: {side} {:.0}/s, p50 {:.2} ms, p99 {:.2} ms",
             self.args.runs,

@@ -38,14 +38,8 @@ impl Home {
     pub(crate) fn start(postgres: bool) -> Outcome<Home> {
         let folder = std::env::temp_dir().join(format!("turno-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let cluster = postgres
-            .then(|| Cluster::start_with(Settings::bench()))
-            .transpose()?;
-        Ok(Home {
-            cluster,
-            folder,
-            count: AtomicU32::new(0),
-        })
+        let cluster = postgres.then(|| Cluster::start_with(Settings::bench())).transpose()?;
+        Ok(Home { cluster, folder, count: AtomicU32::new(0) })
     }
 
     /// A database that nothing has been written to.
@@ -58,10 +52,7 @@ impl Home {
             }
             Database::Postgres => {
                 let cluster = self.cluster()?;
-                (
-                    cluster.fresh_database().await,
-                    Some(cluster.url("postgres")),
-                )
+                (cluster.fresh_database().await, Some(cluster.url("postgres")))
             }
         };
         Ok(Site { url, maintenance })
@@ -69,9 +60,7 @@ impl Home {
 
     /// The server, when there is one in this run.
     pub(crate) fn cluster(&self) -> Outcome<&Cluster> {
-        self.cluster
-            .as_ref()
-            .ok_or_else(|| "no PostgreSQL in this run".into())
+        self.cluster.as_ref().ok_or_else(|| "no PostgreSQL in this run".into())
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -130,9 +119,7 @@ impl Site {
         };
         let name = self.url.rsplit('/').next().unwrap_or_default();
         let client = connect(maintenance).await?;
-        client
-            .batch_execute(&format!("drop database {name} with (force)"))
-            .await?;
+        client.batch_execute(&format!("drop database {name} with (force)")).await?;
         Ok(())
     }
 }

@@ -57,15 +57,7 @@ pub(crate) struct Row {
 
 const fn row(name: &'static str, variant: &'static str, database: Database, work: Work) -> Row {
     let (goal, documented, peers) = (Goal::None, None, "");
-    Row {
-        name,
-        variant,
-        database,
-        work,
-        goal,
-        documented,
-        peers,
-    }
+    Row { name, variant, database, work, goal, documented, peers }
 }
 
 impl Row {
@@ -91,22 +83,17 @@ const fn latency(p50_ms: f64, p99_ms: f64) -> Goal {
 
 const PEERS_DRAIN: &str = "pgmq 50k/s (no fence), graphile_worker (Rust) batched 32k, graphile-worker batched 30k (no fence), \
      pg-boss 9-21k, apalis 6-16k, BullMQ/Redis 9.4k, graphile-worker default 2.4k, procrastinate 0.3k";
-const PEERS_PAIRS: &str = "Redis 18-21k/s (limited by a Node client), row in PostgreSQL 7.5k, etcd 2k (0.7k with its lock call)";
+const PEERS_PAIRS: &str =
+    "Redis 18-21k/s (limited by a Node client), row in PostgreSQL 7.5k, etcd 2k (0.7k with its lock call)";
 
 /// All rows, in the order of measuring.
 pub(crate) const ROWS: &[Row] = &[
-    row("enqueue-single", "16 callers", Sqlite, Work::EnqueueSingle)
-        .rate(60e3, Some(5e3))
-        .peers("apalis 1-2k/s"),
+    row("enqueue-single", "16 callers", Sqlite, Work::EnqueueSingle).rate(60e3, Some(5e3)).peers("apalis 1-2k/s"),
     row("enqueue-batch", "1,000 at a time", Sqlite, Work::EnqueueBatch)
         .rate(200e3, Some(300e3))
         .peers("apalis 10-28k/s"),
-    row("drain", "100 at a time", Sqlite, Work::Drain(100))
-        .rate(100e3, Some(146e3))
-        .peers("apalis 0.4k/s"),
-    row("drain", "1,000 at a time", Sqlite, Work::Drain(1_000))
-        .rate(100e3, Some(317e3))
-        .peers("apalis 0.4k/s"),
+    row("drain", "100 at a time", Sqlite, Work::Drain(100)).rate(100e3, Some(146e3)).peers("apalis 0.4k/s"),
+    row("drain", "1,000 at a time", Sqlite, Work::Drain(1_000)).rate(100e3, Some(317e3)).peers("apalis 0.4k/s"),
     row("ordered", "1,000 keys", Sqlite, Work::Ordered).rate(60e3, None),
     row("heartbeats", "256 holders", Sqlite, Work::Heartbeats).rate(300e3, Some(6e3)),
     row("pick-up", "idle queue", Sqlite, Work::PickUp).goal(latency(0.6, 2.0)),
@@ -114,50 +101,34 @@ pub(crate) const ROWS: &[Row] = &[
     row("lease-pairs", "256 holders", Sqlite, Work::Pairs(256)),
     row("enqueue-single", "16 callers", Postgres, Work::EnqueueSingle)
         .rate(25e3, Some(11e3))
-        .peers(
-            "pgmq 9.5k/s, BullMQ/Redis 7.6k, apalis 3.0k, procrastinate 1.7k, graphile-worker 1.2k, pg-boss 1.2k",
-        ),
+        .peers("pgmq 9.5k/s, BullMQ/Redis 7.6k, apalis 3.0k, procrastinate 1.7k, graphile-worker 1.2k, pg-boss 1.2k"),
     row("enqueue-batch", "1,000 at a time", Postgres, Work::EnqueueBatch)
         .rate(120e3, Some(280e3))
         .peers("pgmq 179k/s (100 at a time), apalis 63k, graphile-worker 44k, pg-boss 43k, BullMQ 15k"),
-    row("drain", "100 at a time", Postgres, Work::Drain(100))
-        .rate(60e3, Some(66e3))
-        .peers(PEERS_DRAIN),
-    row("drain", "1,000 at a time", Postgres, Work::Drain(1_000))
-        .rate(60e3, Some(103e3))
-        .peers(PEERS_DRAIN),
-    row("ordered", "1,000 keys", Postgres, Work::Ordered)
-        .rate(30e3, None)
-        .peers(
-            "pgmq FIFO 13k/s (one consumer; 0.2k with eight), pg-boss strict FIFO 1.3k, graphile-worker 0.6k, \
+    row("drain", "100 at a time", Postgres, Work::Drain(100)).rate(60e3, Some(66e3)).peers(PEERS_DRAIN),
+    row("drain", "1,000 at a time", Postgres, Work::Drain(1_000)).rate(60e3, Some(103e3)).peers(PEERS_DRAIN),
+    row("ordered", "1,000 keys", Postgres, Work::Ordered).rate(30e3, None).peers(
+        "pgmq FIFO 13k/s (one consumer; 0.2k with eight), pg-boss strict FIFO 1.3k, graphile-worker 0.6k, \
              procrastinate 0.3k (graphile-worker batched 21k, but jobs of one key overlapped)",
-        ),
-    row("pick-up", "idle queue", Postgres, Work::PickUp)
-        .goal(latency(1.2, 3.0))
-        .peers(
-            "p50 / p99 ms: BullMQ/Redis 1.4 / 3.3, graphile-worker 2.8 / 7.4, graphile_worker (Rust) 3.7 / 9.3, \
+    ),
+    row("pick-up", "idle queue", Postgres, Work::PickUp).goal(latency(1.2, 3.0)).peers(
+        "p50 / p99 ms: BullMQ/Redis 1.4 / 3.3, graphile-worker 2.8 / 7.4, graphile_worker (Rust) 3.7 / 9.3, \
              pg-boss 4.1 / 11, procrastinate 4.7 / 10, apalis 19 / 44",
-        ),
+    ),
     row("heartbeats", "256 holders", Postgres, Work::Heartbeats)
         .rate(200e3, Some(12e3))
         .peers("Redis 33-38k/s, row in PostgreSQL 16k, etcd 4-5k (Redis and etcd limited by a Node client)"),
-    row("lease-pairs", "32 holders", Postgres, Work::Pairs(32))
-        .rate(25e3, None)
-        .peers(PEERS_PAIRS),
-    row("lease-pairs", "256 holders", Postgres, Work::Pairs(256))
-        .rate(25e3, None)
-        .peers(PEERS_PAIRS),
+    row("lease-pairs", "32 holders", Postgres, Work::Pairs(32)).rate(25e3, None).peers(PEERS_PAIRS),
+    row("lease-pairs", "256 holders", Postgres, Work::Pairs(256)).rate(25e3, None).peers(PEERS_PAIRS),
     row("drain-backlog", "1M waiting against 10k", Postgres, Work::Backlog)
         .goal(Goal::Share(0.95))
         .peers("pgmq 96-100 % batched, 70-80 % single; plain SKIP LOCKED 95 % / 73 %"),
     row("drain-history", "1M finished against none", Postgres, Work::History)
         .goal(Goal::Share(0.95))
         .peers("pgmq archive 95 %"),
-    row("drain-open-transaction", "last against first", Postgres, Work::OpenTransaction)
-        .goal(Goal::Share(0.90))
-        .peers(
-            "after 100k items: plain SKIP LOCKED 60k -> 19k/s, pgmq 52k -> 4.3k/s, graphile-worker default \
+    row("drain-open-transaction", "last against first", Postgres, Work::OpenTransaction).goal(Goal::Share(0.90)).peers(
+        "after 100k items: plain SKIP LOCKED 60k -> 19k/s, pgmq 52k -> 4.3k/s, graphile-worker default \
              2.9k -> 0.34k, batched unharmed",
-        ),
+    ),
     row("lanes-100k", "against 1,000 lanes", Postgres, Work::ManyLanes).goal(Goal::Share(0.90)),
 ];

@@ -13,23 +13,13 @@ const PEERS: &str = "peers, measured elsewhere on the same kind of machine, not 
 
 /// Prints everything to standard output.
 pub(crate) fn print(machine: &[String], args: &Args, results: &[Result]) {
-    println!(
-        "Turno beside the raw limit of the same database, best of {} run(s)",
-        args.runs
-    );
+    println!("Turno beside the raw limit of the same database, best of {} run(s)", args.runs);
     if args.quick {
         println!("--quick: smaller sizes; these are not figures to quote");
     }
     machine.iter().for_each(|line| println!("{line}"));
     println!();
-    let head = [
-        "row",
-        "raw (p50/p99 ms)",
-        "Turno (p50/p99 ms)",
-        "ratio",
-        "goal",
-        "reached",
-    ];
+    let head = ["row", "raw (p50/p99 ms)", "Turno (p50/p99 ms)", "ratio", "goal", "reached"];
     line(head.map(str::to_owned));
     line(head.map(|_| "---".to_owned()));
     for (row, result) in results {
@@ -40,14 +30,7 @@ pub(crate) fn print(machine: &[String], args: &Args, results: &[Result]) {
                 details(row, measured);
             }
             Err(failure) => {
-                line([
-                    name,
-                    String::new(),
-                    "failed".into(),
-                    String::new(),
-                    goal(&row.goal),
-                    "no".into(),
-                ]);
+                line([name, String::new(), "failed".into(), String::new(), goal(&row.goal), "no".into()]);
                 println!("      {failure}");
             }
         }
@@ -61,11 +44,7 @@ fn line([name, raw, ours, ratio, goal, reached]: [String; 6]) {
 }
 
 fn cells(name: String, row: &Row, measured: &Measured) -> [String; 6] {
-    let best = |side| {
-        measured
-            .best(side, &row.goal)
-            .map(|sample| figure(&row.goal, sample))
-    };
+    let best = |side| measured.best(side, &row.goal).map(|sample| figure(&row.goal, sample));
     let ratio = match (measured.ratio(&row.goal), &row.goal) {
         (None, _) => "–".to_owned(),
         (Some(ratio), Goal::Share(_)) => format!("{:.0} %", ratio * 100.0),
@@ -94,10 +73,7 @@ fn details(row: &Row, measured: &Measured) {
         println!("      raw: {}", measured.beside);
     }
     let runs = |side: &[Sample]| {
-        let figures: Vec<String> = side
-            .iter()
-            .map(|sample| figure(&row.goal, sample))
-            .collect();
+        let figures: Vec<String> = side.iter().map(|sample| figure(&row.goal, sample)).collect();
         figures.join(", ")
     };
     if measured.raw.len() > 1 {
@@ -106,14 +82,8 @@ fn details(row: &Row, measured: &Measured) {
     if measured.ours.len() > 1 {
         println!("      runs: Turno {}", runs(&measured.ours));
     }
-    measured
-        .notes
-        .iter()
-        .for_each(|note| println!("      {note}"));
-    measured
-        .faults
-        .iter()
-        .for_each(|fault| println!("      BROKEN: {fault}"));
+    measured.notes.iter().for_each(|note| println!("      {note}"));
+    measured.faults.iter().for_each(|fault| println!("      BROKEN: {fault}"));
     if !row.peers.is_empty() {
         println!("      {PEERS}: {}", row.peers);
     }
@@ -149,11 +119,7 @@ fn rate(per_second: f64) -> String {
 
 fn millis(duration: Duration) -> String {
     let millis = duration.as_secs_f64() * 1e3;
-    if millis < 10.0 {
-        format!("{millis:.2}")
-    } else {
-        format!("{millis:.0}")
-    }
+    if millis < 10.0 { format!("{millis:.2}") } else { format!("{millis:.0}") }
 }
 
 /// The same for programs.

@@ -30,10 +30,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         other => {
-            eprint!(
-                "unknown arguments `{}`; these are known:\n\n{USAGE}",
-                other.join(" ")
-            );
+            eprint!("unknown arguments `{}`; these are known:\n\n{USAGE}", other.join(" "));
             ExitCode::from(2)
         }
     }

@@ -31,9 +31,7 @@ pub(crate) fn prepare() -> StepResult {
             println!("PostgreSQL: {}", folder.display());
             Ok(())
         }
-        None => Err(missing(
-            "apt-get installed it, but initdb and postgres were still not found",
-        )),
+        None => Err(missing("apt-get installed it, but initdb and postgres were still not found")),
     }
 }
 
@@ -55,16 +53,11 @@ fn newest(versions: &Path) -> Option<PathBuf> {
         let number: u32 = entry.file_name().to_str()?.parse().ok()?;
         Some((number, entry.path().join("bin")))
     });
-    numbered
-        .filter(|(_, folder)| is_server(folder))
-        .max()
-        .map(|(_, folder)| folder)
+    numbered.filter(|(_, folder)| is_server(folder)).max().map(|(_, folder)| folder)
 }
 
 fn is_server(folder: &Path) -> bool {
-    ["initdb", "postgres"]
-        .iter()
-        .all(|program| folder.join(program).is_file())
+    ["initdb", "postgres"].iter().all(|program| folder.join(program).is_file())
 }
 
 fn missing(what: &str) -> Problem {
@@ -93,8 +86,7 @@ fn keep_debian_from_starting_a_cluster() {
         return;
     }
     let written = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-    if let Err(error) = written.and_then(|()| std::fs::write(file, "create_main_cluster = false\n"))
-    {
+    if let Err(error) = written.and_then(|()| std::fs::write(file, "create_main_cluster = false\n")) {
         println!(
             "could not write {CLUSTER_CONFIGURATION} ({error}); the package may start a cluster, which is harmless"
         );
@@ -105,13 +97,9 @@ fn apt(arguments: &[&str]) -> StepResult {
     let shown = format!("apt-get {}", arguments.join(" "));
     println!("$ {shown}");
     let mut command = Command::new("apt-get");
-    command
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     // A configuration file that is already there must not make dpkg ask a question that nobody answers.
-    command
-        .env("UCF_FORCE_CONFFOLD", "1")
-        .stdin(std::process::Stdio::null());
+    command.env("UCF_FORCE_CONFFOLD", "1").stdin(std::process::Stdio::null());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(missing(&format!("`{shown}` ended with {status}"))),
@@ -125,13 +113,10 @@ mod tests {
 
     #[test]
     fn the_newest_complete_version_wins_by_number_not_by_name() {
-        let folder =
-            std::env::temp_dir().join(format!("turno-xtask-postgres-{}", std::process::id()));
-        for (version, programs) in [
-            ("9", &["initdb", "postgres"][..]),
-            ("15", &["initdb", "postgres"]),
-            ("17", &["initdb"]),
-        ] {
+        let folder = std::env::temp_dir().join(format!("turno-xtask-postgres-{}", std::process::id()));
+        for (version, programs) in
+            [("9", &["initdb", "postgres"][..]), ("15", &["initdb", "postgres"]), ("17", &["initdb"])]
+        {
             let bin = folder.join(version).join("bin");
             std::fs::create_dir_all(&bin).expect("the temporary folder is writable");
             for program in programs {

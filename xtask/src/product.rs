@@ -24,25 +24,14 @@ pub(crate) fn run() -> StepResult {
     println!("the demo listens on {address}");
 
     let page = get(address, "/")?;
-    for wanted in [
-        "Turno",
-        env!("CARGO_PKG_VERSION"),
-        "SQLite",
-        "content-security-policy:",
-    ] {
+    for wanted in ["Turno", env!("CARGO_PKG_VERSION"), "SQLite", "content-security-policy:"] {
         expect(page.contains(wanted), &format!("`GET /` says `{wanted}`"))?;
     }
     get(address, "/healthz")?;
 
     let (status, lines) = demo.stop()?;
-    expect(
-        status.success(),
-        &format!("SIGTERM ends it with exit code 0 (it was: {status})"),
-    )?;
-    expect(
-        lines <= MOST_LINES,
-        &format!("it prints at most {MOST_LINES} lines (it was: {lines})"),
-    )
+    expect(status.success(), &format!("SIGTERM ends it with exit code 0 (it was: {status})"))?;
+    expect(lines <= MOST_LINES, &format!("it prints at most {MOST_LINES} lines (it was: {lines})"))
 }
 
 /// The running program. Whatever happens, it does not outlive the check.
@@ -56,13 +45,10 @@ impl Demo {
     fn start() -> Result<Self, Problem> {
         let program = program()?;
         let mut command = Command::new(&program);
-        command
-            .args(["demo", "--listen", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| {
-            Problem::failed(format!("failed to start {}: {error}", program.display()))
-        })?;
+        command.args(["demo", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map_err(|error| Problem::failed(format!("failed to start {}: {error}", program.display())))?;
         let (sender, output) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
             // Its own thread, because a pipe cannot be read with a time limit.
@@ -74,11 +60,7 @@ impl Demo {
                 }
             });
         }
-        Ok(Self {
-            child,
-            output,
-            lines: 0,
-        })
+        Ok(Self { child, output, lines: 0 })
     }
 
     /// Waits for the line that says where it listens.
@@ -88,15 +70,13 @@ impl Demo {
                 Ok(line) => {
                     if let Some(address) = line.split("listening on http://").nth(1) {
                         let address = address.split_whitespace().next().unwrap_or_default();
-                        return address.parse().map_err(|_| {
-                            Problem::failed(format!("`{line}` does not name an address"))
-                        });
+                        return address
+                            .parse()
+                            .map_err(|_| Problem::failed(format!("`{line}` does not name an address")));
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(Problem::failed(format!(
-                        "no `listening on` line within {PATIENCE:?}"
-                    )));
+                    return Err(Problem::failed(format!("no `listening on` line within {PATIENCE:?}")));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Problem::failed("turno ended before it listened"));
@@ -117,18 +97,13 @@ impl Demo {
         // Through the shell, whose `kill` is built in: small containers have no such program.
         let kill = format!("kill -TERM {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
-        expect(
-            sent.is_ok_and(|status| status.success()),
-            "SIGTERM can be sent",
-        )?;
+        expect(sent.is_ok_and(|status| status.success()), "SIGTERM can be sent")?;
         loop {
             match self.next_line() {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(Problem::failed(format!(
-                        "still running {PATIENCE:?} after SIGTERM"
-                    )));
+                    return Err(Problem::failed(format!("still running {PATIENCE:?} after SIGTERM")));
                 }
             }
         }
@@ -153,33 +128,22 @@ fn program() -> Result<PathBuf, Problem> {
         .map_err(|error| Problem::failed(format!("failed to find the target folder: {error}")))?;
     let target = this.parent().and_then(|profile| profile.parent());
     target
-        .map(|target| {
-            target
-                .join("release")
-                .join(format!("turno{}", std::env::consts::EXE_SUFFIX))
-        })
+        .map(|target| target.join("release").join(format!("turno{}", std::env::consts::EXE_SUFFIX)))
         .ok_or_else(|| Problem::failed("failed to find the target folder"))
 }
 
 /// One GET; the answer must be 200. Returns head and body as they came.
 fn get(address: SocketAddr, path: &str) -> Result<String, Problem> {
-    let answer = exchange(address, path)
-        .map_err(|error| Problem::failed(format!("failed to GET {path}: {error}")))?;
+    let answer = exchange(address, path).map_err(|error| Problem::failed(format!("failed to GET {path}: {error}")))?;
     let first = answer.lines().next().unwrap_or_default();
-    expect(
-        first.starts_with("HTTP/1.1 200"),
-        &format!("`GET {path}` answers 200 (it was: `{first}`)"),
-    )?;
+    expect(first.starts_with("HTTP/1.1 200"), &format!("`GET {path}` answers 200 (it was: `{first}`)"))?;
     Ok(answer)
 }
 
 fn exchange(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
@@ -187,9 +151,5 @@ fn exchange(address: SocketAddr, path: &str) -> std::io::Result<String> {
 
 fn expect(true_enough: bool, claim: &str) -> StepResult {
     println!("  {} {claim}", if true_enough { "ok " } else { "NOT" });
-    if true_enough {
-        Ok(())
-    } else {
-        Err(Problem::failed(format!("not true: {claim}")))
-    }
+    if true_enough { Ok(()) } else { Err(Problem::failed(format!("not true: {claim}"))) }
 }

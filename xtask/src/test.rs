@@ -21,25 +21,13 @@ const fn step(name: &'static str, about: &'static str, run: fn() -> StepResult) 
 }
 
 const STEPS: &[Step] = &[
-    step(
-        "prerequisites",
-        "PostgreSQL's programs are here",
-        postgres::prepare,
-    ),
+    step("prerequisites", "PostgreSQL's programs are here", postgres::prepare),
     step("format", "the code is formatted", format),
-    step(
-        "tidy",
-        "our own rules about layers, SQL, form and paths",
-        tidy::run,
-    ),
+    step("tidy", "our own rules about layers, SQL, form and paths", tidy::run),
     step("clippy", "no warnings in any target", clippy),
     step("tests", "all tests, then the examples in the docs", tests),
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
-    step(
-        "product",
-        "turno starts, answers, and stops when told",
-        product::run,
-    ),
+    step("product", "turno starts, answers, and stops when told", product::run),
 ];
 
 fn format() -> StepResult {
@@ -47,15 +35,7 @@ fn format() -> StepResult {
 }
 
 fn clippy() -> StepResult {
-    cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ])
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
 }
 
 fn tests() -> StepResult {
@@ -64,9 +44,7 @@ fn tests() -> StepResult {
         // nextest does not run the examples in doc comments.
         cargo(&["test", "--doc", "--workspace", "--locked"])
     } else {
-        println!(
-            "cargo-nextest is not installed: the same tests run with plain cargo test, only slower"
-        );
+        println!("cargo-nextest is not installed: the same tests run with plain cargo test, only slower");
         cargo(&["test", "--workspace", "--locked"])
     }
 }
@@ -96,19 +74,12 @@ pub(crate) fn run(only: Option<&str>) -> ExitCode {
     for (name, result, took) in &done {
         println!("{}", summary_line(name, result, *took));
     }
-    for step in STEPS
-        .iter()
-        .filter(|step| !chosen.iter().any(|one| one.name == step.name))
-    {
+    for step in STEPS.iter().filter(|step| !chosen.iter().any(|one| one.name == step.name)) {
         println!("{:<9} {:<14} not asked for (--only)", "left out", step.name);
     }
     let failed = done.iter().filter(|(_, result, _)| result.is_err()).count();
     println!("{} passed, {failed} failed", done.len() - failed);
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Shows the steps.
@@ -125,16 +96,10 @@ fn choose(only: Option<&str>) -> Result<Vec<&'static Step>, String> {
         return Ok(STEPS.iter().collect());
     };
     let names: Vec<&str> = only.split(',').map(str::trim).collect();
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| !STEPS.iter().any(|step| step.name == **name))
-    {
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == **name)) {
         return Err((*unknown).to_string());
     }
-    Ok(STEPS
-        .iter()
-        .filter(|step| names.contains(&step.name))
-        .collect())
+    Ok(STEPS.iter().filter(|step| names.contains(&step.name)).collect())
 }
 
 fn summary_line(name: &str, result: &StepResult, took: Duration) -> String {
@@ -156,29 +121,19 @@ mod tests {
 
     #[test]
     fn chosen_steps_keep_the_order_of_the_list() {
-        let chosen =
-            choose(Some("docs, format")).map(|steps| steps.iter().map(|step| step.name).collect());
+        let chosen = choose(Some("docs, format")).map(|steps| steps.iter().map(|step| step.name).collect());
         assert_eq!(chosen, Ok(vec!["format", "docs"]));
     }
 
     #[test]
     fn an_unknown_step_is_named() {
-        assert_eq!(
-            choose(Some("format,nonsense")).err().as_deref(),
-            Some("nonsense")
-        );
+        assert_eq!(choose(Some("format,nonsense")).err().as_deref(), Some("nonsense"));
     }
 
     #[test]
     fn a_step_that_could_not_run_says_what_is_missing_and_how_to_get_it() {
-        let missing = Err(Problem::Missing {
-            what: "a tool".into(),
-            get: "install it".into(),
-        });
+        let missing = Err(Problem::Missing { what: "a tool".into(), get: "install it".into() });
         let line = summary_line("tests", &missing, Duration::ZERO);
-        assert_eq!(
-            line,
-            "FAILED    tests          0.0 s  could not run: a tool is missing; install it"
-        );
+        assert_eq!(line, "FAILED    tests          0.0 s  could not run: a tool is missing; install it");
     }
 }

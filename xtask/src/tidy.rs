@@ -28,37 +28,22 @@ type Check = (&'static str, fn(&Tree) -> Vec<Finding>);
 const CHECKS: &[Check] = &[
     ("the core is pure", layers::core_is_pure),
     ("SQL lives in the stores", layers::sql_lives_in_the_stores),
-    (
-        "one file reads the database's clock",
-        clocks::one_database_clock,
-    ),
-    (
-        "one file reads the machine's clock",
-        clocks::one_machine_clock,
-    ),
+    ("one file reads the database's clock", clocks::one_database_clock),
+    ("one file reads the machine's clock", clocks::one_machine_clock),
     ("the library knows no HTTP", layers::library_knows_no_http),
     ("SQL files are named and list their columns", sql::files),
     ("both stores have the same migrations", sql::migrations),
     ("Rust files have their form", form::files),
     ("tests never sleep", form::tests_never_sleep),
-    (
-        "ARCHITECTURE.md names files that exist",
-        walkthrough::paths_exist,
-    ),
-    (
-        "every invariant has its tests",
-        invariants::every_one_is_tested,
-    ),
+    ("ARCHITECTURE.md names files that exist", walkthrough::paths_exist),
+    ("every invariant has its tests", invariants::every_one_is_tested),
     ("no machine's paths, no registry's hosts", places::nowhere),
 ];
 
 /// The checks on texts.
 const DOC_CHECKS: &[Check] = &[
     ("links in Markdown files resolve", markdown::links_resolve),
-    (
-        "README.md and README.es.md have the same headings",
-        markdown::readmes_match,
-    ),
+    ("README.md and README.es.md have the same headings", markdown::readmes_match),
 ];
 
 /// Something that breaks a rule. Line 0 means the whole file.
@@ -71,11 +56,7 @@ struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            line,
-            message: message.into(),
-        }
+        Self { path: path.into(), line, message: message.into() }
     }
 }
 

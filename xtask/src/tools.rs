@@ -43,9 +43,7 @@ pub(crate) fn root() -> PathBuf {
         return root.to_path_buf();
     }
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let found = here
-        .ancestors()
-        .find(|folder| folder.join("xtask/Cargo.toml").is_file());
+    let found = here.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file());
     found.map_or_else(|| here.clone(), PathBuf::from)
 }
 
@@ -60,10 +58,7 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> St
     let shown = format!("cargo {}", arguments.join(" "));
     println!("$ {shown}");
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(root())
-        .envs(environment.iter().copied());
+    command.args(arguments).current_dir(root()).envs(environment.iter().copied());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::failed(format!("`{shown}` ended with {status}"))),
@@ -77,19 +72,12 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> St
 /// Whether a program can be started and succeeds, without showing its output.
 pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
 /// Starts measuring; the returned function says how much time has passed.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "shows a developer how long a step took; nothing is decided by it"
-)]
+#[expect(clippy::disallowed_methods, reason = "shows a developer how long a step took; nothing is decided by it")]
 pub(crate) fn stopwatch() -> impl Fn() -> Duration {
     let start = Instant::now();
     move || start.elapsed()

@@ -11,18 +11,15 @@ const SCHEMA: &str = "
     create table job (id bigint generated always as identity primary key, locked_until bigint, payload text not null);
     create index job_free on job (id) where locked_until is null;
     create table lease (name text primary key, holder text, expires_at bigint) with (fillfactor = 50);";
-const FILL: &str =
-    "insert into job (payload) select '{\"n\":' || n || '}' from generate_series(1, $1::bigint) n";
-const LEASES: &str =
-    "insert into lease (name) select 'lease-' || n from generate_series(0, $1::bigint - 1) n";
+const FILL: &str = "insert into job (payload) select '{\"n\":' || n || '}' from generate_series(1, $1::bigint) n";
+const LEASES: &str = "insert into lease (name) select 'lease-' || n from generate_series(0, $1::bigint - 1) n";
 const INSERT: &str = "insert into job (payload) values ($1)";
 const INSERT_MANY: &str = "insert into job (payload) select unnest($1::text[])";
 const CLAIM: &str = "update job set locked_until = $1 where id = any (array(
     select id from job where locked_until is null order by id limit $2 for update skip locked)) returning id, payload";
 const ACK: &str = "delete from job where id = any ($1)";
 const RENEW: &str = "update lease set expires_at = $2 where name = $1";
-const TAKE: &str =
-    "update lease set holder = $2, expires_at = $3 where name = $1 and holder is null";
+const TAKE: &str = "update lease set holder = $2, expires_at = $3 where name = $1 and holder is null";
 const GIVE: &str = "update lease set holder = null where name = $1 and holder = $2";
 
 /// A database with empty tables.
@@ -49,10 +46,7 @@ impl Raw<'_> {
             for text in texts {
                 statements.push(client.prepare(text).await?);
             }
-            callers.push(Caller {
-                client: Arc::new(client),
-                statements: statements.into(),
-            });
+            callers.push(Caller { client: Arc::new(client), statements: statements.into() });
         }
         Ok(callers)
     }
@@ -76,19 +70,12 @@ impl Raw<'_> {
     }
 
     /// Inserts many rows in every commit.
-    pub(crate) async fn insert_many(
-        &self,
-        callers: usize,
-        batch: u64,
-        span: Duration,
-    ) -> Outcome<Sample> {
+    pub(crate) async fn insert_many(&self, callers: usize, batch: u64, span: Duration) -> Outcome<Sample> {
         let callers = self.callers(callers, &[INSERT_MANY]).await?.into_iter();
         let call = |caller: Caller| {
             move || {
                 let caller = caller.clone();
-                let payloads: Vec<String> = (0..batch)
-                    .map(|number| format!("{{\"n\":{number}}}"))
-                    .collect();
+                let payloads: Vec<String> = (0..batch).map(|number| format!("{{\"n\":{number}}}")).collect();
                 async move {
                     let insert = &caller.statements[0];
                     Ok(caller.client.execute(insert, &[&payloads]).await?)
@@ -111,10 +98,7 @@ impl Raw<'_> {
                     let [claim, ack] = &*caller.statements else {
                         return Err("two statements were prepared".into());
                     };
-                    let rows = caller
-                        .client
-                        .query(claim, &[&1_i64, &i64::from(batch)])
-                        .await?;
+                    let rows = caller.client.query(claim, &[&1_i64, &i64::from(batch)]).await?;
                     let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
                     if ids.is_empty() {
                         return Ok(0);
@@ -127,12 +111,7 @@ impl Raw<'_> {
     }
 
     /// Renews one of so many leases in every commit.
-    pub(crate) async fn renew(
-        &self,
-        callers: usize,
-        leases: u64,
-        span: Duration,
-    ) -> Outcome<Sample> {
+    pub(crate) async fn renew(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[RENEW]).await?.into_iter();
         let call = |(index, caller): (usize, Caller)| {
@@ -151,12 +130,7 @@ impl Raw<'_> {
     }
 
     /// Takes and gives back, each in a commit of its own; what somebody else holds does not count.
-    pub(crate) async fn pairs(
-        &self,
-        callers: usize,
-        leases: u64,
-        span: Duration,
-    ) -> Outcome<Sample> {
+    pub(crate) async fn pairs(&self, callers: usize, leases: u64, span: Duration) -> Outcome<Sample> {
         self.leases(leases).await?;
         let callers = self.callers(callers, &[TAKE, GIVE]).await?.into_iter();
         let call = |(index, caller): (usize, Caller)| {

@@ -15,8 +15,7 @@ const CLAIM: &str = "update job set locked_until = ?1
     where id in (select id from job where locked_until is null order by id limit ?2) returning id, payload";
 const ACK: &str = "delete from job where id = ?1";
 const RENEW: &str = "update lease set expires_at = ?2 where name = ?1";
-const TAKE: &str =
-    "update lease set holder = ?2, expires_at = ?3 where name = ?1 and holder is null";
+const TAKE: &str = "update lease set holder = ?2, expires_at = ?3 where name = ?1 and holder is null";
 const GIVE: &str = "update lease set holder = null where name = ?1 and holder = ?2";
 
 /// An open file with empty tables.
@@ -78,9 +77,7 @@ impl Raw {
         let mut dice = Dice::new(1);
         blocking_loop(Until::After(span), || {
             let name = format!("lease-{}", dice.below(leases));
-            self.0
-                .prepare_cached(TAKE)?
-                .execute(params![name, "holder", 1])?;
+            self.0.prepare_cached(TAKE)?.execute(params![name, "holder", 1])?;
             Ok(self.0.prepare_cached(GIVE)?.execute([&name, "holder"])? as u64)
         })
     }

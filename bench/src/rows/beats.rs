@@ -27,9 +27,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {
             "closed loop of {HOLDERS} holders, each beating for its own lease of 30 s with its fence; a beat is written when the \
              last written one is a second old and answered from a committed read otherwise; beats answered per second"
         ),
-        beside: format!(
-            "single-row update commits, {connections} connection(s): every one is written"
-        ),
+        beside: format!("single-row update commits, {connections} connection(s): every one is written"),
         ..Measured::default()
     };
     let raw = async |site: &Site| match database {
@@ -68,11 +66,7 @@ async fn beat(site: &Site, span: Duration) -> Outcome<(Sample, u64)> {
             resource,
             who,
             policy: Policy::default(),
-            action: Action::Heartbeat {
-                fence: grant.fence,
-                idle: None,
-                worked: false,
-            },
+            action: Action::Heartbeat { fence: grant.fence, idle: None, worked: false },
         });
         let last = Arc::new(AtomicI64::new(grant.heartbeat_at.0));
         let (turno, writes) = (turno.clone(), writes.clone());

@@ -51,20 +51,10 @@ pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> 
         let queue = fill::inbox(&turno).await?;
         fill::items(&queue, count).await?;
         site.settle_down().await?;
-        let drained = drain(
-            &queue,
-            WORKERS,
-            batch,
-            count,
-            Arc::new(|_: &[Got]| {}),
-            Arc::new(|_: &[Got]| {}),
-        )
-        .await?;
+        let drained = drain(&queue, WORKERS, batch, count, Arc::new(|_: &[Got]| {}), Arc::new(|_: &[Got]| {})).await?;
         match drained.count {
             all if all == count => Ok(drained),
-            other => Err(Failure::from(format!(
-                "{other} of {count} items were acked"
-            ))),
+            other => Err(Failure::from(format!("{other} of {count} items were acked"))),
         }
     };
     bench.rounds(&mut measured, raw, ours).await?;
@@ -102,10 +92,7 @@ pub(super) async fn drain(
                     lets_go(&got);
                     let handed = got.iter().map(|delivery| delivery.handed);
                     let answers = queue.ack(handed).await?;
-                    let done = answers
-                        .iter()
-                        .filter(|answer| answer.outcome == SettleOutcome::Acked)
-                        .count() as u64;
+                    let done = answers.iter().filter(|answer| answer.outcome == SettleOutcome::Acked).count() as u64;
                     acked.fetch_add(done, Ordering::Relaxed);
                     return Ok(done);
                 }

@@ -63,17 +63,9 @@ impl Inbox {
 /// The rate over several measurements of the same thing.
 fn together(parts: &[Sample]) -> Sample {
     let count = parts.iter().map(|part| part.count).sum();
-    let seconds: f64 = parts
-        .iter()
-        .map(|part| part.count as f64 / part.per_second)
-        .sum();
+    let seconds: f64 = parts.iter().map(|part| part.count as f64 / part.per_second).sum();
     let longest = |of: fn(&Sample) -> Option<Duration>| parts.iter().filter_map(of).max();
-    Sample {
-        count,
-        per_second: count as f64 / seconds,
-        p50: longest(|part| part.p50),
-        p99: longest(|part| part.p99),
-    }
+    Sample { count, per_second: count as f64 / seconds, p50: longest(|part| part.p50), p99: longest(|part| part.p99) }
 }
 
 /// A million waiting, against ten thousand.
@@ -158,9 +150,7 @@ pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
         bench.progress(round, "before", &sample);
         measured.raw.push(sample);
         let forgotten = inbox.site.client().await?;
-        forgotten
-            .batch_execute("begin isolation level repeatable read; select txid_current()")
-            .await?;
+        forgotten.batch_execute("begin isolation level repeatable read; select txid_current()").await?;
         let mut slices = Vec::new();
         let mut left = many;
         while left > 0 {
@@ -173,16 +163,9 @@ pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
         }
         forgotten.batch_execute("rollback").await?;
         inbox.remove().await?;
-        let rates: Vec<String> = slices
-            .iter()
-            .map(|part| format!("{:.1}k", part.per_second / 1e3))
-            .collect();
-        measured
-            .notes
-            .push(format!("by slice, run {round}: {}", rates.join(" ")));
-        let last = slices
-            .pop()
-            .ok_or("nothing was drained beside the open transaction")?;
+        let rates: Vec<String> = slices.iter().map(|part| format!("{:.1}k", part.per_second / 1e3)).collect();
+        measured.notes.push(format!("by slice, run {round}: {}", rates.join(" ")));
+        let last = slices.pop().ok_or("nothing was drained beside the open transaction")?;
         bench.progress(round, "after", &last);
         measured.ours.push(last);
     }
@@ -209,19 +192,14 @@ pub(super) async fn many_lanes(bench: &Bench<'_>) -> Outcome<Measured> {
             let sample = lanes(&site, keys, each, &mut measured.faults).await?;
             site.remove().await?;
             bench.progress(round, &format!("{keys} lanes"), &sample);
-            let side = if keys == few {
-                &mut measured.raw
-            } else {
-                &mut measured.ours
-            };
+            let side = if keys == few { &mut measured.raw } else { &mut measured.ours };
             side.push(sample);
         }
     }
     if measured.faults.is_empty() {
-        measured.notes.push(
-            "afterwards turno.hot and turno.typing have no rows: nothing is kept of an empty lane"
-                .to_owned(),
-        );
+        measured
+            .notes
+            .push("afterwards turno.hot and turno.typing have no rows: nothing is kept of an empty lane".to_owned());
     }
     Ok(measured)
 }
@@ -233,23 +211,12 @@ async fn lanes(site: &Site, keys: u64, each: u64, faults: &mut Vec<String>) -> O
     site.settle_down().await?;
     let watch = ordered::Watch::over(keys);
     let (workers, batch) = (ordered::WORKERS, ordered::BATCH);
-    let sample = drain(
-        &queue,
-        workers,
-        batch,
-        keys * each,
-        watch.took(),
-        watch.lets_go(),
-    )
-    .await?;
+    let sample = drain(&queue, workers, batch, keys * each, watch.took(), watch.lets_go()).await?;
     faults.extend(watch.faults(keys, each));
     let left: i64 = site
         .client()
         .await?
-        .query_one(
-            "select (select count(*) from turno.hot) + (select count(*) from turno.typing)",
-            &[],
-        )
+        .query_one("select (select count(*) from turno.hot) + (select count(*) from turno.typing)", &[])
         .await?
         .get(0);
     if left > 0 {

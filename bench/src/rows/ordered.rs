@@ -39,9 +39,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Outcome<Measured> {
     };
     bench.our_rounds(&mut measured, ours).await?;
     if faults.is_empty() {
-        measured
-            .notes
-            .push("order and exclusion held for every message".to_owned());
+        measured.notes.push("order and exclusion held for every message".to_owned());
     }
     measured.faults = faults;
     Ok(measured)
@@ -85,10 +83,7 @@ impl Watch {
                 if seen.busy.swap(true, Ordering::SeqCst) {
                     watch.overlapping.fetch_add(1, Ordering::Relaxed);
                 }
-                let numbers = delivery
-                    .items
-                    .iter()
-                    .map(|item| fill::number(&item.payload));
+                let numbers = delivery.items.iter().map(|item| fill::number(&item.payload));
                 for number in numbers {
                     if number != Some(seen.next.fetch_add(1, Ordering::SeqCst)) {
                         watch.broken.fetch_add(1, Ordering::Relaxed);
@@ -110,17 +105,10 @@ impl Watch {
 
     /// What did not hold, if every key was to have `each` messages.
     pub(super) fn faults(&self, keys: u64, each: u64) -> Vec<String> {
-        let unfinished = self
-            .keys
-            .iter()
-            .filter(|seen| seen.next.load(Ordering::SeqCst) != each)
-            .count();
+        let unfinished = self.keys.iter().filter(|seen| seen.next.load(Ordering::SeqCst) != each).count();
         let counts = [
             (self.broken.load(Ordering::SeqCst), "messages out of order"),
-            (
-                self.overlapping.load(Ordering::SeqCst),
-                "deliveries beside another of their key",
-            ),
+            (self.overlapping.load(Ordering::SeqCst), "deliveries beside another of their key"),
             (unfinished as u64, "keys that did not get each message once"),
         ];
         counts

@@ -25,9 +25,7 @@ pub(super) async fn measure(bench: &Bench<'_>, holders: usize) -> Outcome<Measur
             "closed loop of {holders} holders: claim one of {RESOURCES} resources at random, release it with its fence; \
              pairs per second, latency of a pair; a claim refused because somebody else holds it does not count"
         ),
-        beside: format!(
-            "two single-row updates, a commit each, {connections} connection(s), no fence, no history"
-        ),
+        beside: format!("two single-row updates, a commit each, {connections} connection(s), no fence, no history"),
         ..Measured::default()
     };
     let raw = async |site: &Site| match database {
@@ -44,9 +42,7 @@ pub(super) async fn measure(bench: &Bench<'_>, holders: usize) -> Outcome<Measur
         Ok(sample)
     };
     bench.rounds(&mut measured, raw, ours).await?;
-    measured
-        .notes
-        .push(format!("claims refused, by run: {}", refusals.join(", ")));
+    measured.notes.push(format!("claims refused, by run: {}", refusals.join(", ")));
     Ok(measured)
 }
 
@@ -85,20 +81,9 @@ pub(super) fn holder(index: usize) -> Outcome<Holder> {
 }
 
 /// Claims; nothing if somebody else holds it.
-pub(super) async fn claim(
-    turno: &Turno,
-    resource: Resource,
-    who: Holder,
-) -> Outcome<Option<Grant>> {
-    let command = Command {
-        resource,
-        who,
-        policy: Policy::default(),
-        action: Action::Claim {
-            ttl: None,
-            wait: false,
-        },
-    };
+pub(super) async fn claim(turno: &Turno, resource: Resource, who: Holder) -> Outcome<Option<Grant>> {
+    let command =
+        Command { resource, who, policy: Policy::default(), action: Action::Claim { ttl: None, wait: false } };
     let answer = turno.lease(command).await?;
     match answer.answer {
         Ok(Answer::Claimed { renewed: false }) => Ok(answer.state.grant),
@@ -112,16 +97,11 @@ async fn release(turno: &Turno, resource: Resource, who: Holder, grant: &Grant) 
         resource,
         who,
         policy: Policy::default(),
-        action: Action::Release {
-            fence: grant.fence,
-            claim: Some(grant.claim),
-        },
+        action: Action::Release { fence: grant.fence, claim: Some(grant.claim) },
     };
     let answer = turno.lease(command).await?.answer;
     match answer {
         Ok(Answer::Released { released: true, .. }) => Ok(()),
-        other => Err(Failure::from(format!(
-            "a release was answered with {other:?}"
-        ))),
+        other => Err(Failure::from(format!("a release was answered with {other:?}"))),
     }
 }

@@ -97,16 +97,12 @@ name!(
     Key, "key");
 
 /// A fencing number: it grows with every new ownership and is never used again.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fence(pub i64);
 
 /// An item's place in the order of arrival, and its identity inside the engine.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub i64);
 
@@ -125,9 +121,7 @@ impl Lane {
     /// The lane of `key`.
     pub fn of(key: &Key) -> Lane {
         let hash = blake3::hash(key.as_str().as_bytes());
-        let first: [u8; 8] = hash.as_bytes()[..8]
-            .try_into()
-            .expect("a hash has 32 bytes");
+        let first: [u8; 8] = hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
         Lane(i64::from_le_bytes(first))
     }
 }
@@ -149,9 +143,7 @@ impl Numbers {
     /// # Panics
     /// If the group asked the store for fewer numbers than its decision needs: a bug in the group.
     pub fn take(&mut self) -> i64 {
-        self.0
-            .next()
-            .expect("a group asks for as many numbers as its decision can use")
+        self.0.next().expect("a group asks for as many numbers as its decision can use")
     }
 }
 
@@ -173,13 +165,6 @@ mod tests {
         let luis = Lane::of(&Key::new("luis").expect("valid"));
         assert_ne!(ana, luis);
         // The hash is stored; a different one after an upgrade would open a second lane for a busy key.
-        assert_eq!(
-            ana,
-            Lane(i64::from_le_bytes(
-                blake3::hash(b"ana").as_bytes()[..8]
-                    .try_into()
-                    .expect("8 bytes")
-            ))
-        );
+        assert_eq!(ana, Lane(i64::from_le_bytes(blake3::hash(b"ana").as_bytes()[..8].try_into().expect("8 bytes"))));
     }
 }

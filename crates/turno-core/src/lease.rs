@@ -186,14 +186,7 @@ pub struct State {
 impl State {
     /// A resource that nobody has ever seen.
     pub fn unseen(resource: Resource) -> State {
-        State {
-            resource,
-            grant: None,
-            ended: None,
-            line: Vec::new(),
-            offer: None,
-            requests: Vec::new(),
-        }
+        State { resource, grant: None, ended: None, line: Vec::new(), offer: None, requests: Vec::new() }
     }
 
     /// The ownership that is live at `now`, if there is one.

@@ -23,13 +23,7 @@ struct Cli {
 
     /// Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db]
     // Its value may hold a password, which `--help` must not show.
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TURNO_DATABASE",
-        hide_env_values = true,
-        global = true
-    )]
+    #[arg(long, value_name = "URL", env = "TURNO_DATABASE", hide_env_values = true, global = true)]
     database: Option<String>,
 }
 
@@ -53,15 +47,12 @@ struct Listen {
 pub(crate) fn run() -> Result<(), Failure> {
     let matches = Cli::command().get_matches();
     let database_was_typed = matches.value_source("database") == Some(ValueSource::CommandLine)
-        || matches.subcommand().is_some_and(|(_, inner)| {
-            inner.value_source("database") == Some(ValueSource::CommandLine)
-        });
+        || matches
+            .subcommand()
+            .is_some_and(|(_, inner)| inner.value_source("database") == Some(ValueSource::CommandLine));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
-        Failure::failed(
-            format!("failed to start threads: {error}"),
-            "check the limit of processes (ulimit -u)",
-        )
+        Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
     runtime.block_on(async {
         match cli.command {
@@ -71,11 +62,7 @@ pub(crate) fn run() -> Result<(), Failure> {
             )),
             Command::Demo(listen) => demo::run(&listen.listen).await,
             Command::Serve(listen) => {
-                serve::run(
-                    cli.database.as_deref().unwrap_or("sqlite:turno.db"),
-                    &listen.listen,
-                )
-                .await
+                serve::run(cli.database.as_deref().unwrap_or("sqlite:turno.db"), &listen.listen).await
             }
         }
     })
@@ -83,9 +70,9 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// `HOST:PORT`, where the host may be a name.
 fn address(text: &str) -> Result<String, String> {
-    let named = text.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok()
-    });
+    let named = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok());
     if named || text.parse::<SocketAddr>().is_ok() {
         return Ok(text.to_string());
     }
@@ -117,15 +104,7 @@ mod tests {
         for good in ["127.0.0.1:7171", "[::1]:0", "localhost:80", "0.0.0.0:65535"] {
             assert_eq!(address(good).as_deref(), Ok(good));
         }
-        for bad in [
-            "",
-            "7171",
-            ":7171",
-            "localhost",
-            "localhost:70000",
-            "::1:x",
-            "a:b:1",
-        ] {
+        for bad in ["", "7171", ":7171", "localhost", "localhost:70000", "::1:x", "a:b:1"] {
             assert!(address(bad).is_err(), "{bad}");
         }
     }

@@ -40,44 +40,28 @@ pub(crate) async fn open(url: &str) -> Result<Database, Failure> {
 }
 
 fn describe(url: &str) -> Result<Place, Failure> {
-    let (scheme, rest) = url
-        .split_once(':')
-        .ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
     match scheme {
         "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),
         "sqlite" => {
             let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
-            Ok(Place {
-                kind: "SQLite",
-                name: path.display().to_string(),
-            })
+            Ok(Place { kind: "SQLite", name: path.display().to_string() })
         }
-        "postgres" | "postgresql" => Ok(Place {
-            kind: "PostgreSQL",
-            name: host_and_name(rest)?,
-        }),
-        _ => Err(Failure::usage(
-            "the database URL is neither sqlite: nor postgres:",
-            NEXT,
-        )),
+        "postgres" | "postgresql" => Ok(Place { kind: "PostgreSQL", name: host_and_name(rest)? }),
+        _ => Err(Failure::usage("the database URL is neither sqlite: nor postgres:", NEXT)),
     }
 }
 
 /// Host and database of what follows `postgres:`, without user, password and parameters.
 fn host_and_name(rest: &str) -> Result<String, Failure> {
-    let address = rest
-        .strip_prefix("//")
-        .ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
+    let address =
+        rest.strip_prefix("//").ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
     let without_parameters = address.split('?').next().unwrap_or_default();
     // The last @ ends the credentials: a careless password may contain one, too.
     let visible = without_parameters.rsplit('@').next().unwrap_or_default();
     let (host, name) = visible.split_once('/').unwrap_or((visible, ""));
     let host = if host.is_empty() { "localhost" } else { host };
-    Ok(if name.is_empty() {
-        host.to_string()
-    } else {
-        format!("{host}/{name}")
-    })
+    Ok(if name.is_empty() { host.to_string() } else { format!("{host}/{name}") })
 }
 
 /// A place that exists only as long as the demo does.
@@ -98,18 +82,12 @@ impl TemporaryFolder {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     let cause = format!("failed to create {}: {error}", path.display());
-                    return Err(Failure::failed(
-                        cause,
-                        "set TMPDIR to a folder that can be written",
-                    ));
+                    return Err(Failure::failed(cause, "set TMPDIR to a folder that can be written"));
                 }
             }
         }
         let cause = format!("{} is full of folders of earlier demos", parent.display());
-        Err(Failure::failed(
-            cause,
-            "remove the folders named turno-demo-* there",
-        ))
+        Err(Failure::failed(cause, "remove the folders named turno-demo-* there"))
     }
 
     pub(crate) fn url(&self) -> String {
@@ -137,20 +115,10 @@ mod tests {
 
     #[test]
     fn credentials_are_never_shown() {
-        let shown = |url| {
-            describe(url)
-                .map(|place| place.name)
-                .map_err(|failure| failure.cause)
-        };
+        let shown = |url| describe(url).map(|place| place.name).map_err(|failure| failure.cause);
         let place = Ok("db.example:5433/shop".to_string());
-        assert_eq!(
-            shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"),
-            place
-        );
-        assert_eq!(
-            shown("postgresql:///shop"),
-            Ok("localhost/shop".to_string())
-        );
+        assert_eq!(shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"), place);
+        assert_eq!(shown("postgresql:///shop"), Ok("localhost/shop".to_string()));
         for wrong in ["postgre://ana:s3cret@db/shop", "s3cret", "postgres:s3cret"] {
             let cause = shown(wrong).expect_err("it is no database's URL");
             assert!(!cause.contains("s3cret"), "{cause}");

@@ -16,31 +16,18 @@ pub(crate) struct Failure {
 impl Failure {
     /// It was refused or went wrong: exit code 1.
     pub(crate) fn failed(cause: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            cause: cause.into(),
-            next: next.into(),
-            code: 1,
-        }
+        Self { cause: cause.into(), next: next.into(), code: 1 }
     }
 
     /// It was asked for in a way that cannot work: exit code 2.
     pub(crate) fn usage(cause: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            cause: cause.into(),
-            next: next.into(),
-            code: 2,
-        }
+        Self { cause: cause.into(), next: next.into(), code: 2 }
     }
 
     /// Says so on stderr.
     pub(crate) fn report(&self) -> ExitCode {
         // If stderr is closed nobody is there to be told; the exit code still says it.
-        let _ = writeln!(
-            std::io::stderr(),
-            "error: {}\n  next: {}",
-            self.cause,
-            self.next
-        );
+        let _ = writeln!(std::io::stderr(), "error: {}\n  next: {}", self.cause, self.next);
         ExitCode::from(self.code)
     }
 }

@@ -57,20 +57,9 @@ impl Server {
         let stop = Stop::new()?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| cannot_listen(listen, &error))?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| cannot_listen(listen, &error))?;
-        let state = State {
-            database,
-            uptime: Uptime::start(),
-            shows_queues: false,
-        };
-        Ok(Self {
-            listener,
-            address,
-            stop,
-            state,
-        })
+        let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
+        let state = State { database, uptime: Uptime::start(), shows_queues: false };
+        Ok(Self { listener, address, stop, state })
     }
 
     /// Lets the page show what is in the queues.
@@ -94,10 +83,9 @@ impl Server {
             let _ = told.send(true);
         });
         let mut hear_too = hear.clone();
-        let serving =
-            axum::serve(self.listener, router(Arc::new(self.state))).with_graceful_shutdown(async move {
-                let _ = hear.wait_for(|told| *told).await;
-            });
+        let serving = axum::serve(self.listener, router(Arc::new(self.state))).with_graceful_shutdown(async move {
+            let _ = hear.wait_for(|told| *told).await;
+        });
         let patience = async move {
             let _ = hear_too.wait_for(|told| *told).await;
             tokio::time::sleep(LAST_ANSWERS).await;
@@ -142,12 +130,8 @@ async fn unknown(language: Language) -> Response {
         Language::Spanish => "Aquí no hay nada; la página principal es /",
         Language::English => "There is nothing here; the main page is /",
     };
-    let body =
-        format!(r#"{{"type":"about:blank","title":"{title}","status":404,"code":"not_found"}}"#);
-    let headers = [
-        (header::CONTENT_TYPE, "application/problem+json"),
-        (header::VARY, "accept-language"),
-    ];
+    let body = format!(r#"{{"type":"about:blank","title":"{title}","status":404,"code":"not_found"}}"#);
+    let headers = [(header::CONTENT_TYPE, "application/problem+json"), (header::VARY, "accept-language")];
     (StatusCode::NOT_FOUND, headers, body).into_response()
 }
 
@@ -156,12 +140,8 @@ fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
         ErrorKind::AddrInUse => {
             "stop the program that uses it, or choose another port: --listen 127.0.0.1:0 takes a free one"
         }
-        ErrorKind::PermissionDenied => {
-            "ports below 1024 belong to root; choose a higher one with --listen"
-        }
-        ErrorKind::AddrNotAvailable => {
-            "this machine does not have that address; 127.0.0.1:7171 always works"
-        }
+        ErrorKind::PermissionDenied => "ports below 1024 belong to root; choose a higher one with --listen",
+        ErrorKind::AddrNotAvailable => "this machine does not have that address; 127.0.0.1:7171 always works",
         _ => "check the address given with --listen or TURNO_LISTEN",
     };
     Failure::failed(format!("failed to listen on {listen}: {error}"), next)

@@ -10,14 +10,9 @@ pub(crate) struct Uptime {
 }
 
 impl Uptime {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "shown on a page, never compared with a time that decides"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "shown on a page, never compared with a time that decides")]
     pub(crate) fn start() -> Self {
-        Self {
-            since: Instant::now(),
-        }
+        Self { since: Instant::now() }
     }
 
     pub(crate) fn elapsed(self) -> Duration {

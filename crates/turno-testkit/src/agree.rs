@@ -34,17 +34,8 @@ fn policies() -> [Policy; 5] {
             batch_max: 4,
             ..lane.clone()
         }),
-        quick(Policy {
-            window: Span::ZERO,
-            batch_max: 1,
-            ..lane.clone()
-        }),
-        quick(Policy {
-            window: Span::ZERO,
-            batch_max: 3,
-            on_exhausted: OnExhausted::Hold,
-            ..lane
-        }),
+        quick(Policy { window: Span::ZERO, batch_max: 1, ..lane.clone() }),
+        quick(Policy { window: Span::ZERO, batch_max: 3, on_exhausted: OnExhausted::Hold, ..lane }),
         quick(Policy::of(Kind::Inbox)),
         quick(Policy::of(Kind::Sync)),
     ]
@@ -55,13 +46,7 @@ pub async fn agree(backend: Backend, seed: u64, commands: usize) {
     let world = World::on(backend).await;
     let time = Manual::starting_at(crate::conformance::START);
     let clock = Arc::new(Clock::manual(time.clone()));
-    let model = Turno::on(
-        Arc::new(Model::new(clock.clone())),
-        Options {
-            clock,
-            sweep: false,
-        },
-    );
+    let model = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false });
     let mut random = Random(seed);
     let mut numbers = Renumber::default();
     let policies = policies();
@@ -72,9 +57,7 @@ pub async fn agree(backend: Backend, seed: u64, commands: usize) {
         let expected = models.run(&command).await;
         let got = ours.run(&command).await;
         if let Err(difference) = numbers.compare(&expected, &got) {
-            panic!(
-                "seed {seed}, step {step}, {command:?}: {difference}\nmodel: {expected:#?}\nstore: {got:#?}"
-            );
+            panic!("seed {seed}, step {step}, {command:?}: {difference}\nmodel: {expected:#?}\nstore: {got:#?}");
         }
     }
     let (expected, got) = (models.everything().await, ours.everything().await);

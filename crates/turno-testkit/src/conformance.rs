@@ -39,15 +39,8 @@ pub(crate) use cases;
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [
-        lease::cases(),
-        lane::cases(),
-        inbox::cases(),
-        sync::cases(),
-        time::cases(),
-        instances::cases(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

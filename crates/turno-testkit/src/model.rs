@@ -11,13 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use turno::clock::Clock;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, QueueId, QueueName, Resource, Seq};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{
-    AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished,
-};
+use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
 use turno::core::time::Time;
 use turno::store::{
-    Counts, Group, Hint, ItemRecord, LeaseRead, Outcomes, Pending, QueueRow, Routes, Store,
-    StoreError,
+    Counts, Group, Hint, ItemRecord, LeaseRead, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
 };
 
 /// A store in memory.
@@ -43,10 +40,7 @@ struct Rows {
 impl Model {
     /// An empty store.
     pub fn new(clock: Arc<Clock>) -> Model {
-        Model {
-            clock,
-            rows: Mutex::default(),
-        }
+        Model { clock, rows: Mutex::default() }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -66,58 +60,26 @@ impl Rows {
     }
 
     fn lane(&self, queue: QueueId, lane: Lane) -> impl Iterator<Item = &Item> {
-        self.hot
-            .values()
-            .filter(move |item| item.queue == queue && item.lane == Some(lane))
+        self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
     }
 
     fn record(&self, body: &Body) -> ItemRecord {
-        let errors = self
-            .errors
-            .iter()
-            .filter(|error| error.seq == body.seq)
-            .cloned()
-            .collect();
-        let (item, done) = (
-            self.hot.get(&body.seq).cloned(),
-            self.done.get(&body.seq).cloned(),
-        );
-        ItemRecord {
-            body: body.clone(),
-            item,
-            done,
-            errors,
-        }
+        let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
+        let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
+        ItemRecord { body: body.clone(), item, done, errors }
     }
 
     fn lease(&mut self, group: &turno::store::LeaseGroup, now: Time) -> Outcomes {
-        let states = group
-            .resources()
-            .into_iter()
-            .map(|resource| self.state(&resource))
-            .collect();
+        let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
         let numbers = self.numbers(group.numbers());
-        let (write, answers) = group.decide(LeaseRead {
-            now,
-            numbers,
-            states,
-        });
-        self.history
-            .extend(write.ended_of.into_iter().zip(write.ended));
-        self.leases.extend(
-            write
-                .states
-                .into_iter()
-                .map(|state| (state.resource.clone(), state)),
-        );
+        let (write, answers) = group.decide(LeaseRead { now, numbers, states });
+        self.history.extend(write.ended_of.into_iter().zip(write.ended));
+        self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
         Outcomes::Lease { now, answers }
     }
 
     fn state(&self, resource: &Resource) -> State {
-        self.leases
-            .get(resource)
-            .cloned()
-            .unwrap_or_else(|| State::unseen(resource.clone()))
+        self.leases.get(resource).cloned().unwrap_or_else(|| State::unseen(resource.clone()))
     }
 
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
@@ -160,12 +122,7 @@ impl Store for Model {
     }
 
     fn routes(&self) -> Routes {
-        Routes {
-            merges: true,
-            leases: vec![0],
-            items: vec![0],
-            reserved: 0,
-        }
+        Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
     }
 
     fn commit(&self, _route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
@@ -184,29 +141,20 @@ impl Store for Model {
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)> {
         let rows = self.rows();
-        let states = resources
-            .iter()
-            .map(|resource| rows.state(resource))
-            .collect();
+        let states = resources.iter().map(|resource| rows.state(resource)).collect();
         ready(Ok((self.now(), states)))
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         let rows = self.rows();
-        let found = rows
-            .history
-            .iter()
-            .find(|(of, ending)| *of == resource && ending.grant.fence == fence);
+        let found = rows.history.iter().find(|(of, ending)| *of == resource && ending.grant.fence == fence);
         ready(Ok(found.map(|(_, ending)| ending.clone())))
     }
 
     fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
         let rows = self.rows();
         let of = rows.history.iter().rev().filter(|(of, _)| *of == resource);
-        ready(Ok(of
-            .take(limit as usize)
-            .map(|(_, ending)| ending.clone())
-            .collect()))
+        ready(Ok(of.take(limit as usize).map(|(_, ending)| ending.clone()).collect()))
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
@@ -219,13 +167,7 @@ impl Store for Model {
                 ready(Ok(queue.clone()))
             }
             None => {
-                let row = QueueRow {
-                    id,
-                    name,
-                    policy,
-                    version: 1,
-                    paused: false,
-                };
+                let row = QueueRow { id, name, policy, version: 1, paused: false };
                 rows.queues.push(row.clone());
                 ready(Ok(row))
             }
@@ -240,12 +182,7 @@ impl Store for Model {
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
-        ready(Ok(self
-            .rows()
-            .queues
-            .iter()
-            .find(|queue| queue.name == name)
-            .cloned()))
+        ready(Ok(self.rows().queues.iter().find(|queue| queue.name == name).cloned()))
     }
 
     fn queues(&self) -> Pending<'_, Vec<QueueRow>> {
@@ -261,73 +198,38 @@ impl Store for Model {
             let Some(at) = item.expires_at else { continue };
             if now < at {
                 next = Some(next.map_or(at, |next| next.min(at)));
-            } else if let Some((_, known)) = handed
-                .iter_mut()
-                .find(|(_, known)| known.fence == item.fence)
-            {
+            } else if let Some((_, known)) = handed.iter_mut().find(|(_, known)| known.fence == item.fence) {
                 known.size += 1;
             } else {
                 let (queue, seq, lane, fence) = (item.queue, item.seq, item.lane, item.fence);
-                handed.push((
-                    at,
-                    Handed {
-                        queue,
-                        seq,
-                        lane,
-                        size: 1,
-                        fence,
-                    },
-                ));
+                handed.push((at, Handed { queue, seq, lane, size: 1, fence }));
             }
         }
         handed.sort_by_key(|(at, handed)| (*at, handed.seq));
-        ready(Ok((
-            handed
-                .into_iter()
-                .take(limit as usize)
-                .map(|(_, handed)| handed)
-                .collect(),
-            next,
-        )))
+        ready(Ok((handed.into_iter().take(limit as usize).map(|(_, handed)| handed).collect(), next)))
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
         let rows = self.rows();
-        let of = rows
-            .hot
-            .values()
-            .filter(|item| item.queue == queue)
-            .filter_map(|item| item.ready_at);
+        let of = rows.hot.values().filter(|item| item.queue == queue).filter_map(|item| item.ready_at);
         ready(Ok(of.filter(|at| *at > after).min()))
     }
 
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>> {
         let rows = self.rows();
-        ready(Ok(handed
-            .iter()
-            .map(|handed| rows.settled(handed))
-            .collect()))
+        ready(Ok(handed.iter().map(|handed| rows.settled(handed)).collect()))
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         let rows = self.rows();
-        let body = rows
-            .bodies
-            .values()
-            .find(|body| body.queue == queue && body.id == id);
+        let body = rows.bodies.values().find(|body| body.queue == queue && body.id == id);
         ready(Ok(body.map(|body| rows.record(body))))
     }
 
     fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
         let rows = self.rows();
-        let of = rows
-            .bodies
-            .values()
-            .filter(|body| body.queue == queue && body.seq > after);
-        ready(Ok(of
-            .take(limit as usize)
-            .map(|body| rows.record(body))
-            .collect()))
+        let of = rows.bodies.values().filter(|body| body.queue == queue && body.seq > after);
+        ready(Ok(of.take(limit as usize).map(|body| rows.record(body)).collect()))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {

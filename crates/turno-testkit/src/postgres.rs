@@ -75,13 +75,7 @@ impl Settings {
     /// Quick to start and to throw away.
     #[must_use]
     pub fn tests() -> Self {
-        Self {
-            fsync: false,
-            shared_buffers_mb: 128,
-            max_wal_size_gb: 1,
-            max_connections: 400,
-            extra: Vec::new(),
-        }
+        Self { fsync: false, shared_buffers_mb: 128, max_wal_size_gb: 1, max_connections: 400, extra: Vec::new() }
     }
 
     /// As durable as a server that matters, with room enough not to measure checkpoints.
@@ -138,11 +132,7 @@ impl Cluster {
         // Before anything is on disk: from here on, however this process ends, the directory goes with it.
         let mut watchdog = Watchdog::start(&directory)?;
         let server = Server::start(binaries, &directory, settings, &mut watchdog)?;
-        Ok(Self {
-            port: server.port(),
-            directory,
-            owned: Some(Owned { server, watchdog }),
-        })
+        Ok(Self { port: server.port(), directory, owned: Some(Owned { server, watchdog }) })
     }
 
     /// The server of this test run, started by whoever asks first.
@@ -189,9 +179,7 @@ impl Cluster {
     }
 
     fn owned(&mut self) -> &mut Owned {
-        self.owned.as_mut().expect(
-            "only `for_tests` makes a cluster that is not owned, and gives it out as `&'static`",
-        )
+        self.owned.as_mut().expect("only `for_tests` makes a cluster that is not owned, and gives it out as `&'static`")
     }
 
     /// The URL of a database on this server.
@@ -214,19 +202,12 @@ impl Cluster {
         let name = format!("db_{}", unique().replace('-', "_"));
         // template0 and not template1: nobody can be connected to it, which would make the copy fail.
         let statement = format!("create database {name} template template0");
-        let (client, connection) = tokio_postgres::connect(&self.url("postgres"), NoTls)
-            .await
-            .expect("our own server accepts connections");
+        let (client, connection) =
+            tokio_postgres::connect(&self.url("postgres"), NoTls).await.expect("our own server accepts connections");
         let connection = tokio::spawn(connection);
-        client
-            .batch_execute(&statement)
-            .await
-            .expect("our own server creates a database");
+        client.batch_execute(&statement).await.expect("our own server creates a database");
         drop(client);
-        connection
-            .await
-            .expect("the connection task does not panic")
-            .expect("the connection ends well");
+        connection.await.expect("the connection task does not panic").expect("the connection ends well");
         self.url(&name)
     }
 
@@ -240,16 +221,10 @@ impl Cluster {
         std::thread::scope(|scope| {
             let create = || {
                 let mut runtime = tokio::runtime::Builder::new_current_thread();
-                let runtime = runtime
-                    .enable_all()
-                    .build()
-                    .expect("a single-threaded runtime can be made");
+                let runtime = runtime.enable_all().build().expect("a single-threaded runtime can be made");
                 runtime.block_on(self.fresh_database())
             };
-            scope
-                .spawn(create)
-                .join()
-                .expect("creating a database does not panic")
+            scope.spawn(create).join().expect("creating a database does not panic")
         })
     }
 }
@@ -267,20 +242,11 @@ impl Drop for Cluster {
 }
 
 /// A name part that no other call, process or run of this machine has.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tells runs apart; nothing is decided by it"
-)]
+#[expect(clippy::disallowed_methods, reason = "tells runs apart; nothing is decided by it")]
 fn unique() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     // The time guards against a process id that comes back.
-    let nanos = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_nanos());
-    format!(
-        "{:x}-{:x}-{count}",
-        std::process::id(),
-        nanos & 0xffff_ffff_ffff
-    )
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
+    format!("{:x}-{:x}-{count}", std::process::id(), nanos & 0xffff_ffff_ffff)
 }

@@ -37,11 +37,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            operations: 3_000,
-            sabotage: None,
-            record: false,
-        }
+        Options { operations: 3_000, sabotage: None, record: false }
     }
 }
 
@@ -125,15 +121,9 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} violated for {} (seed {}, step {})",
-            self.id, self.subject, self.seed, self.step
-        )?;
+        writeln!(f, "{} violated for {} (seed {}, step {})", self.id, self.subject, self.seed, self.step)?;
         writeln!(f, "  {}", self.message)?;
-        self.excerpt
-            .iter()
-            .try_for_each(|line| writeln!(f, "  {line}"))
+        self.excerpt.iter().try_for_each(|line| writeln!(f, "  {line}"))
     }
 }
 
@@ -142,39 +132,23 @@ pub fn run(seed: u64, options: &Options) -> (Tally, Option<Violation>) {
     let setup = Setup::new();
     let (mut tally, _, violation) = World::new(seed, options, &setup).live(options.operations);
     tally.seeds = 1;
-    (
-        tally,
-        violation.map(|violation| explain(seed, options, violation)),
-    )
+    (tally, violation.map(|violation| explain(seed, options, violation)))
 }
 
 /// The whole story of one world.
 pub fn trace(seed: u64, options: &Options) -> (Vec<String>, Option<Violation>) {
     let setup = Setup::new();
-    let options = Options {
-        record: true,
-        ..*options
-    };
+    let options = Options { record: true, ..*options };
     let (_, history, violation) = World::new(seed, &options, &setup).live(options.operations);
-    let lines = history
-        .lines()
-        .iter()
-        .map(|line| line.text.clone())
-        .collect();
-    (
-        lines,
-        violation.map(|violation| explain(seed, &options, violation)),
-    )
+    let lines = history.lines().iter().map(|line| line.text.clone()).collect();
+    (lines, violation.map(|violation| explain(seed, &options, violation)))
 }
 
 /// Lives the world through once more, this time writing down what concerns the violation.
 fn explain(seed: u64, options: &Options, violation: Violation) -> Violation {
     const LINES: usize = 40;
     let setup = Setup::new();
-    let options = Options {
-        record: true,
-        ..*options
-    };
+    let options = Options { record: true, ..*options };
     let (_, history, _) = World::new(seed, &options, &setup).live(options.operations);
     let about = history
         .lines()
@@ -183,9 +157,5 @@ fn explain(seed: u64, options: &Options, violation: Violation) -> Violation {
         .map(|line| line.text.clone());
     let all: Vec<String> = about.collect();
     let excerpt = all[all.len().saturating_sub(LINES)..].to_vec();
-    Violation {
-        seed,
-        excerpt,
-        ..violation
-    }
+    Violation { seed, excerpt, ..violation }
 }

@@ -28,11 +28,7 @@ pub struct Manual {
 impl Manual {
     /// A manual time that begins at `start`.
     pub fn starting_at(start: Time) -> Arc<Manual> {
-        Arc::new(Manual {
-            wall: AtomicI64::new(start.0),
-            monotonic: AtomicI64::new(0),
-            moved: Notify::new(),
-        })
+        Arc::new(Manual { wall: AtomicI64::new(start.0), monotonic: AtomicI64::new(0), moved: Notify::new() })
     }
 
     /// Lets time pass.
@@ -72,14 +68,9 @@ struct Seen {
 
 impl Clock {
     /// The clock of a real process.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads the process's clocks"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
     pub fn system() -> Clock {
-        Clock::of(Source::System {
-            started: Instant::now(),
-        })
+        Clock::of(Source::System { started: Instant::now() })
     }
 
     /// A clock that follows a test's manual time.
@@ -88,14 +79,7 @@ impl Clock {
     }
 
     fn of(source: Source) -> Clock {
-        Clock {
-            source,
-            seen: Mutex::new(Seen {
-                high: Time(i64::MIN),
-                at: 0,
-                stepped: false,
-            }),
-        }
+        Clock { source, seen: Mutex::new(Seen { high: Time(i64::MIN), at: 0, stepped: false }) }
     }
 
     /// Takes in what the database's clock showed and answers the time to decide with.
@@ -115,11 +99,7 @@ impl Clock {
                 "the database's clock stepped back; carrying on by monotonic time"
             );
         }
-        *seen = Seen {
-            high: raw.max(carried),
-            at,
-            stepped,
-        };
+        *seen = Seen { high: raw.max(carried), at, stepped };
         seen.high
     }
 
@@ -128,11 +108,7 @@ impl Clock {
         let at = self.monotonic();
         let mut seen = self.seen();
         if seen.carried_to(at) < mark {
-            *seen = Seen {
-                high: mark,
-                at,
-                stepped: seen.stepped,
-            };
+            *seen = Seen { high: mark, at, stepped: seen.stepped };
         }
     }
 
@@ -145,15 +121,10 @@ impl Clock {
     }
 
     /// The clock of this machine, which is the database's clock for an embedded database.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads the process's clocks"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
     pub fn machine(&self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Time(since.map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        }))
+        Time(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// Waits until about `then`: a reason to look again, never to decide.
@@ -177,9 +148,7 @@ impl Clock {
 
     fn monotonic(&self) -> i64 {
         match &self.source {
-            Source::System { started } => {
-                i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX)
-            }
+            Source::System { started } => i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
             Source::Manual(manual) => manual.monotonic.load(Ordering::SeqCst),
         }
     }
@@ -205,17 +174,9 @@ mod tests {
         let clock = Clock::manual(manual.clone());
         assert_eq!(clock.observe(Time(0)), Time(1_000_000));
         manual.step(Span(-86_400_000));
-        assert_eq!(
-            clock.observe(Time(0)),
-            Time(1_000_000),
-            "it does not run backwards"
-        );
+        assert_eq!(clock.observe(Time(0)), Time(1_000_000), "it does not run backwards");
         manual.advance(Span(5_000));
-        assert_eq!(
-            clock.observe(Time(0)),
-            Time(1_005_000),
-            "and does not stand still for a day either"
-        );
+        assert_eq!(clock.observe(Time(0)), Time(1_005_000), "and does not stand still for a day either");
     }
 
     #[test]

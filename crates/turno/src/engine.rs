@@ -38,10 +38,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            clock: Arc::new(Clock::system()),
-            sweep: true,
-        }
+        Options { clock: Arc::new(Clock::system()), sweep: true }
     }
 }
 
@@ -53,9 +50,7 @@ pub struct Turno {
 
 impl std::fmt::Debug for Turno {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Turno")
-            .field(&self.inner.store.describe())
-            .finish()
+        f.debug_tuple("Turno").field(&self.inner.store.describe()).finish()
     }
 }
 
@@ -99,10 +94,7 @@ impl Turno {
         let mut tasks = JoinSet::new();
         let signals = Arc::new(Signals::default());
         let hints = announcer(&mut tasks, store.clone());
-        let announce = Announce {
-            signals: signals.clone(),
-            hints,
-        };
+        let announce = Announce { signals: signals.clone(), hints };
         let committers = Committers::start(&mut tasks, store.clone(), announce);
         let beats = beats::start(&mut tasks, store.clone(), committers.clone());
         listen(&mut tasks, store.clone(), signals.clone());
@@ -111,19 +103,8 @@ impl Turno {
             tasks.spawn(sweep.clone().run());
         }
         let queues = RwLock::new(HashMap::new());
-        let inner = Inner {
-            store,
-            clock: options.clock,
-            signals,
-            sweep,
-            committers,
-            beats,
-            queues,
-            _tasks: tasks,
-        };
-        Turno {
-            inner: Arc::new(inner),
-        }
+        let inner = Inner { store, clock: options.clock, signals, sweep, committers, beats, queues, _tasks: tasks };
+        Turno { inner: Arc::new(inner) }
     }
 
     /// What the database is and where, for people.
@@ -139,32 +120,22 @@ impl Turno {
 
 impl Inner {
     /// Hands a command to its committer; the answer comes after the commit.
-    pub(crate) async fn submit<T>(
-        &self,
-        job: impl FnOnce(commit::Reply<T>) -> Job,
-    ) -> Result<T, Error> {
+    pub(crate) async fn submit<T>(&self, job: impl FnOnce(commit::Reply<T>) -> Job) -> Result<T, Error> {
         self.committers.submit(job).await
     }
 
     pub(crate) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
         let (reply, answer) = tokio::sync::oneshot::channel();
-        self.beats
-            .try_send(beats::BeatJob { command, reply })
-            .map_err(|full| match full {
-                mpsc::error::TrySendError::Full(_) => Error::Overloaded,
-                mpsc::error::TrySendError::Closed(_) => Error::Closed,
-            })?;
+        self.beats.try_send(beats::BeatJob { command, reply }).map_err(|full| match full {
+            mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => Error::Closed,
+        })?;
         answer.await.map_err(|_| Error::Closed)?
     }
 
     /// The queue as last seen; policies change rarely, and a claim notices when they have.
     pub(crate) async fn queue(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
-        let known = self
-            .queues
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned();
+        let known = self.queues.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         match known {
             Some(row) => Ok(row),
             None => self.refresh(name).await,
@@ -180,10 +151,7 @@ impl Inner {
 
     pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
         let row = Arc::new(row);
-        self.queues
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(row.name.clone(), row.clone());
+        self.queues.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row.clone());
         row
     }
 }
@@ -204,12 +172,7 @@ struct Hints {
 impl Announce {
     pub(crate) fn tell(&self, hint: Hint) {
         self.signals.wake(&hint);
-        let fresh = self
-            .hints
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(hint);
+        let fresh = self.hints.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(hint);
         if fresh {
             self.hints.added.notify_one();
         }
@@ -223,16 +186,9 @@ fn announcer(tasks: &mut JoinSet<()>, store: Arc<dyn Store>) -> Arc<Hints> {
     tasks.spawn(async move {
         loop {
             gathered.added.notified().await;
-            let hints = std::mem::take(
-                &mut *gathered
-                    .waiting
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
+            let hints = std::mem::take(&mut *gathered.waiting.lock().unwrap_or_else(PoisonError::into_inner));
             if !hints.is_empty() && store.announce(hints.into_iter().collect()).await.is_err() {
-                tracing::debug!(
-                    "a hint to other processes was dropped; they look again by the clock"
-                );
+                tracing::debug!("a hint to other processes was dropped; they look again by the clock");
             }
         }
     });

@@ -17,8 +17,8 @@ mod queue;
 
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup,
-    SettleRead, TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
+    TypingGroup,
 };
 
 use std::future::Future;

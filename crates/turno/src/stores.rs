@@ -16,7 +16,5 @@ pub(crate) async fn open(url: &str, clock: Arc<Clock>) -> Result<Arc<dyn Store>,
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Arc::new(postgres::PostgresStore::open(url, clock).await?));
     }
-    Err(Error::Invalid(
-        "the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned(),
-    ))
+    Err(Error::Invalid("the database must be given as sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()))
 }

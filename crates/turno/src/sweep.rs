@@ -33,12 +33,7 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers) -> Sweep {
-        Sweep {
-            store,
-            clock,
-            committers,
-            looked: Arc::default(),
-        }
+        Sweep { store, clock, committers, looked: Arc::default() }
     }
 
     /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
@@ -57,27 +52,16 @@ impl Sweep {
         *looked = Some((at, next));
         let found = !expired.is_empty();
         if found {
-            let policies: HashMap<QueueId, Policy> = self
-                .store
-                .queues()
-                .await?
-                .into_iter()
-                .map(|queue| (queue.id, queue.policy))
-                .collect();
+            let policies: HashMap<QueueId, Policy> =
+                self.store.queues().await?.into_iter().map(|queue| (queue.id, queue.policy)).collect();
             let settlements: Vec<Settle> = expired
                 .into_iter()
                 .filter_map(|handed| {
-                    Some(Settle {
-                        handed,
-                        policy: policies.get(&handed.queue)?.clone(),
-                        act: Act::Expire,
-                    })
+                    Some(Settle { handed, policy: policies.get(&handed.queue)?.clone(), act: Act::Expire })
                 })
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
-            self.committers
-                .submit(|reply| Job::Settle(settlements, reply))
-                .await?;
+            self.committers.submit(|reply| Job::Settle(settlements, reply)).await?;
         }
         Ok((found, next))
     }

@@ -9,10 +9,7 @@ fn main() {
         for case in all() {
             let name = format!("{prefix}::{}", case.name);
             trials.push(Trial::test(name, move || {
-                let runtime = tokio::runtime::Builder::new_multi_thread()
-                    .worker_threads(2)
-                    .enable_all()
-                    .build()?;
+                let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
                 runtime.block_on(async { (case.run)(World::on(backend).await).await });
                 Ok(())
             }));

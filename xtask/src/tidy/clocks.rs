@@ -8,13 +8,8 @@ use super::tree::Tree;
 const DATABASE_CLOCKS: &[&str] = &["crates/turno/src/stores/postgres/sql/clock.sql"];
 
 /// The only places that ask the machine for the time. The server's uptime is shown, and decides nothing.
-const MACHINE_CLOCKS: &[&str] = &[
-    "crates/turno/src/clock.rs",
-    "crates/turno-server/src/uptime.rs",
-    "crates/turno-testkit/",
-    "bench/",
-    "xtask/",
-];
+const MACHINE_CLOCKS: &[&str] =
+    &["crates/turno/src/clock.rs", "crates/turno-server/src/uptime.rs", "crates/turno-testkit/", "bench/", "xtask/"];
 
 pub(super) fn one_database_clock(tree: &Tree) -> Vec<Finding> {
     let name = "clock_timestamp";
@@ -22,15 +17,10 @@ pub(super) fn one_database_clock(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
         let strings = Source::of(&file.text).strings;
-        let found = strings
-            .into_iter()
-            .filter(|(_, text)| text.to_lowercase().contains(name));
+        let found = strings.into_iter().filter(|(_, text)| text.to_lowercase().contains(name));
         findings.extend(found.map(|(line, _)| Finding::new(&file.path, line, message)));
     }
-    for file in tree
-        .with_extension("sql")
-        .filter(|file| !file.lies_in(DATABASE_CLOCKS))
-    {
+    for file in tree.with_extension("sql").filter(|file| !file.lies_in(DATABASE_CLOCKS)) {
         for (line, text) in file.lines() {
             let statement = text.split("--").next().unwrap_or_default();
             if statement.to_lowercase().contains(name) {
@@ -64,36 +54,17 @@ mod tests {
 
     #[test]
     fn the_databases_clock_is_read_in_one_file() {
-        let clock = (
-            "crates/turno/src/stores/postgres/sql/clock.sql",
-            "-- clock\nselect clock_timestamp()",
-        );
-        let claim = (
-            "crates/turno/src/stores/postgres/sql/claim.sql",
-            "-- claim\nselect 1, Clock_Timestamp()",
-        );
-        let code = (
-            "crates/turno/src/stores/postgres.rs",
-            "// clock_timestamp\n\"select clock_timestamp()\"",
-        );
+        let clock = ("crates/turno/src/stores/postgres/sql/clock.sql", "-- clock\nselect clock_timestamp()");
+        let claim = ("crates/turno/src/stores/postgres/sql/claim.sql", "-- claim\nselect 1, Clock_Timestamp()");
+        let code = ("crates/turno/src/stores/postgres.rs", "// clock_timestamp\n\"select clock_timestamp()\"");
         assert!(one_database_clock(&Tree::of(&[clock])).is_empty());
-        assert_eq!(
-            lines(&one_database_clock(&Tree::of(&[clock, claim, code]))),
-            [2, 2]
-        );
+        assert_eq!(lines(&one_database_clock(&Tree::of(&[clock, claim, code]))), [2, 2]);
     }
 
     #[test]
     fn the_machines_clock_is_read_in_one_file() {
-        let text =
-            "// Instant::now\nlet a = std::time::Instant::now();\nlet b = SystemTime::now();";
-        assert_eq!(
-            lines(&one_machine_clock(&Tree::of(&[(
-                "crates/turno/src/engine.rs",
-                text
-            )]))),
-            [2, 3]
-        );
+        let text = "// Instant::now\nlet a = std::time::Instant::now();\nlet b = SystemTime::now();";
+        assert_eq!(lines(&one_machine_clock(&Tree::of(&[("crates/turno/src/engine.rs", text)]))), [2, 3]);
         assert!(one_machine_clock(&Tree::of(&[("crates/turno/src/clock.rs", text)])).is_empty());
     }
 }

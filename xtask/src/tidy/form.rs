@@ -18,9 +18,7 @@ pub(super) fn files(tree: &Tree) -> Vec<Finding> {
         findings.extend(form(file));
     }
     for file in &tree.files {
-        let is_source = SOURCES
-            .iter()
-            .any(|extension| file.has_extension(extension));
+        let is_source = SOURCES.iter().any(|extension| file.has_extension(extension));
         if is_source && !file.path.starts_with(OURSELVES) {
             findings.extend(markers(file));
         }
@@ -31,26 +29,14 @@ pub(super) fn files(tree: &Tree) -> Vec<Finding> {
 fn form(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
     if file.name() == "mod.rs" {
-        findings.push(Finding::new(
-            &file.path,
-            0,
-            "a module's file is named as the module, beside its folder",
-        ));
+        findings.push(Finding::new(&file.path, 0, "a module's file is named as the module, beside its folder"));
     }
     let length = file.text.lines().count();
     if length > MOST_LINES {
-        findings.push(Finding::new(
-            &file.path,
-            0,
-            format!("{length} lines, at most {MOST_LINES}: split it"),
-        ));
+        findings.push(Finding::new(&file.path, 0, format!("{length} lines, at most {MOST_LINES}: split it")));
     }
     if !file.text.starts_with("//!") {
-        findings.push(Finding::new(
-            &file.path,
-            1,
-            "open the file with `//!`: its purpose and its contract",
-        ));
+        findings.push(Finding::new(&file.path, 1, "open the file with `//!`: its purpose and its contract"));
     }
     findings
 }
@@ -60,21 +46,13 @@ fn markers(file: &File) -> Vec<Finding> {
     for (line, text) in file.lines() {
         let words = || text.split(|one: char| !one.is_alphanumeric() && one != '_');
         if let Some(marker) = words().find(|word| MARKERS.contains(word)) {
-            findings.push(Finding::new(
-                &file.path,
-                line,
-                format!("`{marker}`: do it now or open an issue"),
-            ));
+            findings.push(Finding::new(&file.path, line, format!("`{marker}`: do it now or open an issue")));
         }
     }
     if file.has_extension("rs") {
         for (index, line) in Source::of(&file.text).code.lines().enumerate() {
             if line.contains("#[ignore") {
-                findings.push(Finding::new(
-                    &file.path,
-                    index + 1,
-                    "an ignored test proves nothing: fix or delete it",
-                ));
+                findings.push(Finding::new(&file.path, index + 1, "an ignored test proves nothing: fix or delete it"));
             }
         }
     }
@@ -106,9 +84,7 @@ pub(super) fn tests_never_sleep(tree: &Tree) -> Vec<Finding> {
 /// The line of a module of tests that is written out in the file, not of one that has its own.
 fn module_of_tests(code: &str) -> Option<usize> {
     let lines: Vec<&str> = code.lines().map(str::trim).collect();
-    let begins = |pair: &[&str]| {
-        pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].contains('{')
-    };
+    let begins = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].contains('{');
     lines.windows(2).position(begins)
 }
 
@@ -123,27 +99,12 @@ mod tests {
             ("crates/turno/src/store/mod.rs", "//! Fine."),
             ("crates/turno/src/long.rs", long.as_str()),
             ("crates/turno/src/bare.rs", "use a;\n//! Late."),
-            (
-                "crates/turno/src/marked.rs",
-                "//! A.\n// TODO: b\n// \"#[ignore]\" TODOS\n#[ignore = \"c\"]",
-            ),
+            ("crates/turno/src/marked.rs", "//! A.\n// TODO: b\n// \"#[ignore]\" TODOS\n#[ignore = \"c\"]"),
             ("README.es.md", "TODO lo aceptado se conserva"),
         ]);
-        let found: Vec<(String, usize)> = files(&tree)
-            .into_iter()
-            .map(|one| (one.path, one.line))
-            .collect();
-        let expected = [
-            ("store/mod.rs", 0),
-            ("long.rs", 0),
-            ("bare.rs", 1),
-            ("marked.rs", 2),
-            ("marked.rs", 4),
-        ];
-        assert_eq!(
-            found,
-            expected.map(|(path, line)| (format!("crates/turno/src/{path}"), line))
-        );
+        let found: Vec<(String, usize)> = files(&tree).into_iter().map(|one| (one.path, one.line)).collect();
+        let expected = [("store/mod.rs", 0), ("long.rs", 0), ("bare.rs", 1), ("marked.rs", 2), ("marked.rs", 4)];
+        assert_eq!(found, expected.map(|(path, line)| (format!("crates/turno/src/{path}"), line)));
     }
 
     #[test]

@@ -18,20 +18,13 @@ const TESTKIT: &str = "crates/turno-testkit/";
 const WANTED: &[(&str, &[u8])] = &[
     ("T", &[1, 2, 3, 4]),
     ("L", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14]),
-    (
-        "Q",
-        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17],
-    ),
+    ("Q", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17]),
     ("S", &[1, 2, 3, 4, 6, 9]),
 ];
 
 pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(FILE) else {
-        return vec![Finding::new(
-            FILE,
-            0,
-            "it does not exist: write the table `| id | … | tests |`",
-        )];
+        return vec![Finding::new(FILE, 0, "it does not exist: write the table `| id | … | tests |`")];
     };
     let names = Names::of(tree);
     let (mut findings, mut rows) = (Vec::new(), BTreeMap::new());
@@ -43,23 +36,12 @@ pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
         if !is_id(id) || cells.len() < 2 {
             continue;
         }
-        let tests: Vec<&str> = cells
-            .last()
-            .map(|cell| code_spans(cell).collect())
-            .unwrap_or_default();
+        let tests: Vec<&str> = cells.last().map(|cell| code_spans(cell).collect()).unwrap_or_default();
         for test in tests.iter().filter(|test| !names.contain(test)) {
-            findings.push(Finding::new(
-                FILE,
-                line,
-                format!("{id}: there is no test `{test}`"),
-            ));
+            findings.push(Finding::new(FILE, line, format!("{id}: there is no test `{test}`")));
         }
         if tests.is_empty() {
-            findings.push(Finding::new(
-                FILE,
-                line,
-                format!("{id} names no test in its last column"),
-            ));
+            findings.push(Finding::new(FILE, line, format!("{id} names no test in its last column")));
         }
         if rows.insert(id.to_string(), line).is_some() {
             findings.push(Finding::new(FILE, line, format!("{id} has two rows")));
@@ -72,19 +54,12 @@ pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
 }
 
 fn wanted() -> impl Iterator<Item = String> {
-    WANTED.iter().flat_map(|(letter, numbers)| {
-        numbers
-            .iter()
-            .map(move |number| format!("{letter}{number}"))
-    })
+    WANTED.iter().flat_map(|(letter, numbers)| numbers.iter().map(move |number| format!("{letter}{number}")))
 }
 
 fn is_id(text: &str) -> bool {
     let mut characters = text.chars();
-    characters
-        .next()
-        .is_some_and(|one| one.is_ascii_uppercase())
-        && characters.as_str().parse::<u8>().is_ok()
+    characters.next().is_some_and(|one| one.is_ascii_uppercase()) && characters.as_str().parse::<u8>().is_ok()
 }
 
 /// Everything that a test can be called.
@@ -98,14 +73,9 @@ impl Names {
         let (mut functions, mut cases) = (BTreeSet::new(), BTreeSet::new());
         for file in tree.rust() {
             let source = Source::of(&file.text);
-            let words = source
-                .code
-                .split(|one: char| !one.is_alphanumeric() && one != '_');
+            let words = source.code.split(|one: char| !one.is_alphanumeric() && one != '_');
             let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-            let named = words
-                .windows(2)
-                .filter(|pair| pair[0] == "fn")
-                .map(|pair| pair[1].to_string());
+            let named = words.windows(2).filter(|pair| pair[0] == "fn").map(|pair| pair[1].to_string());
             functions.extend(named);
             if file.path.starts_with(TESTKIT) {
                 cases.extend(source.strings.into_iter().map(|(_, text)| text));
@@ -126,42 +96,30 @@ mod tests {
     use super::*;
 
     fn table(rows: impl Iterator<Item = String>) -> String {
-        format!(
-            "| id | claim | tests |\n|---|---|---|\n{}",
-            rows.collect::<String>()
-        )
+        format!("| id | claim | tests |\n|---|---|---|\n{}", rows.collect::<String>())
     }
 
     fn messages(invariants: &str) -> Vec<String> {
-        let code = (
-            "crates/turno/src/lib.rs",
-            "// fn only_mentioned\nfn holds() {} \"a quoted case\"",
-        );
+        let code = ("crates/turno/src/lib.rs", "// fn only_mentioned\nfn holds() {} \"a quoted case\"");
         let kit = ("crates/turno-testkit/src/cases.rs", "(\"a case\", run)");
         let tree = Tree::of(&[(FILE, invariants), code, kit]);
-        every_one_is_tested(&tree)
-            .into_iter()
-            .map(|finding| finding.message)
-            .collect()
+        every_one_is_tested(&tree).into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]
     fn a_complete_table_passes() {
-        let complete =
-            table(wanted().map(|id| format!("| {id} | a | `lease::holds`, `a case` |\n")));
+        let complete = table(wanted().map(|id| format!("| {id} | a | `lease::holds`, `a case` |\n")));
         assert_eq!(messages(&complete), Vec::<String>::new());
     }
 
     #[test]
     fn a_missing_row_a_row_without_tests_and_an_unknown_test_are_found() {
-        let rows = wanted()
-            .filter(|id| id != "Q11")
-            .map(|id| match id.as_str() {
-                "T1" => "| T1 | `holds` | none |\n".to_string(),
-                "L2" => "| **L2** | a | `only_mentioned` |\n".to_string(),
-                "L3" => "| L3 | a | `a quoted case` |\n".to_string(),
-                _ => format!("| {id} | a | `holds` |\n"),
-            });
+        let rows = wanted().filter(|id| id != "Q11").map(|id| match id.as_str() {
+            "T1" => "| T1 | `holds` | none |\n".to_string(),
+            "L2" => "| **L2** | a | `only_mentioned` |\n".to_string(),
+            "L3" => "| L3 | a | `a quoted case` |\n".to_string(),
+            _ => format!("| {id} | a | `holds` |\n"),
+        });
         let found = messages(&table(rows));
         let expected = [
             "T1 names no test in its last column",

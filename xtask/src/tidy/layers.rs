@@ -25,28 +25,16 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Where SQL may be written into Rust: tests and benchmarks look at the database from outside.
-const SQL_HOMES: &[&str] = &[
-    "crates/turno/src/stores/",
-    "crates/turno/src/stores.rs",
-    "crates/turno-testkit/",
-    "bench/",
-    OURSELVES,
-];
+const SQL_HOMES: &[&str] =
+    &["crates/turno/src/stores/", "crates/turno/src/stores.rs", "crates/turno-testkit/", "bench/", OURSELVES];
 
 pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
-    let mut findings = paths_under(
-        tree,
-        CORE,
-        IMPURE,
-        "the core decides from its arguments alone",
-    );
+    let mut findings = paths_under(tree, CORE, IMPURE, "the core decides from its arguments alone");
     // The module itself, imported under its own name, would hide what is taken from it.
     for file in tree.rust().filter(|file| file.path.starts_with(CORE)) {
         for (line, path) in Source::of(&file.text).paths() {
             if path == "std::time" || path == "std" {
-                let message = format!(
-                    "import the names from `{path}` one by one, so that they can be checked"
-                );
+                let message = format!("import the names from `{path}` one by one, so that they can be checked");
                 findings.push(Finding::new(&file.path, line, message));
             }
         }
@@ -55,12 +43,7 @@ pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
 }
 
 pub(super) fn library_knows_no_http(tree: &Tree) -> Vec<Finding> {
-    paths_under(
-        tree,
-        LIBRARY,
-        &["axum", "hyper"],
-        "HTTP belongs in crates/turno-server",
-    )
+    paths_under(tree, LIBRARY, &["axum", "hyper"], "HTTP belongs in crates/turno-server")
 }
 
 pub(super) fn sql_lives_in_the_stores(tree: &Tree) -> Vec<Finding> {
@@ -81,11 +64,7 @@ fn paths_under(tree: &Tree, folder: &str, banned: &[&str], why: &str) -> Vec<Fin
     for file in tree.rust().filter(|file| file.path.starts_with(folder)) {
         for (line, path) in Source::of(&file.text).paths() {
             if banned.iter().any(|one| begins_with(&path, one)) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    format!("`{path}` is not allowed here: {why}"),
-                ));
+                findings.push(Finding::new(&file.path, line, format!("`{path}` is not allowed here: {why}")));
             }
         }
     }
@@ -94,17 +73,12 @@ fn paths_under(tree: &Tree, folder: &str, banned: &[&str], why: &str) -> Vec<Fin
 
 /// Whether a path is the banned one or leads through it.
 fn begins_with(path: &str, banned: &str) -> bool {
-    path.strip_prefix(banned)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    path.strip_prefix(banned).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
 /// A statement begins its line and has the word that belongs to it; a sentence for people rarely does both.
 fn is_sql(line: &str) -> bool {
-    let words: Vec<String> = line
-        .to_lowercase()
-        .split_whitespace()
-        .map(String::from)
-        .collect();
+    let words: Vec<String> = line.to_lowercase().split_whitespace().map(String::from).collect();
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
     match words.first().map(String::as_str) {
         Some("select") => has("from") || words.len() == 1 || line.contains('('),
@@ -137,27 +111,16 @@ mod tests {
     #[test]
     fn the_library_may_not_know_http() {
         let text = "//! axum\nuse axum::Router;";
-        assert_eq!(
-            lines(&library_knows_no_http(&Tree::of(&[(
-                "crates/turno/src/lib.rs",
-                text
-            )]))),
-            [2]
-        );
-        assert!(
-            library_knows_no_http(&Tree::of(&[("crates/turno-server/src/http.rs", text)]))
-                .is_empty()
-        );
+        assert_eq!(lines(&library_knows_no_http(&Tree::of(&[("crates/turno/src/lib.rs", text)]))), [2]);
+        assert!(library_knows_no_http(&Tree::of(&[("crates/turno-server/src/http.rs", text)])).is_empty());
     }
 
     #[test]
     fn sql_outside_the_stores_is_found_and_sentences_are_not() {
         let sentences = "\"select a queue first\"; \"update your settings\"; // select a from b\n";
-        let statements =
-            "\"select a\n from b\"; \"\n  INSERT INTO c\"; \"delete from d\"; \"select f(1)\"";
+        let statements = "\"select a\n from b\"; \"\n  INSERT INTO c\"; \"delete from d\"; \"select f(1)\"";
         let both = format!("{sentences}\"select a from b\";\n{statements}");
-        let findings =
-            sql_lives_in_the_stores(&Tree::of(&[("crates/turno/src/engine.rs", both.as_str())]));
+        let findings = sql_lives_in_the_stores(&Tree::of(&[("crates/turno/src/engine.rs", both.as_str())]));
         assert_eq!(lines(&findings), [2, 4, 5, 5]);
         let home = Tree::of(&[("crates/turno/src/stores/sqlite.rs", both.as_str())]);
         assert!(sql_lives_in_the_stores(&home).is_empty());

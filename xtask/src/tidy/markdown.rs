@@ -10,11 +10,7 @@ pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
         for (line, text) in prose(file) {
             for target in links(&without_code(text)) {
                 if let Some(problem) = problem(tree, file, &target) {
-                    findings.push(Finding::new(
-                        &file.path,
-                        line,
-                        format!("link `{target}`: {problem}"),
-                    ));
+                    findings.push(Finding::new(&file.path, line, format!("link `{target}`: {problem}")));
                 }
             }
         }
@@ -26,18 +22,11 @@ pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
 pub(super) fn readmes_match(tree: &Tree) -> Vec<Finding> {
     let [english, spanish] = ["README.md", "README.es.md"].map(|path| (path, tree.get(path)));
     let (Some(first), Some(second)) = (english.1, spanish.1) else {
-        let missing = if english.1.is_none() {
-            english.0
-        } else {
-            spanish.0
-        };
+        let missing = if english.1.is_none() { english.0 } else { spanish.0 };
         return vec![Finding::new(missing, 0, "it does not exist")];
     };
     let (first, second) = (headings(first), headings(second));
-    let differs = first
-        .iter()
-        .zip(&second)
-        .find(|(one, other)| one.1 != other.1);
+    let differs = first.iter().zip(&second).find(|(one, other)| one.1 != other.1);
     if let Some(((_, level, title), (line, other, _))) = differs {
         let message = format!("level {other} where README.md has \"{title}\" at level {level}");
         return vec![Finding::new("README.es.md", *line, message)];
@@ -54,20 +43,14 @@ pub(super) fn cells(line: &str) -> Vec<&str> {
     let Some(row) = line.trim().strip_prefix('|') else {
         return Vec::new();
     };
-    row.trim_end_matches('|')
-        .split('|')
-        .map(str::trim)
-        .collect()
+    row.trim_end_matches('|').split('|').map(str::trim).collect()
 }
 
 /// What stands between backticks in a line.
 pub(super) fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     let pieces = line.split('`').count();
     // The piece after an unpaired backtick is no code.
-    line.split('`')
-        .enumerate()
-        .filter(move |(at, _)| at % 2 == 1 && at + 1 < pieces)
-        .map(|(_, span)| span)
+    line.split('`').enumerate().filter(move |(at, _)| at % 2 == 1 && at + 1 < pieces).map(|(_, span)| span)
 }
 
 /// Lines outside fenced code.
@@ -89,9 +72,7 @@ fn headings(file: &File) -> Vec<(usize, usize, &str)> {
     let lines = prose(file).into_iter().filter_map(|(number, line)| {
         let level = line.chars().take_while(|one| *one == '#').count();
         let title = line[level..].strip_prefix(' ')?;
-        (1..=6)
-            .contains(&level)
-            .then_some((number, level, title.trim()))
+        (1..=6).contains(&level).then_some((number, level, title.trim()))
     });
     lines.collect()
 }
@@ -111,22 +92,14 @@ fn problem(tree: &Tree, file: &File, target: &str) -> Option<String> {
         return None;
     }
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let path = if path.is_empty() {
-        file.path.clone()
-    } else {
-        resolve(&file.path, path)
-    };
+    let path = if path.is_empty() { file.path.clone() } else { resolve(&file.path, path) };
     if !tree.contains(&path) {
         return Some(format!("{path} does not exist"));
     }
     if anchor.is_empty() {
         return None;
     }
-    let known = tree.get(&path).is_some_and(|file| {
-        headings(file)
-            .iter()
-            .any(|(_, _, title)| slug(title) == anchor)
-    });
+    let known = tree.get(&path).is_some_and(|file| headings(file).iter().any(|(_, _, title)| slug(title) == anchor));
     (!known).then(|| format!("{path} has no heading for #{anchor}"))
 }
 
@@ -148,12 +121,8 @@ fn resolve(from: &str, path: &str) -> String {
 
 /// A heading's anchor, as the common hosts make it.
 fn slug(title: &str) -> String {
-    let kept = title
-        .chars()
-        .filter(|one| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase)
-        .map(|one| if one == ' ' { '-' } else { one })
-        .collect()
+    let kept = title.chars().filter(|one| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|one| if one == ' ' { '-' } else { one }).collect()
 }
 
 #[cfg(test)]
@@ -164,22 +133,15 @@ mod tests {
     fn a_link_that_leads_nowhere_is_found() {
         let guide = "[a](../README.md) [b](../README.md#two-words) [c](https://example.org/x) `[d](no)`\n\
                      [e](gone.md)\n[f](../README.md#three)\n[g](../../README.md)\n```\n[h](no)\n```";
-        let tree = Tree::of(&[
-            ("README.md", "# Two, words\n[i](docs) [j](#two-words)"),
-            ("docs/guide.md", guide),
-        ]);
-        let lines: Vec<usize> = links_resolve(&tree)
-            .iter()
-            .map(|finding| finding.line)
-            .collect();
+        let tree = Tree::of(&[("README.md", "# Two, words\n[i](docs) [j](#two-words)"), ("docs/guide.md", guide)]);
+        let lines: Vec<usize> = links_resolve(&tree).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 3, 4]);
     }
 
     #[test]
     fn readmes_with_different_headings_are_found() {
         let english = ("README.md", "# A\n## B\n```\n# no heading\n```\n## C");
-        let differ =
-            |spanish| readmes_match(&Tree::of(&[english, ("README.es.md", spanish)])).len();
+        let differ = |spanish| readmes_match(&Tree::of(&[english, ("README.es.md", spanish)])).len();
         assert_eq!(differ("# A\n## Be\n## Ce"), 0);
         assert_eq!(differ("# A\n## Be\n### Ce"), 1);
         assert_eq!(differ("# A\n## Be"), 1);

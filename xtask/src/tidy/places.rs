@@ -6,13 +6,8 @@ use super::tree::Tree;
 /// This file and lock files, which name their registry by design.
 const EXEMPT: &[&str] = &["xtask/src/tidy/places.rs", "Cargo.lock"];
 const FOLDERS: &[&str] = &["/work/", "/root/"];
-const HOSTS: &[&str] = &[
-    "crates.io",
-    "registry.npmjs.org",
-    "registry.yarnpkg.com",
-    "pypi.org",
-    "files.pythonhosted.org",
-];
+const HOSTS: &[&str] =
+    &["crates.io", "registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org"];
 
 pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -22,18 +17,10 @@ pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
         }
         for (line, text) in file.lines() {
             for folder in FOLDERS.iter().filter(|folder| is_absolute_in(text, folder)) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    format!("`{folder}` is a path of one machine"),
-                ));
+                findings.push(Finding::new(&file.path, line, format!("`{folder}` is a path of one machine")));
             }
             for host in HOSTS.iter().filter(|host| text.contains(**host)) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    format!("`{host}` is a package registry's host"),
-                ));
+                findings.push(Finding::new(&file.path, line, format!("`{host}` is a package registry's host")));
             }
         }
     }
@@ -44,8 +31,7 @@ pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
 fn is_absolute_in(text: &str, folder: &str) -> bool {
     text.match_indices(folder).any(|(at, _)| {
         let before = text[..at].chars().last();
-        !before
-            .is_some_and(|one| one.is_alphanumeric() || matches!(one, '.' | '_' | '-' | '}' | '*'))
+        !before.is_some_and(|one| one.is_alphanumeric() || matches!(one, '.' | '_' | '-' | '}' | '*'))
     })
 }
 
@@ -56,10 +42,7 @@ mod tests {
     #[test]
     fn a_machines_path_and_a_registrys_host_are_found() {
         let text = "see ../work/a and src/root/b\n`/work/c`\nfile:///root/d\nhttps://crates.io/e";
-        let found: Vec<usize> = nowhere(&Tree::of(&[("README.md", text)]))
-            .iter()
-            .map(|one| one.line)
-            .collect();
+        let found: Vec<usize> = nowhere(&Tree::of(&[("README.md", text)])).iter().map(|one| one.line).collect();
         assert_eq!(found, [2, 3, 4]);
         assert!(nowhere(&Tree::of(&[("Cargo.lock", text)])).is_empty());
     }

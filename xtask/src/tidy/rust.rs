@@ -13,19 +13,14 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn of(text: &str) -> Self {
-        let mut source = Self {
-            code: String::with_capacity(text.len()),
-            strings: Vec::new(),
-        };
+        let mut source = Self { code: String::with_capacity(text.len()), strings: Vec::new() };
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
             let taken = if let Some(length) = comment(rest) {
                 source.blank(&rest[..length]);
                 length
             } else if let Some((length, open, close)) = string(rest, source.code.chars().last()) {
-                source
-                    .strings
-                    .push((source.line(), rest[open..length - close].to_string()));
+                source.strings.push((source.line(), rest[open..length - close].to_string()));
                 source.blank(&rest[..length]);
                 length
             } else if let Some(length) = character(rest) {
@@ -45,8 +40,7 @@ impl Source {
     }
 
     fn blank(&mut self, text: &str) {
-        self.code
-            .extend(text.chars().map(|one| if one == '\n' { '\n' } else { ' ' }));
+        self.code.extend(text.chars().map(|one| if one == '\n' { '\n' } else { ' ' }));
     }
 
     /// Every path in the code with its line; grouped imports are written out: `use std::{fs, time::Instant}`
@@ -120,19 +114,13 @@ fn string(rest: &str, before: Option<char>) -> Option<(usize, usize, usize)> {
     }
     // `r` ends many names; only one that begins here begins a raw string.
     let begins = !before.is_some_and(|one| one.is_alphanumeric() && one != 'b' || one == '_');
-    let hashes = rest
-        .strip_prefix('r')?
-        .chars()
-        .take_while(|one| *one == '#')
-        .count();
+    let hashes = rest.strip_prefix('r')?.chars().take_while(|one| *one == '#').count();
     if !begins || !rest[1 + hashes..].starts_with('"') {
         return None;
     }
     let (open, closing) = (hashes + 2, format!("\"{}", "#".repeat(hashes)));
     let end = rest[open..].find(&closing);
-    Some(end.map_or((rest.len(), open, 0), |end| {
-        (open + end + closing.len(), open, closing.len())
-    }))
+    Some(end.map_or((rest.len(), open, 0), |end| (open + end + closing.len(), open, closing.len())))
 }
 
 /// A character literal; a lifetime is none.
@@ -143,9 +131,7 @@ fn character(rest: &str) -> Option<usize> {
         return Some(2 + skipped + escape[skipped..].find('\'')? + 1);
     }
     let one = inside.chars().next()?;
-    inside[one.len_utf8()..]
-        .starts_with('\'')
-        .then_some(one.len_utf8() + 2)
+    inside[one.len_utf8()..].starts_with('\'').then_some(one.len_utf8() + 2)
 }
 
 #[cfg(test)]
@@ -154,35 +140,19 @@ mod tests {
 
     #[test]
     fn comments_and_strings_are_not_code() {
-        let source = Source::of(
-            "a /* b /* c */ */ d // e\nlet f = \"g\\\"h\"; r#\"i\"j\"#; 'k' '\\'' &'l m\n\"n",
-        );
+        let source = Source::of("a /* b /* c */ */ d // e\nlet f = \"g\\\"h\"; r#\"i\"j\"#; 'k' '\\'' &'l m\n\"n");
         let words: Vec<&str> = source.code.split_whitespace().collect();
         assert_eq!(words, ["a", "d", "let", "f", "=", ";", ";", "&'l", "m"]);
-        let strings = [
-            (2, "g\\\"h".to_string()),
-            (2, "i\"j".to_string()),
-            (3, "n".to_string()),
-        ];
+        let strings = [(2, "g\\\"h".to_string()), (2, "i\"j".to_string()), (3, "n".to_string())];
         assert_eq!(source.strings, strings);
     }
 
     #[test]
     fn grouped_imports_are_written_out() {
-        let text =
-            "use std::{\n  fs,\n  time::{Duration, Instant},\n};\nfn f() { tokio::spawn(x); }";
+        let text = "use std::{\n  fs,\n  time::{Duration, Instant},\n};\nfn f() { tokio::spawn(x); }";
         let paths = Source::of(text).paths();
-        for path in [
-            "std::fs",
-            "std::time::Duration",
-            "std::time::Instant",
-            "tokio::spawn",
-            "x",
-        ] {
-            assert!(
-                paths.iter().any(|(_, found)| found == path),
-                "{path} in {paths:?}"
-            );
+        for path in ["std::fs", "std::time::Duration", "std::time::Instant", "tokio::spawn", "x"] {
+            assert!(paths.iter().any(|(_, found)| found == path), "{path} in {paths:?}");
         }
         assert!(paths.contains(&(3, "std::time::Instant".into())));
     }

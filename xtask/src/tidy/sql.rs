@@ -8,18 +8,13 @@ const STORES: &str = "crates/turno/src/stores/";
 /// Every statement's file under `stores/*/sql`, and migrations too where columns are concerned.
 pub(super) fn files(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree
-        .with_extension("sql")
-        .filter(|file| file.path.starts_with(STORES))
-    {
+    for file in tree.with_extension("sql").filter(|file| file.path.starts_with(STORES)) {
         if file.path.contains("/sql/") && !opens_with_its_name(file) {
             let message = format!("the first line is not the comment `-- {}`", file.stem());
             findings.push(Finding::new(&file.path, 1, message));
         }
         let line = line_of_star(&file.text);
-        findings.extend(
-            line.map(|line| Finding::new(&file.path, line, "`select *`: name the columns")),
-        );
+        findings.extend(line.map(|line| Finding::new(&file.path, line, "`select *`: name the columns")));
     }
     findings
 }
@@ -29,18 +24,10 @@ pub(super) fn migrations(tree: &Tree) -> Vec<Finding> {
     let folders = ["sqlite", "postgres"].map(|store| format!("{STORES}{store}/migrations/"));
     let mut findings = Vec::new();
     for (here, there) in [(&folders[0], &folders[1]), (&folders[1], &folders[0])] {
-        for file in tree
-            .files
-            .iter()
-            .filter(|file| file.path.starts_with(here.as_str()))
-        {
+        for file in tree.files.iter().filter(|file| file.path.starts_with(here.as_str())) {
             let other = file.path.replacen(here.as_str(), there, 1);
             if tree.get(&other).is_none() {
-                findings.push(Finding::new(
-                    &file.path,
-                    0,
-                    format!("its twin {other} does not exist"),
-                ));
+                findings.push(Finding::new(&file.path, 0, format!("its twin {other} does not exist")));
             }
         }
     }
@@ -50,9 +37,7 @@ pub(super) fn migrations(tree: &Tree) -> Vec<Finding> {
 /// `-- name`, alone or followed by what the statement is for.
 fn opens_with_its_name(file: &File) -> bool {
     let first = file.text.lines().next().unwrap_or_default();
-    let rest = first
-        .strip_prefix("-- ")
-        .and_then(|comment| comment.strip_prefix(file.stem()));
+    let rest = first.strip_prefix("-- ").and_then(|comment| comment.strip_prefix(file.stem()));
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
 }
 
@@ -79,62 +64,31 @@ mod tests {
     #[test]
     fn a_statement_without_its_name_is_found() {
         let tree = Tree::of(&[
-            (
-                "crates/turno/src/stores/sqlite/sql/lease_lock.sql",
-                "-- lease_lock: one row\nselect a from b",
-            ),
-            (
-                "crates/turno/src/stores/sqlite/sql/lease_save.sql",
-                "-- lease_saved\nselect a from b",
-            ),
+            ("crates/turno/src/stores/sqlite/sql/lease_lock.sql", "-- lease_lock: one row\nselect a from b"),
+            ("crates/turno/src/stores/sqlite/sql/lease_save.sql", "-- lease_saved\nselect a from b"),
             ("crates/turno/src/stores/sqlite/sql/clock.sql", "select 1"),
-            (
-                "crates/turno/src/stores/sqlite/migrations/0001_start.sql",
-                "create table a (b)",
-            ),
+            ("crates/turno/src/stores/sqlite/migrations/0001_start.sql", "create table a (b)"),
         ]);
-        let found: Vec<String> = files(&tree)
-            .into_iter()
-            .map(|finding| finding.path)
-            .collect();
+        let found: Vec<String> = files(&tree).into_iter().map(|finding| finding.path).collect();
         assert_eq!(found.len(), 2);
         assert!(found[0].ends_with("lease_save.sql") && found[1].ends_with("clock.sql"));
     }
 
     #[test]
     fn a_star_is_found_over_a_line_break_and_not_in_a_comment() {
-        assert_eq!(
-            line_of_star("-- select *\nselect count(*)\nfrom (SELECT\n  * from a)"),
-            Some(4)
-        );
-        assert_eq!(
-            line_of_star("-- select *\nselect a, count(*), b * 2 from c"),
-            None
-        );
+        assert_eq!(line_of_star("-- select *\nselect count(*)\nfrom (SELECT\n  * from a)"), Some(4));
+        assert_eq!(line_of_star("-- select *\nselect a, count(*), b * 2 from c"), None);
     }
 
     #[test]
     fn a_migration_without_its_twin_is_found() {
         let tree = Tree::of(&[
-            (
-                "crates/turno/src/stores/sqlite/migrations/0001_start.sql",
-                "",
-            ),
-            (
-                "crates/turno/src/stores/postgres/migrations/0001_start.sql",
-                "",
-            ),
-            (
-                "crates/turno/src/stores/postgres/migrations/0002_more.sql",
-                "",
-            ),
+            ("crates/turno/src/stores/sqlite/migrations/0001_start.sql", ""),
+            ("crates/turno/src/stores/postgres/migrations/0001_start.sql", ""),
+            ("crates/turno/src/stores/postgres/migrations/0002_more.sql", ""),
         ]);
         let findings = migrations(&tree);
         assert_eq!(findings.len(), 1);
-        assert!(
-            findings[0]
-                .path
-                .ends_with("postgres/migrations/0002_more.sql")
-        );
+        assert!(findings[0].path.ends_with("postgres/migrations/0002_more.sql"));
     }
 }

@@ -13,9 +13,7 @@ pub(super) struct File {
 
 impl File {
     pub(super) fn has_extension(&self, extension: &str) -> bool {
-        self.path
-            .rsplit_once('.')
-            .is_some_and(|(_, found)| found == extension)
+        self.path.rsplit_once('.').is_some_and(|(_, found)| found == extension)
     }
 
     /// The file's name without folder and extension.
@@ -25,9 +23,7 @@ impl File {
     }
 
     pub(super) fn name(&self) -> &str {
-        self.path
-            .rsplit_once('/')
-            .map_or(self.path.as_str(), |(_, name)| name)
+        self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
 
     /// Whether its path begins with one of these files or folders.
@@ -37,10 +33,7 @@ impl File {
 
     /// Lines with their numbers, from 1.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text
-            .lines()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line))
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 }
 
@@ -66,10 +59,7 @@ impl Tree {
                 continue;
             };
             if !bytes.contains(&0) {
-                files.push(File {
-                    path,
-                    text: String::from_utf8_lossy(&bytes).into_owned(),
-                });
+                files.push(File { path, text: String::from_utf8_lossy(&bytes).into_owned() });
             }
         }
         Ok(Self { files })
@@ -82,9 +72,7 @@ impl Tree {
     /// Whether a file or a folder with something in it is there.
     pub(super) fn contains(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        self.files
-            .iter()
-            .any(|file| file.path == path || file.path.starts_with(&folder))
+        self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
     }
 
     /// Rust files, without the checks' own counterexamples.
@@ -94,56 +82,29 @@ impl Tree {
     }
 
     pub(super) fn with_extension(&self, extension: &str) -> impl Iterator<Item = &File> {
-        self.files
-            .iter()
-            .filter(move |file| file.has_extension(extension))
+        self.files.iter().filter(move |file| file.has_extension(extension))
     }
 
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
-        let file = |&(path, text): &(&str, &str)| File {
-            path: path.into(),
-            text: text.into(),
-        };
-        Self {
-            files: files.iter().map(file).collect(),
-        }
+        let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.into() };
+        Self { files: files.iter().map(file).collect() }
     }
 }
 
 fn listed_by_git(root: &Path) -> Option<Vec<String>> {
-    let arguments = [
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ];
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .ok()?;
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
     let listed = output.status.success().then_some(output.stdout)?;
-    let paths = listed
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty());
-    Some(
-        paths
-            .map(|path| String::from_utf8_lossy(path).into_owned())
-            .collect(),
-    )
+    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(root.join(folder))? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type()?;
         if kind.is_dir() && !matches!(name.as_str(), ".git" | "target" | "node_modules") {
             walk(root, &path, paths)?;

@@ -41,10 +41,7 @@ mod tests {
         let text = "`crates/turno/src/lib.rs`, `crates/turno`, `crates/turno/`, `POST /v1/x`, `/v1/x`, `a/b`\n\
                     `crates/turno/src/gone.rs` and `crates/gone`\n`gone/` and `gone/a.sql`";
         let tree = Tree::of(&[(FILE, text), ("crates/turno/src/lib.rs", "")]);
-        let lines: Vec<usize> = paths_exist(&tree)
-            .iter()
-            .map(|finding| finding.line)
-            .collect();
+        let lines: Vec<usize> = paths_exist(&tree).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 2, 3, 3]);
     }
 

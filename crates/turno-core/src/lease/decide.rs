@@ -1,10 +1,7 @@
 //! One decision about one lease.
 
 use super::line;
-use super::{
-    Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason,
-    Refused, State,
-};
+use super::{Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason, Refused, State};
 use crate::event::{Event, Topic};
 use crate::id::{Fence, Numbers};
 use crate::limits::SPAN_MIN;
@@ -16,22 +13,11 @@ use crate::time::{Span, Time};
 /// Whatever the command, an ownership that has expired is ended first and for good: a clock that later
 /// steps back finds it ended and cannot revive it.
 pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
-    let mut work = Work {
-        state,
-        command,
-        now,
-        ended: Vec::new(),
-        events: Vec::new(),
-        changed: false,
-    };
+    let mut work = Work { state, command, now, ended: Vec::new(), events: Vec::new(), changed: false };
     work.end_expired();
     let answer = match &command.action {
         Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
-        Action::Heartbeat {
-            fence,
-            idle,
-            worked,
-        } => work.heartbeat(*fence, *idle, *worked),
+        Action::Heartbeat { fence, idle, worked } => work.heartbeat(*fence, *idle, *worked),
         Action::Release { fence, claim } => work.release(*fence, *claim),
         Action::ForceClaim { reason } => work.force_claim(reason, numbers),
         Action::ForceRelease { reason } => work.force_release(reason),
@@ -39,12 +25,7 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::JoinLine => work.join_line(),
         Action::LeaveLine => work.leave_line(),
     };
-    Decision {
-        answer,
-        changed: work.changed,
-        ended: work.ended,
-        events: work.events,
-    }
+    Decision { answer, changed: work.changed, ended: work.ended, events: work.events }
 }
 
 /// A decision in the making.
@@ -66,12 +47,7 @@ impl Work<'_> {
         &self.command.policy
     }
 
-    fn claim(
-        &mut self,
-        ttl: Option<Span>,
-        wait: bool,
-        numbers: &mut Numbers,
-    ) -> Result<Outcome, Refused> {
+    fn claim(&mut self, ttl: Option<Span>, wait: bool, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = ttl.unwrap_or(self.policy().ttl);
         let max = self.policy().max_ttl.max(self.policy().ttl);
         if ttl < SPAN_MIN || ttl > max {
@@ -83,22 +59,14 @@ impl Work<'_> {
                 return Ok(Outcome::Claimed { renewed: true });
             }
             let grant = grant.clone();
-            let position = if wait {
-                Some(self.stand_in_line()?)
-            } else {
-                None
-            };
+            let position = if wait { Some(self.stand_in_line()?) } else { None };
             return Err(Refused::HeldBy { grant, position });
         }
         self.evaluate_offer();
         match &self.state.offer {
             Some(offer) if !offer.to.is(self.who()) => {
                 let offer = offer.clone();
-                let position = if wait {
-                    Some(self.stand_in_line()?)
-                } else {
-                    None
-                };
+                let position = if wait { Some(self.stand_in_line()?) } else { None };
                 Err(Refused::OfferedTo { offer, position })
             }
             _ => {
@@ -108,19 +76,10 @@ impl Work<'_> {
         }
     }
 
-    fn heartbeat(
-        &mut self,
-        fence: Fence,
-        idle: Option<Span>,
-        worked: bool,
-    ) -> Result<Outcome, Refused> {
+    fn heartbeat(&mut self, fence: Fence, idle: Option<Span>, worked: bool) -> Result<Outcome, Refused> {
         let now = self.now;
         let policy = &self.command.policy;
-        let Some(grant) = self
-            .state
-            .grant
-            .as_mut()
-            .filter(|g| g.fence == fence && g.holder.is(&self.command.who))
+        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && g.holder.is(&self.command.who))
         else {
             return Err(self.lost(fence));
         };
@@ -140,9 +99,7 @@ impl Work<'_> {
             grant.worked_at = now;
             self.changed = true;
         }
-        let cap = policy
-            .rolling_timeout
-            .map(|rolling| grant.worked_at + rolling);
+        let cap = policy.rolling_timeout.map(|rolling| grant.worked_at + rolling);
         if cap.is_some_and(|cap| cap <= grant.expires_at) {
             self.changed |= grant.idle;
             grant.idle = false;
@@ -150,9 +107,7 @@ impl Work<'_> {
         }
         if self.changed || grant.idle || now - grant.heartbeat_at >= quiet {
             let wanted = now + grant.ttl;
-            grant.expires_at = grant
-                .expires_at
-                .max(cap.map_or(wanted, |cap| cap.min(wanted)));
+            grant.expires_at = grant.expires_at.max(cap.map_or(wanted, |cap| cap.min(wanted)));
             grant.heartbeat_at = now;
             grant.idle = false;
             self.changed = true;
@@ -164,24 +119,15 @@ impl Work<'_> {
         match &self.state.grant {
             Some(grant) if grant.fence == fence && grant.holder.is(self.who()) => {
                 if claim.is_some_and(|claim| claim < grant.claim) {
-                    return Ok(Outcome::Released {
-                        released: false,
-                        repeated: false,
-                    });
+                    return Ok(Outcome::Released { released: false, repeated: false });
                 }
                 self.end(Reason::Released, Cause::Released, None, None, self.now);
                 self.evaluate_offer();
-                Ok(Outcome::Released {
-                    released: true,
-                    repeated: false,
-                })
+                Ok(Outcome::Released { released: true, repeated: false })
             }
             _ => match &self.state.ended {
                 Some(ending) if ending.repeats_release(fence, self.who()) => {
-                    Ok(Outcome::Released {
-                        released: true,
-                        repeated: true,
-                    })
+                    Ok(Outcome::Released { released: true, repeated: true })
                 }
                 _ => Err(self.lost(fence)),
             },
@@ -224,51 +170,28 @@ impl Work<'_> {
             return Ok(Outcome::Asked { told: false });
         }
         let message = message.map(kept);
-        line::ask(
-            &mut self.state.requests,
-            self.command.who.clone(),
-            message.clone(),
-            self.now,
-        );
+        line::ask(&mut self.state.requests, self.command.who.clone(), message.clone(), self.now);
         self.changed = true;
         self.announce("lease.requested", message.as_deref());
         Ok(Outcome::Asked { told: true })
     }
 
     fn join_line(&mut self) -> Result<Outcome, Refused> {
-        if self
-            .state
-            .grant
-            .as_ref()
-            .is_some_and(|grant| grant.holder.is(self.who()))
-        {
+        if self.state.grant.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
             return Err(Refused::AlreadyHolder);
         }
         // An offer that has passed costs its place first, or the answer tells a place nobody has.
         self.evaluate_offer();
         let position = self.stand_in_line()?;
         self.evaluate_offer();
-        let offered = self
-            .state
-            .offer
-            .as_ref()
-            .is_some_and(|offer| offer.to.is(self.who()));
-        Ok(Outcome::InLine {
-            position,
-            offered,
-            ticket: crate::limits::TICKET_TTL,
-        })
+        let offered = self.state.offer.as_ref().is_some_and(|offer| offer.to.is(self.who()));
+        Ok(Outcome::InLine { position, offered, ticket: crate::limits::TICKET_TTL })
     }
 
     fn leave_line(&mut self) -> Result<Outcome, Refused> {
         let who = self.command.who.clone();
         self.changed |= line::leave(&mut self.state.line, &who);
-        if self
-            .state
-            .offer
-            .as_ref()
-            .is_some_and(|offer| offer.to.is(&who))
-        {
+        if self.state.offer.as_ref().is_some_and(|offer| offer.to.is(&who)) {
             self.state.offer = None;
             self.changed = true;
             self.evaluate_offer();
@@ -305,18 +228,12 @@ impl Work<'_> {
     fn grant(&mut self, ttl: Span, numbers: &mut Numbers) {
         let now = self.now;
         let wanted = now + ttl;
-        let cap = self
-            .policy()
-            .rolling_timeout
-            .map_or(wanted, |rolling| now + rolling);
+        let cap = self.policy().rolling_timeout.map_or(wanted, |rolling| now + rolling);
         line::leave(&mut self.state.line, &self.command.who);
         self.state.offer = None;
         self.state.requests.clear();
         self.state.grant = Some(Grant {
-            holder: Holder {
-                name: kept(&self.command.who.name),
-                ..self.command.who.clone()
-            },
+            holder: Holder { name: kept(&self.command.who.name), ..self.command.who.clone() },
             fence: Fence(numbers.take()),
             claim: 1,
             ttl,
@@ -349,12 +266,7 @@ impl Work<'_> {
 
     fn end_expired(&mut self) {
         let now = self.now;
-        let Some(grant) = self
-            .state
-            .grant
-            .as_ref()
-            .filter(|grant| grant.expires_at <= now)
-        else {
+        let Some(grant) = self.state.grant.as_ref().filter(|grant| grant.expires_at <= now) else {
             return;
         };
         let rolling = self.policy().rolling_timeout;
@@ -370,23 +282,10 @@ impl Work<'_> {
 
     fn end_by_override(&mut self, reason: &str) {
         let by = self.command.who.user.clone();
-        self.end(
-            Reason::Forced,
-            Cause::Override,
-            Some(by),
-            Some(kept(reason)),
-            self.now,
-        );
+        self.end(Reason::Forced, Cause::Override, Some(by), Some(kept(reason)), self.now);
     }
 
-    fn end(
-        &mut self,
-        reason: Reason,
-        cause: Cause,
-        by: Option<crate::id::UserId>,
-        note: Option<String>,
-        at: Time,
-    ) {
+    fn end(&mut self, reason: Reason, cause: Cause, by: Option<crate::id::UserId>, note: Option<String>, at: Time) {
         let Some(grant) = self.state.grant.take() else {
             return;
         };
@@ -395,33 +294,15 @@ impl Work<'_> {
             Reason::Released => "lease.released",
             Reason::Expired | Reason::Forced => "lease.lost",
         };
-        self.event(
-            name,
-            Some(grant.fence),
-            Some(grant.holder.user.clone()),
-            note.as_deref(),
-        );
-        let ending = Ending {
-            grant,
-            at,
-            reason,
-            cause,
-            by,
-            note,
-        };
+        self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), note.as_deref());
+        let ending = Ending { grant, at, reason, cause, by, note };
         self.ended.push(ending.clone());
         self.state.ended = Some(ending);
         self.changed = true;
     }
 
     fn lost(&self, fence: Fence) -> Refused {
-        Refused::Lost {
-            ending: self
-                .state
-                .ended
-                .clone()
-                .filter(|ending| ending.grant.fence == fence),
-        }
+        Refused::Lost { ending: self.state.ended.clone().filter(|ending| ending.grant.fence == fence) }
     }
 
     fn announce(&mut self, name: &'static str, detail: Option<&str>) {
@@ -429,24 +310,10 @@ impl Work<'_> {
         self.event(name, fence, Some(self.command.who.user.clone()), detail);
     }
 
-    fn event(
-        &mut self,
-        name: &'static str,
-        fence: Option<Fence>,
-        by: Option<crate::id::UserId>,
-        detail: Option<&str>,
-    ) {
+    fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<crate::id::UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(kept);
-        self.events.push(Event {
-            topic: Topic::Leases,
-            name,
-            resource,
-            at: self.now,
-            fence,
-            by,
-            detail,
-        });
+        self.events.push(Event { topic: Topic::Leases, name, resource, at: self.now, fence, by, detail });
     }
 }
 

@@ -18,11 +18,7 @@ pub(super) fn stand(line: &mut Vec<Ticket>, who: Holder, now: Time) -> Option<us
     if line.len() >= LINE_MAX {
         return None;
     }
-    line.push(Ticket {
-        who,
-        since: now,
-        expires_at: now + TICKET_TTL,
-    });
+    line.push(Ticket { who, since: now, expires_at: now + TICKET_TTL });
     Some(line.len())
 }
 
@@ -39,9 +35,7 @@ pub(super) fn leave(line: &mut Vec<Ticket>, who: &Holder) -> bool {
 /// Whoever let an offer pass has lost the place, or the line would stand still behind them.
 pub(super) fn evaluate(line: &mut Vec<Ticket>, offer: &mut Option<Offer>, length: Span, now: Time) {
     if let Some(current) = offer {
-        let alive = line
-            .iter()
-            .any(|ticket| ticket.who.is(&current.to) && now < ticket.expires_at);
+        let alive = line.iter().any(|ticket| ticket.who.is(&current.to) && now < ticket.expires_at);
         if now < current.until && alive {
             return;
         }
@@ -51,10 +45,7 @@ pub(super) fn evaluate(line: &mut Vec<Ticket>, offer: &mut Option<Offer>, length
     }
     line.retain(|ticket| now < ticket.expires_at);
     if let Some(first) = line.first() {
-        *offer = Some(Offer {
-            to: first.who.clone(),
-            until: now + length,
-        });
+        *offer = Some(Offer { to: first.who.clone(), until: now + length });
     }
 }
 

@@ -18,20 +18,8 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (
-        0..USERS.len(),
-        0u8..20,
-        prop::bool::weighted(0.2),
-        0i64..400,
-        0i64..300,
-    );
-    let step = step.prop_map(|(user, pick, stale, wait, idle)| Step {
-        user,
-        pick,
-        stale,
-        wait,
-        idle,
-    });
+    let step = (0..USERS.len(), 0u8..20, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
+    let step = step.prop_map(|(user, pick, stale, wait, idle)| Step { user, pick, stale, wait, idle });
     prop::collection::vec(step, 1..120)
 }
 
@@ -47,28 +35,13 @@ fn policy() -> Policy {
 }
 
 fn action(step: &Step, fence: Fence) -> Action {
-    let fence = if step.stale {
-        Fence(fence.0 - 1)
-    } else {
-        fence
-    };
+    let fence = if step.stale { Fence(fence.0 - 1) } else { fence };
     match step.pick {
-        0..=4 => Action::Claim {
-            ttl: None,
-            wait: step.stale,
-        },
-        5..=10 => Action::Heartbeat {
-            fence,
-            idle: Some(Span(step.idle)),
-            worked: step.pick == 10,
-        },
+        0..=4 => Action::Claim { ttl: None, wait: step.stale },
+        5..=10 => Action::Heartbeat { fence, idle: Some(Span(step.idle)), worked: step.pick == 10 },
         11..=13 => Action::Release { fence, claim: None },
-        14 => Action::ForceClaim {
-            reason: "because".to_owned(),
-        },
-        15 => Action::ForceRelease {
-            reason: "because".to_owned(),
-        },
+        14 => Action::ForceClaim { reason: "because".to_owned() },
+        15 => Action::ForceRelease { reason: "because".to_owned() },
         16 => Action::RequestRelease { message: None },
         17 | 18 => Action::JoinLine,
         _ => Action::LeaveLine,

@@ -15,11 +15,7 @@ struct Bench {
 }
 
 fn holder(user: &str) -> Holder {
-    Holder {
-        user: UserId::new(user).expect("valid"),
-        name: format!("Name of {user}"),
-        instance: None,
-    }
+    Holder { user: UserId::new(user).expect("valid"), name: format!("Name of {user}"), instance: None }
 }
 
 impl Bench {
@@ -38,12 +34,7 @@ impl Bench {
 
     fn with(policy: Policy) -> Bench {
         let resource = Resource::new("task:7").expect("valid");
-        Bench {
-            state: State::unseen(resource),
-            policy,
-            now: START,
-            next: 100,
-        }
+        Bench { state: State::unseen(resource), policy, now: START, next: 100 }
     }
 
     fn pass(&mut self, ms: i64) -> &mut Bench {
@@ -53,29 +44,13 @@ impl Bench {
 
     fn does(&mut self, who: &str, action: Action) -> Decision {
         self.next += 1;
-        let command = Command {
-            resource: self.state.resource.clone(),
-            who: holder(who),
-            policy: self.policy.clone(),
-            action,
-        };
-        decide(
-            &mut self.state,
-            &command,
-            self.now,
-            &mut Numbers::new(vec![self.next]),
-        )
+        let command =
+            Command { resource: self.state.resource.clone(), who: holder(who), policy: self.policy.clone(), action };
+        decide(&mut self.state, &command, self.now, &mut Numbers::new(vec![self.next]))
     }
 
     fn claim(&mut self, who: &str) -> Result<Outcome, Refused> {
-        self.does(
-            who,
-            Action::Claim {
-                ttl: None,
-                wait: false,
-            },
-        )
-        .answer
+        self.does(who, Action::Claim { ttl: None, wait: false }).answer
     }
 
     fn claimed(&mut self, who: &str) -> Fence {
@@ -84,20 +59,11 @@ impl Bench {
     }
 
     fn beat(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
-        self.does(
-            who,
-            Action::Heartbeat {
-                fence,
-                idle: Some(Span::ZERO),
-                worked: false,
-            },
-        )
-        .answer
+        self.does(who, Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: false }).answer
     }
 
     fn release(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
-        self.does(who, Action::Release { fence, claim: None })
-            .answer
+        self.does(who, Action::Release { fence, claim: None }).answer
     }
 
     fn grant(&self) -> &Grant {
@@ -107,9 +73,7 @@ impl Bench {
 
 fn ending(refused: Result<Outcome, Refused>) -> (Reason, Cause) {
     match refused {
-        Err(Refused::Lost {
-            ending: Some(ending),
-        }) => (ending.reason, ending.cause),
+        Err(Refused::Lost { ending: Some(ending) }) => (ending.reason, ending.cause),
         other => panic!("expected to be told how it ended, not {other:?}"),
     }
 }
@@ -121,10 +85,7 @@ fn claim_is_refused_while_another_holds() {
     let since = bench.now;
     bench.pass(29_999);
     match bench.claim("luis") {
-        Err(Refused::HeldBy {
-            grant,
-            position: None,
-        }) => {
+        Err(Refused::HeldBy { grant, position: None }) => {
             assert_eq!((grant.holder, grant.locked_at), (holder("ana"), since));
         }
         other => panic!("two holders: {other:?}"),
@@ -149,10 +110,7 @@ fn reclaim_by_the_holder_keeps_fence_since_and_rolling_timeout() {
     bench.pass(60_000);
     assert_eq!(bench.claim("ana"), Ok(Outcome::Claimed { renewed: true }));
     let grant = bench.grant();
-    assert_eq!(
-        (grant.fence, grant.locked_at, grant.worked_at, grant.claim),
-        (fence, since, worked, 2)
-    );
+    assert_eq!((grant.fence, grant.locked_at, grant.worked_at, grant.claim), (fence, since, worked, 2));
     assert_eq!(grant.expires_at, bench.now + Span::from_secs(180));
 }
 
@@ -160,25 +118,14 @@ fn reclaim_by_the_holder_keeps_fence_since_and_rolling_timeout() {
 fn two_instances_of_one_account_are_two_holders() {
     let mut bench = Bench::new();
     bench.claimed("robot");
-    let other = Holder {
-        instance: Some(Instance::new("b").expect("valid")),
-        ..holder("robot")
-    };
+    let other = Holder { instance: Some(Instance::new("b").expect("valid")), ..holder("robot") };
     let command = Command {
         resource: bench.state.resource.clone(),
         who: other,
         policy: bench.policy.clone(),
-        action: Action::Claim {
-            ttl: None,
-            wait: false,
-        },
+        action: Action::Claim { ttl: None, wait: false },
     };
-    let decision = decide(
-        &mut bench.state,
-        &command,
-        bench.now,
-        &mut Numbers::new(vec![999]),
-    );
+    let decision = decide(&mut bench.state, &command, bench.now, &mut Numbers::new(vec![999]));
     assert!(matches!(decision.answer, Err(Refused::HeldBy { .. })));
 }
 
@@ -187,10 +134,7 @@ fn heartbeat_at_expiry_fails_even_if_nobody_claimed_since() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.pass(30_000);
-    assert_eq!(
-        ending(bench.beat("ana", fence)),
-        (Reason::Expired, Cause::NoHeartbeat)
-    );
+    assert_eq!(ending(bench.beat("ana", fence)), (Reason::Expired, Cause::NoHeartbeat));
     assert_eq!(bench.state.grant, None);
 }
 
@@ -198,10 +142,7 @@ fn heartbeat_at_expiry_fails_even_if_nobody_claimed_since() {
 fn heartbeat_renews_by_the_ttl_of_the_claim() {
     let mut bench = Bench::new();
     let ttl = Some(Span::from_secs(300));
-    bench
-        .does("ana", Action::Claim { ttl, wait: false })
-        .answer
-        .expect("granted");
+    bench.does("ana", Action::Claim { ttl, wait: false }).answer.expect("granted");
     let fence = bench.grant().fence;
     bench.pass(10_000);
     assert_eq!(bench.beat("ana", fence), Ok(Outcome::Beat(Beat::Renewed)));
@@ -214,52 +155,20 @@ fn heartbeat_soon_after_the_last_one_writes_nothing() {
     let fence = bench.claimed("ana");
     let before = bench.state.clone();
     bench.pass(999);
-    let decision = bench.does(
-        "ana",
-        Action::Heartbeat {
-            fence,
-            idle: None,
-            worked: false,
-        },
-    );
-    assert_eq!(
-        (decision.answer, decision.changed),
-        (Ok(Outcome::Beat(Beat::Renewed)), false)
-    );
+    let decision = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false });
+    assert_eq!((decision.answer, decision.changed), (Ok(Outcome::Beat(Beat::Renewed)), false));
     assert_eq!(bench.state, before);
     bench.pass(1);
-    assert!(
-        bench
-            .does(
-                "ana",
-                Action::Heartbeat {
-                    fence,
-                    idle: None,
-                    worked: false
-                }
-            )
-            .changed
-    );
+    assert!(bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false }).changed);
 }
 
 #[test]
 fn heartbeat_never_moves_expiry_backwards() {
     let mut bench = Bench::new();
-    bench
-        .does(
-            "ana",
-            Action::Claim {
-                ttl: Some(Span::from_secs(600)),
-                wait: false,
-            },
-        )
-        .answer
-        .expect("granted");
+    bench.does("ana", Action::Claim { ttl: Some(Span::from_secs(600)), wait: false }).answer.expect("granted");
     let (fence, far) = (bench.grant().fence, bench.grant().expires_at);
     bench.pass(1_000);
-    bench
-        .claim("ana")
-        .expect("renewed with the shorter ttl of the policy");
+    bench.claim("ana").expect("renewed with the shorter ttl of the policy");
     assert_eq!(bench.grant().expires_at, far);
     bench.pass(2_000);
     bench.beat("ana", fence).expect("alive");
@@ -273,25 +182,10 @@ fn a_stale_or_foreign_fence_changes_nothing() {
     bench.release("ana", old).expect("released");
     let live = bench.claimed("luis");
     let before = bench.state.clone();
-    assert_eq!(
-        ending(bench.beat("ana", old)),
-        (Reason::Released, Cause::Released)
-    );
-    assert!(
-        matches!(bench.beat("ana", live), Err(Refused::Lost { .. })),
-        "the fence alone is not enough"
-    );
-    assert!(
-        matches!(
-            bench.beat("luis", Fence(live.0 + 1)),
-            Err(Refused::Lost { .. })
-        ),
-        "nor is a newer, unknown one"
-    );
-    assert!(matches!(
-        bench.release("ana", live),
-        Err(Refused::Lost { .. })
-    ));
+    assert_eq!(ending(bench.beat("ana", old)), (Reason::Released, Cause::Released));
+    assert!(matches!(bench.beat("ana", live), Err(Refused::Lost { .. })), "the fence alone is not enough");
+    assert!(matches!(bench.beat("luis", Fence(live.0 + 1)), Err(Refused::Lost { .. })), "nor is a newer, unknown one");
+    assert!(matches!(bench.release("ana", live), Err(Refused::Lost { .. })));
     assert_eq!(bench.state, before);
 }
 
@@ -302,26 +196,11 @@ fn an_idle_person_is_not_renewed_and_the_end_says_so() {
     let before = bench.grant().expires_at;
     bench.pass(120_000);
     let idle = Some(Span::from_secs(120));
-    let answer = bench
-        .does(
-            "ana",
-            Action::Heartbeat {
-                fence,
-                idle,
-                worked: true,
-            },
-        )
-        .answer;
+    let answer = bench.does("ana", Action::Heartbeat { fence, idle, worked: true }).answer;
     assert_eq!(answer, Ok(Outcome::Beat(Beat::Idle)));
-    assert_eq!(
-        (bench.grant().expires_at, bench.grant().worked_at),
-        (before, START)
-    );
+    assert_eq!((bench.grant().expires_at, bench.grant().worked_at), (before, START));
     bench.pass(60_000);
-    assert_eq!(
-        ending(bench.beat("ana", fence)),
-        (Reason::Expired, Cause::Idle)
-    );
+    assert_eq!(ending(bench.beat("ana", fence)), (Reason::Expired, Cause::Idle));
 }
 
 #[test]
@@ -330,14 +209,7 @@ fn coming_back_from_idle_in_time_renews_at_once() {
     let fence = bench.claimed("ana");
     bench.pass(130_000);
     bench
-        .does(
-            "ana",
-            Action::Heartbeat {
-                fence,
-                idle: Some(Span::from_secs(125)),
-                worked: false,
-            },
-        )
+        .does("ana", Action::Heartbeat { fence, idle: Some(Span::from_secs(125)), worked: false })
         .answer
         .expect("alive");
     bench.pass(100);
@@ -349,16 +221,7 @@ fn coming_back_from_idle_in_time_renews_at_once() {
 fn a_policy_with_an_idle_guard_needs_to_be_told() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
-    let answer = bench
-        .does(
-            "ana",
-            Action::Heartbeat {
-                fence,
-                idle: None,
-                worked: false,
-            },
-        )
-        .answer;
+    let answer = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false }).answer;
     assert_eq!(answer, Err(Refused::IdleMissing));
 }
 
@@ -373,15 +236,9 @@ fn no_sequence_of_heartbeats_passes_the_rolling_timeout() {
         bench.claim("ana").expect("a re-claim does not help either");
         assert!(bench.grant().expires_at <= cap);
     }
-    assert_eq!(
-        bench.beat("ana", fence),
-        Ok(Outcome::Beat(Beat::RollingTimeout))
-    );
+    assert_eq!(bench.beat("ana", fence), Ok(Outcome::Beat(Beat::RollingTimeout)));
     bench.pass(10_000);
-    assert_eq!(
-        ending(bench.beat("ana", fence)),
-        (Reason::Expired, Cause::RollingTimeout)
-    );
+    assert_eq!(ending(bench.beat("ana", fence)), (Reason::Expired, Cause::RollingTimeout));
 }
 
 #[test]
@@ -390,15 +247,8 @@ fn work_moves_the_rolling_timeout() {
     let fence = bench.claimed("ana");
     for _ in 0..200 {
         bench.pass(10_000);
-        let worked = Action::Heartbeat {
-            fence,
-            idle: Some(Span::ZERO),
-            worked: true,
-        };
-        assert_eq!(
-            bench.does("ana", worked).answer,
-            Ok(Outcome::Beat(Beat::Renewed))
-        );
+        let worked = Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: true };
+        assert_eq!(bench.does("ana", worked).answer, Ok(Outcome::Beat(Beat::Renewed)));
     }
 }
 
@@ -406,32 +256,11 @@ fn work_moves_the_rolling_timeout() {
 fn a_release_is_the_holders_and_repeating_it_is_harmless() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    assert!(matches!(
-        bench.release("luis", fence),
-        Err(Refused::Lost { .. })
-    ));
-    assert_eq!(
-        bench.release("ana", fence),
-        Ok(Outcome::Released {
-            released: true,
-            repeated: false
-        })
-    );
-    assert_eq!(
-        bench.release("ana", fence),
-        Ok(Outcome::Released {
-            released: true,
-            repeated: true
-        })
-    );
+    assert!(matches!(bench.release("luis", fence), Err(Refused::Lost { .. })));
+    assert_eq!(bench.release("ana", fence), Ok(Outcome::Released { released: true, repeated: false }));
+    assert_eq!(bench.release("ana", fence), Ok(Outcome::Released { released: true, repeated: true }));
     bench.claimed("luis");
-    assert_eq!(
-        bench.release("ana", fence),
-        Ok(Outcome::Released {
-            released: true,
-            repeated: true
-        })
-    );
+    assert_eq!(bench.release("ana", fence), Ok(Outcome::Released { released: true, repeated: true }));
     assert_eq!(bench.grant().holder, holder("luis"));
 }
 
@@ -440,41 +269,18 @@ fn a_late_release_of_a_page_that_was_left_frees_nothing_newer() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.claim("ana").expect("the reload claims again");
-    let late = Action::Release {
-        fence,
-        claim: Some(1),
-    };
-    assert_eq!(
-        bench.does("ana", late).answer,
-        Ok(Outcome::Released {
-            released: false,
-            repeated: false
-        })
-    );
+    let late = Action::Release { fence, claim: Some(1) };
+    assert_eq!(bench.does("ana", late).answer, Ok(Outcome::Released { released: false, repeated: false }));
     assert_eq!(bench.grant().fence, fence);
-    let own = Action::Release {
-        fence,
-        claim: Some(2),
-    };
-    assert_eq!(
-        bench.does("ana", own).answer,
-        Ok(Outcome::Released {
-            released: true,
-            repeated: false
-        })
-    );
+    let own = Action::Release { fence, claim: Some(2) };
+    assert_eq!(bench.does("ana", own).answer, Ok(Outcome::Released { released: true, repeated: false }));
 }
 
 #[test]
 fn an_override_ends_the_lease_and_raises_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    let decision = bench.does(
-        "admin",
-        Action::ForceClaim {
-            reason: "ana is on holiday".to_owned(),
-        },
-    );
+    let decision = bench.does("admin", Action::ForceClaim { reason: "ana is on holiday".to_owned() });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: false }));
     assert!(bench.grant().fence > fence);
     match bench.beat("ana", fence) {
@@ -491,12 +297,7 @@ fn an_override_ends_the_lease_and_raises_the_fence() {
 fn an_override_by_the_holder_renews_and_keeps_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("admin");
-    let decision = bench.does(
-        "admin",
-        Action::ForceClaim {
-            reason: "to be sure".to_owned(),
-        },
-    );
+    let decision = bench.does("admin", Action::ForceClaim { reason: "to be sure".to_owned() });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: true }));
     assert_eq!(bench.grant().fence, fence);
 }
@@ -506,10 +307,7 @@ fn force_release_of_a_free_lease_changes_nothing() {
     let mut bench = Bench::new();
     let reason = "just in case".to_owned();
     let decision = bench.does("admin", Action::ForceRelease { reason });
-    assert_eq!(
-        (decision.answer, decision.changed),
-        (Ok(Outcome::ForceReleased { changed: false }), false)
-    );
+    assert_eq!((decision.answer, decision.changed), (Ok(Outcome::ForceReleased { changed: false }), false));
 }
 
 #[test]
@@ -517,16 +315,8 @@ fn every_ownership_leaves_one_line_of_history() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     bench.pass(45_000);
-    let decision = bench.does(
-        "luis",
-        Action::Claim {
-            ttl: None,
-            wait: false,
-        },
-    );
-    let [end] = &decision.ended[..] else {
-        panic!("one ownership ended: {:?}", decision.ended)
-    };
+    let decision = bench.does("luis", Action::Claim { ttl: None, wait: false });
+    let [end] = &decision.ended[..] else { panic!("one ownership ended: {:?}", decision.ended) };
     assert_eq!(
         (end.at, end.reason),
         (START + Span(30_000), Reason::Expired),
@@ -540,23 +330,10 @@ fn an_expired_lease_is_ended_for_good_by_whoever_asks_first() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.pass(30_000);
-    let decision = bench.does(
-        "ana",
-        Action::Heartbeat {
-            fence,
-            idle: None,
-            worked: false,
-        },
-    );
-    assert!(
-        decision.changed,
-        "the end is written down, so that a clock stepping back cannot revive it"
-    );
+    let decision = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false });
+    assert!(decision.changed, "the end is written down, so that a clock stepping back cannot revive it");
     bench.pass(-20_000);
-    assert!(matches!(
-        bench.beat("ana", fence),
-        Err(Refused::Lost { .. })
-    ));
+    assert!(matches!(bench.beat("ana", fence), Err(Refused::Lost { .. })));
 }
 
 #[test]
@@ -564,24 +341,14 @@ fn a_request_reaches_the_holder_and_dies_with_the_ownership() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     let message = Some("¿me la dejas?".to_owned());
-    assert_eq!(
-        bench
-            .does("luis", Action::RequestRelease { message })
-            .answer,
-        Ok(Outcome::Asked { told: true })
-    );
+    assert_eq!(bench.does("luis", Action::RequestRelease { message }).answer, Ok(Outcome::Asked { told: true }));
     assert_eq!(bench.state.requests[0].by, holder("luis"));
     bench.pass(30_000);
     bench.claimed("eva");
     assert!(bench.state.requests.is_empty());
     let fence = bench.grant().fence;
     bench.release("eva", fence).expect("released");
-    assert_eq!(
-        bench
-            .does("luis", Action::RequestRelease { message: None })
-            .answer,
-        Ok(Outcome::Asked { told: false })
-    );
+    assert_eq!(bench.does("luis", Action::RequestRelease { message: None }).answer, Ok(Outcome::Asked { told: false }));
 }
 
 #[test]
@@ -590,20 +357,10 @@ fn waiters_are_served_in_order_and_nobody_jumps_the_line() {
     let fence = bench.claimed("ana");
     for (who, place) in [("luis", 1), ("eva", 2)] {
         let answer = bench.does(who, Action::JoinLine).answer;
-        assert_eq!(
-            answer,
-            Ok(Outcome::InLine {
-                position: place,
-                offered: false,
-                ticket: TICKET_TTL
-            })
-        );
+        assert_eq!(answer, Ok(Outcome::InLine { position: place, offered: false, ticket: TICKET_TTL }));
     }
     bench.release("ana", fence).expect("released");
-    assert!(
-        matches!(bench.claim("ana"), Err(Refused::OfferedTo { .. })),
-        "an ex-holder goes to the back"
-    );
+    assert!(matches!(bench.claim("ana"), Err(Refused::OfferedTo { .. })), "an ex-holder goes to the back");
     assert!(matches!(bench.claim("eva"), Err(Refused::OfferedTo { .. })));
     bench.claimed("luis");
     assert_eq!(bench.state.line.len(), 1);
@@ -613,37 +370,22 @@ fn waiters_are_served_in_order_and_nobody_jumps_the_line() {
 fn an_offer_that_is_not_taken_goes_to_the_next() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("in line");
+    bench.does("luis", Action::JoinLine).answer.expect("in line");
     bench.does("eva", Action::JoinLine).answer.expect("in line");
     bench.release("ana", fence).expect("released");
     bench.pass(29_000);
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("still there");
-    bench
-        .does("eva", Action::JoinLine)
-        .answer
-        .expect("still there");
+    bench.does("luis", Action::JoinLine).answer.expect("still there");
+    bench.does("eva", Action::JoinLine).answer.expect("still there");
     bench.pass(1_000);
     bench.claimed("eva");
-    assert!(
-        bench.state.line.is_empty(),
-        "who let an offer pass has lost the place"
-    );
+    assert!(bench.state.line.is_empty(), "who let an offer pass has lost the place");
 }
 
 #[test]
 fn a_dead_ticket_is_never_granted() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("in line");
+    bench.does("luis", Action::JoinLine).answer.expect("in line");
     bench.pass(29_000);
     bench.beat("ana", fence).expect("alive");
     bench.pass(1_000);
@@ -655,80 +397,40 @@ fn a_dead_ticket_is_never_granted() {
 fn a_ticket_that_died_is_not_revived_in_its_old_place() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("in line");
+    bench.does("luis", Action::JoinLine).answer.expect("in line");
     bench.pass(20_000);
     bench.beat("ana", fence).expect("alive");
     bench.does("eva", Action::JoinLine).answer.expect("in line");
     bench.pass(10_000);
     let again = bench.does("luis", Action::JoinLine).answer;
-    assert_eq!(
-        again,
-        Ok(Outcome::InLine {
-            position: 2,
-            offered: false,
-            ticket: TICKET_TTL
-        })
-    );
+    assert_eq!(again, Ok(Outcome::InLine { position: 2, offered: false, ticket: TICKET_TTL }));
 }
 
 #[test]
 fn leaving_the_line_passes_the_offer_on() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("in line");
+    bench.does("luis", Action::JoinLine).answer.expect("in line");
     bench.does("eva", Action::JoinLine).answer.expect("in line");
     bench.release("ana", fence).expect("released");
     bench.does("luis", Action::LeaveLine).answer.expect("left");
-    assert_eq!(
-        bench.state.offer.as_ref().map(|offer| &offer.to),
-        Some(&holder("eva"))
-    );
+    assert_eq!(bench.state.offer.as_ref().map(|offer| &offer.to), Some(&holder("eva")));
 }
 
 #[test]
 fn joining_the_line_of_a_free_lease_is_offered_at_once() {
     let mut bench = Bench::new();
     let answer = bench.does("luis", Action::JoinLine).answer;
-    assert_eq!(
-        answer,
-        Ok(Outcome::InLine {
-            position: 1,
-            offered: true,
-            ticket: TICKET_TTL
-        })
-    );
+    assert_eq!(answer, Ok(Outcome::InLine { position: 1, offered: true, ticket: TICKET_TTL }));
 }
 
 #[test]
 fn a_claim_that_waits_is_a_ticket_too() {
     let mut bench = Bench::new();
     bench.claimed("ana");
-    let waiting = bench
-        .does(
-            "luis",
-            Action::Claim {
-                ttl: None,
-                wait: true,
-            },
-        )
-        .answer;
-    assert!(matches!(
-        waiting,
-        Err(Refused::HeldBy {
-            position: Some(1),
-            ..
-        })
-    ));
-    assert_eq!(
-        bench.does("ana", Action::JoinLine).answer,
-        Err(Refused::AlreadyHolder)
-    );
+    let waiting = bench.does("luis", Action::Claim { ttl: None, wait: true }).answer;
+    assert!(matches!(waiting, Err(Refused::HeldBy { position: Some(1), .. })));
+    assert_eq!(bench.does("ana", Action::JoinLine).answer, Err(Refused::AlreadyHolder));
 }
 
 #[test]
@@ -736,34 +438,17 @@ fn a_full_line_says_so() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     for n in 0..LINE_MAX {
-        bench
-            .does(&format!("u{n}"), Action::JoinLine)
-            .answer
-            .expect("room");
+        bench.does(&format!("u{n}"), Action::JoinLine).answer.expect("room");
     }
-    assert_eq!(
-        bench.does("one more", Action::JoinLine).answer,
-        Err(Refused::LineFull)
-    );
+    assert_eq!(bench.does("one more", Action::JoinLine).answer, Err(Refused::LineFull));
 }
 
 #[test]
 fn force_claim_ignores_the_line_and_leaves_it_standing() {
     let mut bench = Bench::new();
     bench.claimed("ana");
-    bench
-        .does("luis", Action::JoinLine)
-        .answer
-        .expect("in line");
-    bench
-        .does(
-            "admin",
-            Action::ForceClaim {
-                reason: "urgent".to_owned(),
-            },
-        )
-        .answer
-        .expect("forced");
+    bench.does("luis", Action::JoinLine).answer.expect("in line");
+    bench.does("admin", Action::ForceClaim { reason: "urgent".to_owned() }).answer.expect("forced");
     assert_eq!(bench.state.line.len(), 1);
 }
 
@@ -772,15 +457,7 @@ fn a_ttl_outside_the_policy_is_refused() {
     let mut bench = Bench::new();
     let max = Span::from_secs(3_600);
     for ttl in [Span(99), Span(max.0 + 1)] {
-        let answer = bench
-            .does(
-                "ana",
-                Action::Claim {
-                    ttl: Some(ttl),
-                    wait: false,
-                },
-            )
-            .answer;
+        let answer = bench.does("ana", Action::Claim { ttl: Some(ttl), wait: false }).answer;
         assert_eq!(answer, Err(Refused::TtlOutOfBounds { max }));
     }
 }

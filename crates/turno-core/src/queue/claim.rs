@@ -68,10 +68,7 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
         let typed_at = head.lane.and_then(|lane| read.typing.get(&lane).copied());
         match ripe(policy, &front, typed_at, read.now) {
             Ripe::From(later) => {
-                changes.update.push(Item {
-                    ready_at: Some(later),
-                    ..head
-                });
+                changes.update.push(Item { ready_at: Some(later), ..head });
             }
             Ripe::Now(count) if caller < wants.len() => {
                 let fence = Fence(read.numbers.take());
@@ -79,14 +76,7 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
                 if let (Some(lane), Some(_)) = (head.lane, typed_at) {
                     changes.typed.push((read.queue, lane));
                 }
-                dealt[caller].push(hand(
-                    policy,
-                    group,
-                    fence,
-                    read.now,
-                    &wants[caller].instance,
-                    &mut changes,
-                ));
+                dealt[caller].push(hand(policy, group, fence, read.now, &wants[caller].instance, &mut changes));
             }
             Ripe::Now(_) => {}
         }
@@ -111,11 +101,7 @@ fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> R
         // A retry keeps its group, without a window and without newcomers, until isolation splits it.
         let together = |item: &&Item| item.group == head.group && item.attempt < TOGETHER_ATTEMPTS;
         let behind = front[1..].iter().take_while(together).count();
-        return Ripe::Now(if head.attempt < TOGETHER_ATTEMPTS {
-            1 + behind
-        } else {
-            1
-        });
+        return Ripe::Now(if head.attempt < TOGETHER_ATTEMPTS { 1 + behind } else { 1 });
     }
     let mates: Vec<&Item> = front
         .iter()
@@ -125,19 +111,10 @@ fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> R
     if mates.len() >= policy.batch_max as usize || policy.window == Span::ZERO {
         return Ripe::Now(mates.len());
     }
-    let last = mates
-        .iter()
-        .map(|item| item.since())
-        .max()
-        .unwrap_or(head.since());
-    let quiet = (last + policy.window)
-        .max(typed_at.map_or(Time(i64::MIN), |at| at + policy.typing_extension));
+    let last = mates.iter().map(|item| item.since()).max().unwrap_or(head.since());
+    let quiet = (last + policy.window).max(typed_at.map_or(Time(i64::MIN), |at| at + policy.typing_extension));
     let due = quiet.min(head.since() + policy.max_wait);
-    if due <= now {
-        Ripe::Now(mates.len())
-    } else {
-        Ripe::From(due)
-    }
+    if due <= now { Ripe::Now(mates.len()) } else { Ripe::From(due) }
 }
 
 fn hand(
@@ -148,9 +125,7 @@ fn hand(
     instance: &Arc<str>,
     changes: &mut Changes,
 ) -> Delivery {
-    let hold = policy
-        .max_hold
-        .map_or(policy.lock_timeout, |hold| hold.min(policy.lock_timeout));
+    let hold = policy.max_hold.map_or(policy.lock_timeout, |hold| hold.min(policy.lock_timeout));
     let expires_at = now + hold;
     let mut items = Vec::with_capacity(group.len());
     let (seq, lane, revision) = (group[0].seq, group[0].lane, group[0].revision);
@@ -170,13 +145,5 @@ fn hand(
         items.push((handed.seq, handed.attempt));
         changes.update.push(handed);
     }
-    Delivery {
-        seq,
-        lane,
-        fence,
-        attempt: items[0].1,
-        expires_at,
-        revision,
-        items,
-    }
+    Delivery { seq, lane, fence, attempt: items[0].1, expires_at, revision, items }
 }

@@ -98,15 +98,7 @@ pub fn enqueue(group: &[Enqueue], read: EnqueueRead) -> (Changes, Vec<Vec<Accept
         known: read.existing,
         changes: Changes::default(),
     };
-    let answers = group
-        .iter()
-        .map(|call| {
-            call.items
-                .iter()
-                .map(|item| work.accept(call, item))
-                .collect()
-        })
-        .collect();
+    let answers = group.iter().map(|call| call.items.iter().map(|item| work.accept(call, item)).collect()).collect();
     (work.changes, answers)
 }
 
@@ -129,9 +121,7 @@ impl Work {
         if new.id_given
             && let Some(payload) = self.known.get(&(call.queue, new.id.clone()))
         {
-            return Accepted::Duplicate {
-                differs: *payload != new.payload,
-            };
+            return Accepted::Duplicate { differs: *payload != new.payload };
         }
         if call.policy.kind == Kind::Sync
             && let Some(lane) = lane
@@ -140,8 +130,7 @@ impl Work {
             return Accepted::Coalesced { id };
         }
         if new.id_given {
-            self.known
-                .insert((call.queue, new.id.clone()), new.payload.clone());
+            self.known.insert((call.queue, new.id.clone()), new.payload.clone());
         }
         let mut item = fresh(call, new, lane, number, self.now);
         match lane {
@@ -162,13 +151,7 @@ impl Work {
     }
 
     /// Replaces what the key's unfinished item carries, if there is one; answers its id.
-    fn coalesce(
-        &mut self,
-        call: &Enqueue,
-        new: &NewItem,
-        lane: Lane,
-        revision: i64,
-    ) -> Option<ItemId> {
+    fn coalesce(&mut self, call: &Enqueue, new: &NewItem, lane: Lane, revision: i64) -> Option<ItemId> {
         let now = self.now;
         let front = self.fronts.get_mut(&(call.queue, lane))?;
         let found = front.iter_mut().find(|known| known.key == new.key)?;
@@ -208,35 +191,22 @@ impl Work {
     fn join_lane(&mut self, call: &Enqueue, item: &mut Item, lane: Lane, new: &NewItem) {
         let policy = &call.policy;
         let front = self.fronts.entry((call.queue, lane)).or_default();
-        let blocked = front
-            .iter()
-            .any(|known| !(known.item.parked && policy.kind == Kind::Sync));
+        let blocked = front.iter().any(|known| !(known.item.parked && policy.kind == Kind::Sync));
         if !blocked {
             item.ready_at = Some(item.first_look(policy, self.now));
         }
-        front.push(FrontItem {
-            item: item.clone(),
-            id: new.id.clone(),
-            key: new.key.clone(),
-        });
+        front.push(FrontItem { item: item.clone(), id: new.id.clone(), key: new.key.clone() });
         // A full batch is due at once. Only a fresh, waiting head has a window to cut short.
-        let full =
-            front.iter().filter(|known| known.item.is_fresh()).count() >= policy.batch_max as usize;
+        let full = front.iter().filter(|known| known.item.is_fresh()).count() >= policy.batch_max as usize;
         let Some(head) = front.iter_mut().find(|known| known.item.ready_at.is_some()) else {
             return;
         };
-        if full
-            && policy.window > Span::ZERO
-            && head.item.is_fresh()
-            && head.item.ready_at > Some(self.now)
-        {
+        if full && policy.window > Span::ZERO && head.item.is_fresh() && head.item.ready_at > Some(self.now) {
             head.item.ready_at = Some(self.now.max(head.item.not_before));
             let head = head.item.clone();
             if head.seq == item.seq {
                 item.ready_at = head.ready_at;
-            } else if let Some(inserted) =
-                self.changes.insert.iter_mut().find(|i| i.seq == head.seq)
-            {
+            } else if let Some(inserted) = self.changes.insert.iter_mut().find(|i| i.seq == head.seq) {
                 *inserted = head;
             } else {
                 keep_last(&mut self.changes.update, head, |i| i.seq);

@@ -52,11 +52,7 @@ pub enum ManageRefused {
 }
 
 /// Decides what a person wants of one item.
-pub fn manage(
-    policy: &Policy,
-    wish: Manage,
-    read: ManageRead,
-) -> (Changes, Result<ManageAnswer, ManageRefused>) {
+pub fn manage(policy: &Policy, wish: Manage, read: ManageRead) -> (Changes, Result<ManageAnswer, ManageRefused>) {
     let mut changes = Changes::default();
     let answer = match wish {
         Manage::Retry => retry(policy, read, &mut changes),
@@ -65,23 +61,13 @@ pub fn manage(
     (changes, answer)
 }
 
-fn retry(
-    policy: &Policy,
-    read: ManageRead,
-    changes: &mut Changes,
-) -> Result<ManageAnswer, ManageRefused> {
+fn retry(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
     let now = read.now;
     let item = match (read.item, read.done) {
         (Some(item), _) if item.expires_at.is_some() => return Err(ManageRefused::InProcess),
         (Some(item), _) if item.parked || item.last == Last::Failed => {
             let attempt = if item.parked { 0 } else { item.attempt };
-            Item {
-                attempt,
-                parked: false,
-                not_before: now,
-                last: Last::None,
-                ..item
-            }
+            Item { attempt, parked: false, not_before: now, last: Last::None, ..item }
         }
         (Some(_), _) => return Err(ManageRefused::Waiting),
         (None, Some(done)) if done.ended == Ended::Exhausted => {
@@ -98,17 +84,9 @@ fn retry(
     Ok(ManageAnswer::Retried)
 }
 
-fn cancel(
-    policy: &Policy,
-    read: ManageRead,
-    changes: &mut Changes,
-) -> Result<ManageAnswer, ManageRefused> {
+fn cancel(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
     let Some(item) = read.item else {
-        return Err(if read.done.is_some() {
-            ManageRefused::Finished
-        } else {
-            ManageRefused::Unknown
-        });
+        return Err(if read.done.is_some() { ManageRefused::Finished } else { ManageRefused::Unknown });
     };
     if item.expires_at.is_some() {
         return Err(ManageRefused::InProcess);
@@ -116,10 +94,8 @@ fn cancel(
     changes.finish(&item, Ended::Cancelled, read.now);
     let busy = read.front.iter().any(|other| other.expires_at.is_some());
     if item.lane.is_some() && !busy {
-        let next = read
-            .front
-            .into_iter()
-            .find(|other| other.seq != item.seq && !(other.parked && policy.kind == Kind::Sync));
+        let next =
+            read.front.into_iter().find(|other| other.seq != item.seq && !(other.parked && policy.kind == Kind::Sync));
         promote(policy, Vec::new(), next, read.now, changes);
     }
     Ok(ManageAnswer::Cancelled)
@@ -128,64 +104,25 @@ fn cancel(
 /// Puts `item` into its place: at the head if nothing stands before it and nothing is in process.
 fn settle_front(policy: &Policy, item: Item, front: Vec<Item>, now: Time, changes: &mut Changes) {
     if item.lane.is_none() {
-        return write(
-            Item {
-                ready_at: Some(now),
-                ..item
-            },
-            changes,
-        );
+        return write(Item { ready_at: Some(now), ..item }, changes);
     }
     let busy = front.iter().any(|other| other.expires_at.is_some());
     if busy {
-        return write(
-            Item {
-                ready_at: None,
-                ..item
-            },
-            changes,
-        );
+        return write(Item { ready_at: None, ..item }, changes);
     }
-    let others: Vec<Item> = front
-        .into_iter()
-        .filter(|other| other.seq != item.seq)
-        .collect();
-    let before = others
-        .iter()
-        .any(|other| other.seq < item.seq && !(other.parked && policy.kind == Kind::Sync));
+    let others: Vec<Item> = front.into_iter().filter(|other| other.seq != item.seq).collect();
+    let before = others.iter().any(|other| other.seq < item.seq && !(other.parked && policy.kind == Kind::Sync));
     if before {
-        return write(
-            Item {
-                ready_at: None,
-                ..item
-            },
-            changes,
-        );
+        return write(Item { ready_at: None, ..item }, changes);
     }
     for head in others.into_iter().filter(|other| other.ready_at.is_some()) {
-        write(
-            Item {
-                ready_at: None,
-                ..head
-            },
-            changes,
-        );
+        write(Item { ready_at: None, ..head }, changes);
     }
-    write(
-        Item {
-            ready_at: Some(now),
-            ..item
-        },
-        changes,
-    );
+    write(Item { ready_at: Some(now), ..item }, changes);
 }
 
 fn write(item: Item, changes: &mut Changes) {
-    match changes
-        .insert
-        .iter_mut()
-        .find(|known| known.seq == item.seq)
-    {
+    match changes.insert.iter_mut().find(|known| known.seq == item.seq) {
         Some(known) => *known = item,
         None => changes.update.push(item),
     }
@@ -204,11 +141,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         attempt: 0,
         fence: done.fence,
         // Its group is over; alone, and with nobody joining, it goes round again.
-        group: if done.fence == Fence(0) {
-            Fence(-1)
-        } else {
-            done.fence
-        },
+        group: if done.fence == Fence(0) { Fence(-1) } else { done.fence },
         last: Last::None,
         revision: done.revision.max(done.seq.0),
         handed: done.revision,
@@ -218,17 +151,8 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
 }
 
 /// Somebody is typing in a lane: worth remembering only while a fresh message waits there for its window.
-pub fn typing(
-    policy: &Policy,
-    queue: QueueId,
-    lane: Lane,
-    front: &[FrontItem],
-    now: Time,
-    changes: &mut Changes,
-) {
-    let waits = front
-        .first()
-        .is_some_and(|head| head.item.is_fresh() && head.item.ready_at.is_some());
+pub fn typing(policy: &Policy, queue: QueueId, lane: Lane, front: &[FrontItem], now: Time, changes: &mut Changes) {
+    let waits = front.first().is_some_and(|head| head.item.is_fresh() && head.item.ready_at.is_some());
     if waits && policy.typing_extension > Span::ZERO && policy.window > Span::ZERO {
         changes.typing.push((queue, lane, now));
     }

@@ -93,10 +93,7 @@ impl Policy {
                 batch_max: 50,
                 ..plain
             },
-            Kind::Inbox => Policy {
-                max_attempts: 20,
-                ..plain
-            },
+            Kind::Inbox => Policy { max_attempts: 20, ..plain },
             Kind::Sync => plain,
         }
     }
@@ -104,41 +101,18 @@ impl Policy {
     /// Checks every bound; the first that is broken is named.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let bound = |field, value: i64, min: i64, max: i64| {
-            if (min..=max).contains(&value) {
-                Ok(())
-            } else {
-                Err(BadPolicy { field, min, max })
-            }
+            if (min..=max).contains(&value) { Ok(()) } else { Err(BadPolicy { field, min, max }) }
         };
-        bound(
-            "lock_timeout_ms",
-            self.lock_timeout.0,
-            SPAN_MIN.0,
-            SPAN_MAX.0,
-        )?;
+        bound("lock_timeout_ms", self.lock_timeout.0, SPAN_MIN.0, SPAN_MAX.0)?;
         if let Some(hold) = self.max_hold {
             bound("max_hold_ms", hold.0, SPAN_MIN.0, SPAN_MAX.0)?;
         }
         bound("window_ms", self.window.0, 0, SPAN_MAX.0)?;
-        bound(
-            "typing_extension_ms",
-            self.typing_extension.0,
-            0,
-            SPAN_MAX.0,
-        )?;
+        bound("typing_extension_ms", self.typing_extension.0, 0, SPAN_MAX.0)?;
         bound("max_wait_ms", self.max_wait.0, 0, SPAN_MAX.0)?;
-        let most = if self.kind == Kind::Lane {
-            BATCH_MAX as i64
-        } else {
-            1
-        };
+        let most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
         bound("batch_max", self.batch_max.into(), 1, most)?;
-        bound(
-            "max_attempts",
-            self.max_attempts.into(),
-            1,
-            ATTEMPTS_MAX.into(),
-        )?;
+        bound("max_attempts", self.max_attempts.into(), 1, ATTEMPTS_MAX.into())?;
         bound("backoff_ms", self.backoff.0, 1, SPAN_MAX.0)?;
         bound("retention_s", self.retention.0 / 1000, 1, SPAN_MAX.0 / 1000)
     }
@@ -146,10 +120,7 @@ impl Policy {
     /// How long to wait before attempt `attempt + 1` of an item: doubling, bounded, with a jitter that
     /// spreads neighbours and yet is the same every time it is asked.
     pub fn backoff_after(&self, seq: Seq, attempt: u32) -> Span {
-        let doubled = self
-            .backoff
-            .0
-            .saturating_mul(1 << attempt.saturating_sub(1).min(30));
+        let doubled = self.backoff.0.saturating_mul(1 << attempt.saturating_sub(1).min(30));
         let bounded = doubled.min(BACKOFF_MAX.0.max(self.backoff.0));
         let spread = scatter(seq.0 as u64 ^ (u64::from(attempt) << 48)) % 256;
         Span(bounded + bounded.saturating_mul(spread as i64) / 1024)

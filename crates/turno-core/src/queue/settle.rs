@@ -139,11 +139,7 @@ impl Trace {
     ///
     /// Expiry is not a settlement by the worker, whatever it made of the item.
     pub fn settled(&self) -> Option<SettleOutcome> {
-        if self
-            .failed
-            .as_ref()
-            .is_some_and(|(_, error)| error == NOT_SETTLED)
-        {
+        if self.failed.as_ref().is_some_and(|(_, error)| error == NOT_SETTLED) {
             return None;
         }
         match (self.ended, self.waiting) {
@@ -158,26 +154,16 @@ impl Trace {
             (_, Some((Last::Superseded, ..))) => return Some(SettleOutcome::Superseded),
             _ => {}
         }
-        self.failed
-            .as_ref()
-            .map(|(at, _)| SettleOutcome::Retrying { retry_at: *at })
+        self.failed.as_ref().map(|(at, _)| SettleOutcome::Retrying { retry_at: *at })
     }
 }
 
 /// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
-pub fn settle(
-    command: &Settle,
-    loaded: &mut Loaded,
-    now: Time,
-    changes: &mut Changes,
-) -> SettleOutcome {
+pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
     let Some(first) = loaded.members.first().map(|member| &member.item) else {
         return SettleOutcome::Stale;
     };
-    let Some(expires_at) = first
-        .expires_at
-        .filter(|_| first.fence == command.handed.fence)
-    else {
+    let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
         return SettleOutcome::Stale;
     };
     // Expiry settles what is over, everybody else what still lives.
@@ -190,35 +176,18 @@ pub fn settle(
     }
     let split = match &command.act {
         Act::Ack { through: Some(id) } | Act::Fail { item: Some(id), .. } => {
-            match loaded
-                .members
-                .iter()
-                .position(|member| member.id.as_ref() == Some(id))
-            {
+            match loaded.members.iter().position(|member| member.id.as_ref() == Some(id)) {
                 Some(index) => Some(index),
                 None => return SettleOutcome::NotInDelivery,
             }
         }
         _ => None,
     };
-    let members = std::mem::take(&mut loaded.members)
-        .into_iter()
-        .map(|member| member.item)
-        .collect();
-    let mut work = Work {
-        policy,
-        now,
-        changes,
-        left: Vec::new(),
-    };
+    let members = std::mem::take(&mut loaded.members).into_iter().map(|member| member.item).collect();
+    let mut work = Work { policy, now, changes, left: Vec::new() };
     let outcome = match &command.act {
         Act::Ack { .. } => work.ack(members, split),
-        Act::Fail {
-            error,
-            retry_in,
-            give_up,
-            ..
-        } => work.fail(members, split, error, *retry_in, *give_up),
+        Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
         Act::Return => work.give_back(members),
         Act::Expire | Act::Beat => work.expire(members),
     };
@@ -231,9 +200,7 @@ fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) 
     let first = &loaded.members[0].item;
     let wanted = now + policy.lock_timeout;
     let claimed_at = first.claimed_at.unwrap_or(now);
-    let wanted = policy
-        .max_hold
-        .map_or(wanted, |hold| wanted.min(claimed_at + hold));
+    let wanted = policy.max_hold.map_or(wanted, |hold| wanted.min(claimed_at + hold));
     let stored = first.expires_at.unwrap_or(now);
     // As for leases: a beat that would gain next to nothing is answered without writing.
     let quiet = Span((policy.lock_timeout.0 / 20).min(1_000));
@@ -313,13 +280,7 @@ impl Work<'_> {
                 // Nobody has settled it: whoever comes late must not be told that they did.
                 self.supersede(item, Last::Expired);
             } else {
-                self.attempt_failed(
-                    item,
-                    "not settled in time",
-                    Some(Span::ZERO),
-                    false,
-                    Last::Expired,
-                );
+                self.attempt_failed(item, "not settled in time", Some(Span::ZERO), false, Last::Expired);
             }
         }
         SettleOutcome::Expired
@@ -358,19 +319,10 @@ impl Work<'_> {
             holder: item.holder.clone(),
         });
         let exhausted = give_up || item.attempt >= self.policy.max_attempts;
-        self.announce(
-            &item,
-            if exhausted {
-                "item.exhausted"
-            } else {
-                "item.failed"
-            },
-            error,
-        );
+        self.announce(&item, if exhausted { "item.exhausted" } else { "item.failed" }, error);
         item.put_back(last);
         if !exhausted {
-            let wait =
-                retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
+            let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
             item.not_before = self.now + wait;
             let retry_at = item.not_before;
             self.left.push(item);
@@ -404,20 +356,12 @@ impl Work<'_> {
 ///
 /// In a lane that holds, a parked item at the front keeps everything behind it waiting. In a sync queue a
 /// parked item concerns its own key only.
-pub(super) fn promote(
-    policy: &Policy,
-    left: Vec<Item>,
-    next: Option<Item>,
-    now: Time,
-    changes: &mut Changes,
-) {
+pub(super) fn promote(policy: &Policy, left: Vec<Item>, next: Option<Item>, now: Time, changes: &mut Changes) {
     let next_seq = next.as_ref().map(|item| item.seq);
     let next_was_ready = next.as_ref().and_then(|item| item.ready_at);
     let mut waiting: Vec<Item> = left.into_iter().chain(next).collect();
     waiting.sort_by_key(|item| item.seq);
-    let head = waiting
-        .iter()
-        .position(|item| !(item.parked && policy.kind == Kind::Sync));
+    let head = waiting.iter().position(|item| !(item.parked && policy.kind == Kind::Sync));
     for (index, mut item) in waiting.into_iter().enumerate() {
         let heads = Some(index) == head && !item.parked;
         item.ready_at = heads.then(|| item.first_look(policy, now));

@@ -15,14 +15,8 @@ pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
     let server = Server::bind(listen, database.clone()).await?.showing_queues();
     say(&[
         format!("Turno {} · demo", env!("CARGO_PKG_VERSION")),
-        format!(
-            "  database  {}, {} (removed at the end)",
-            database.place.kind, database.place.name
-        ),
-        format!(
-            "  page      http://{}/ shows it at work",
-            server.address()
-        ),
+        format!("  database  {}, {} (removed at the end)", database.place.kind, database.place.name),
+        format!("  page      http://{}/ shows it at work", server.address()),
         format!("  health    curl http://{}/healthz", server.address()),
         "  stop      Ctrl-C".to_string(),
         format!("listening on http://{}", server.address()),

@@ -20,19 +20,13 @@ impl Language {
             let entries = header.split(',').filter_map(|entry| {
                 let (tag, parameters) = entry.split_once(';').unwrap_or((entry, ""));
                 let language = tag.trim().split('-').next().unwrap_or_default();
-                let quality = parameters
-                    .trim()
-                    .strip_prefix("q=")
-                    .map_or(Some(1.0), |q| q.trim().parse::<f32>().ok())?;
+                let quality =
+                    parameters.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse::<f32>().ok())?;
                 language.eq_ignore_ascii_case(wanted).then_some(quality)
             });
             entries.fold(0.0, f32::max)
         };
-        if weight("en") > weight("es") {
-            Self::English
-        } else {
-            Self::Spanish
-        }
+        if weight("en") > weight("es") { Self::English } else { Self::Spanish }
     }
 
     /// The tag for `lang` and `Content-Language`.
@@ -48,10 +42,7 @@ impl<S: Sync> FromRequestParts<S> for Language {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let header = parts
-            .headers
-            .get(ACCEPT_LANGUAGE)
-            .and_then(|value| value.to_str().ok());
+        let header = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         Ok(Self::preferred(header.unwrap_or_default()))
     }
 }
@@ -62,16 +53,7 @@ mod tests {
 
     #[test]
     fn english_only_for_whoever_prefers_it() {
-        for spanish in [
-            "",
-            "es-AR,es;q=0.9,en;q=0.8",
-            "de",
-            "*",
-            "en;q=0.5, es",
-            "en;q=x",
-            "en;q=0",
-            "en;q=NaN",
-        ] {
+        for spanish in ["", "es-AR,es;q=0.9,en;q=0.8", "de", "*", "en;q=0.5, es", "en;q=x", "en;q=0", "en;q=NaN"] {
             assert_eq!(Language::preferred(spanish), Language::Spanish, "{spanish}");
         }
         for english in ["en", "EN-gb", "de, en;q=0.7", "es;q=0.2,en-US;q=0.3"] {

@@ -17,10 +17,7 @@ use turno::store::Counts;
 
 const TEMPLATE: &str = include_str!("root/page.html");
 
-pub(super) async fn page(
-    Extract(state): Extract<Arc<State>>,
-    language: Language,
-) -> impl IntoResponse {
+pub(super) async fn page(Extract(state): Extract<Arc<State>>, language: Language) -> impl IntoResponse {
     let headers = [
         (header::CONTENT_LANGUAGE, language.tag()),
         (header::VARY, "accept-language"),
@@ -60,17 +57,11 @@ fn table(texts: &texts::Texts, queues: &[(String, Counts)]) -> String {
 }
 
 pub(super) async fn style() -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
-        include_str!("root/turno.css"),
-    )
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("root/turno.css"))
 }
 
 pub(super) async fn icon() -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, "image/svg+xml")],
-        include_str!("root/turno.svg"),
-    )
+    ([(header::CONTENT_TYPE, "image/svg+xml")], include_str!("root/turno.svg"))
 }
 
 fn render(language: Language, place: &Place, running: Duration, queues: &[(String, Counts)]) -> String {
@@ -101,10 +92,7 @@ fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
 }
 
 fn list(sentences: &[&str]) -> String {
-    sentences
-        .iter()
-        .map(|sentence| format!("<li>{}</li>", escaped(sentence)))
-        .collect()
+    sentences.iter().map(|sentence| format!("<li>{}</li>", escaped(sentence))).collect()
 }
 
 fn escaped(text: &str) -> String {
@@ -127,10 +115,7 @@ mod tests {
     use super::*;
 
     fn rendered(language: Language) -> String {
-        let place = Place {
-            kind: "SQLite",
-            name: "/a <b> {{uptime}} & 'c'/turno.db".into(),
-        };
+        let place = Place { kind: "SQLite", name: "/a <b> {{uptime}} & 'c'/turno.db".into() };
         let counts = Counts { pending: 3, in_process: 1, processed: 4_711, ..Counts::default() };
         render(language, &place, Duration::from_secs(61), &[("<chat>".to_owned(), counts)])
     }
@@ -138,20 +123,11 @@ mod tests {
     #[test]
     fn the_page_says_what_runs_in_the_readers_language() {
         for (language, words) in [
-            (
-                Language::Spanish,
-                ["<html lang=\"es\">", "Base de datos", "1 min 1 s"],
-            ),
-            (
-                Language::English,
-                ["<html lang=\"en\">", "Database", "1 min 1 s"],
-            ),
+            (Language::Spanish, ["<html lang=\"es\">", "Base de datos", "1 min 1 s"]),
+            (Language::English, ["<html lang=\"en\">", "Database", "1 min 1 s"]),
         ] {
             let page = rendered(language);
-            for word in words
-                .into_iter()
-                .chain(["Turno", env!("CARGO_PKG_VERSION"), "SQLite"])
-            {
+            for word in words.into_iter().chain(["Turno", env!("CARGO_PKG_VERSION"), "SQLite"]) {
                 assert!(page.contains(word), "{word} in {page}");
             }
         }
@@ -159,33 +135,24 @@ mod tests {
 
     #[test]
     fn what_comes_from_outside_is_text_and_nothing_else() {
-        assert!(
-            rendered(Language::English)
-                .contains("/a &lt;b&gt; {{uptime}} &amp; &#39;c&#39;/turno.db")
-        );
+        assert!(rendered(Language::English).contains("/a &lt;b&gt; {{uptime}} &amp; &#39;c&#39;/turno.db"));
     }
 
     #[test]
     fn the_queues_are_shown_with_their_counts() {
         let page = rendered(Language::Spanish);
-        assert!(page.contains("<th scope=\"row\">&lt;chat&gt;</th><td>3</td><td>1</td><td>0</td><td>4711</td>"), "{page}");
+        assert!(
+            page.contains("<th scope=\"row\">&lt;chat&gt;</th><td>3</td><td>1</td><td>0</td><td>4711</td>"),
+            "{page}"
+        );
     }
 
     #[test]
     fn every_name_in_the_template_has_a_text() {
         for language in [Language::Spanish, Language::English] {
-            for name in TEMPLATE
-                .split("{{")
-                .skip(1)
-                .filter_map(|piece| piece.split("}}").next())
-            {
-                let computed = [
-                    "lang", "version", "database", "place", "uptime", "queues", "works", "to_come",
-                ];
-                assert!(
-                    computed.contains(&name) || !texts::of(language).get(name).is_empty(),
-                    "{name}"
-                );
+            for name in TEMPLATE.split("{{").skip(1).filter_map(|piece| piece.split("}}").next()) {
+                let computed = ["lang", "version", "database", "place", "uptime", "queues", "works", "to_come"];
+                assert!(computed.contains(&name) || !texts::of(language).get(name).is_empty(), "{name}");
             }
         }
     }

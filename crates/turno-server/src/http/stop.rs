@@ -19,9 +19,7 @@ impl Stop {
         };
         let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        Ok(Self {
-            signals: [interrupt, terminate],
-        })
+        Ok(Self { signals: [interrupt, terminate] })
     }
 
     #[cfg(unix)]

@@ -29,49 +29,15 @@ impl Random {
 #[derive(Clone, Debug)]
 pub(super) enum Command {
     Pass(i64),
-    Lease {
-        user: usize,
-        which: u64,
-        kind: u64,
-        stale: bool,
-        idle: i64,
-    },
-    Put {
-        queue: usize,
-        key: u64,
-        count: u64,
-        id: u64,
-        delay: i64,
-    },
-    Typing {
-        queue: usize,
-        key: u64,
-    },
-    Claim {
-        queue: usize,
-        max: u32,
-    },
-    ClaimItem {
-        queue: usize,
-        id: u64,
-    },
-    Settle {
-        which: usize,
-        kind: u64,
-        forget: bool,
-    },
-    Manage {
-        queue: usize,
-        id: u64,
-        retry: bool,
-    },
-    Counts {
-        queue: usize,
-    },
-    Record {
-        queue: usize,
-        id: u64,
-    },
+    Lease { user: usize, which: u64, kind: u64, stale: bool, idle: i64 },
+    Put { queue: usize, key: u64, count: u64, id: u64, delay: i64 },
+    Typing { queue: usize, key: u64 },
+    Claim { queue: usize, max: u32 },
+    ClaimItem { queue: usize, id: u64 },
+    Settle { which: usize, kind: u64, forget: bool },
+    Manage { queue: usize, id: u64, retry: bool },
+    Counts { queue: usize },
+    Record { queue: usize, id: u64 },
 }
 
 /// A caller of one engine.
@@ -89,21 +55,9 @@ impl Session {
         let mut queues = Vec::new();
         for (n, policy) in policies.iter().enumerate() {
             let name = QueueName::new(format!("q{n}")).expect("valid");
-            queues.push(
-                turno
-                    .put_queue(name, policy.clone())
-                    .await
-                    .expect("a good policy"),
-            );
+            queues.push(turno.put_queue(name, policy.clone()).await.expect("a good policy"));
         }
-        Session {
-            turno,
-            time,
-            queues,
-            handed: Vec::new(),
-            fences: Vec::new(),
-            put: 0,
-        }
+        Session { turno, time, queues, handed: Vec::new(), fences: Vec::new(), put: 0 }
     }
 
     /// Chooses what makes sense now: more settling when something is handed out.
@@ -120,43 +74,18 @@ impl Session {
                 idle: random.below(300) as i64,
             },
             35..=54 => {
-                let delay = if random.below(8) == 0 {
-                    random.below(400) as i64
-                } else {
-                    0
-                };
-                let id = if random.below(6) == 0 {
-                    id
-                } else {
-                    self.put + 1
-                };
-                Command::Put {
-                    queue,
-                    key,
-                    count: 1 + random.below(3),
-                    id,
-                    delay,
-                }
+                let delay = if random.below(8) == 0 { random.below(400) as i64 } else { 0 };
+                let id = if random.below(6) == 0 { id } else { self.put + 1 };
+                Command::Put { queue, key, count: 1 + random.below(3), id, delay }
             }
             55..=57 => Command::Typing { queue, key },
-            58..=71 => Command::Claim {
-                queue,
-                max: 1 + random.below(3) as u32,
-            },
+            58..=71 => Command::Claim { queue, max: 1 + random.below(3) as u32 },
             72..=73 => Command::ClaimItem { queue, id },
             74..=91 if !self.handed.is_empty() => {
                 let which = random.below(self.handed.len() as u64) as usize;
-                Command::Settle {
-                    which,
-                    kind: random.below(10),
-                    forget: random.below(4) > 0,
-                }
+                Command::Settle { which, kind: random.below(10), forget: random.below(4) > 0 }
             }
-            74..=94 => Command::Manage {
-                queue,
-                id,
-                retry: random.below(2) == 0,
-            },
+            74..=94 => Command::Manage { queue, id, retry: random.below(2) == 0 },
             95..=97 => Command::Counts { queue },
             _ => Command::Record { queue, id },
         }
@@ -168,75 +97,36 @@ impl Session {
                 self.time.advance(Span(ms));
                 Answer::Nothing
             }
-            Command::Lease {
-                user,
-                which,
-                kind,
-                stale,
-                idle,
-            } => self.lease(user, which, kind, stale, idle).await,
-            Command::Put {
-                queue,
-                key,
-                count,
-                id,
-                delay,
-            } => self.put(queue, key, count, id, delay).await,
+            Command::Lease { user, which, kind, stale, idle } => self.lease(user, which, kind, stale, idle).await,
+            Command::Put { queue, key, count, id, delay } => self.put(queue, key, count, id, delay).await,
             Command::Typing { queue, key } => {
-                self.queues[queue]
-                    .typing(key_of(key))
-                    .await
-                    .expect("answers");
+                self.queues[queue].typing(key_of(key)).await.expect("answers");
                 Answer::Nothing
             }
             Command::Claim { queue, max } => {
-                let got = self.queues[queue]
-                    .claim("w", max, Span::ZERO)
-                    .await
-                    .expect("answers");
+                let got = self.queues[queue].claim("w", max, Span::ZERO).await.expect("answers");
                 for got in &got {
-                    self.handed.push((
-                        queue,
-                        got.handed,
-                        got.items.iter().map(|item| item.id.clone()).collect(),
-                    ));
+                    self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
                 Answer::Got(got)
             }
             Command::ClaimItem { queue, id } => {
-                let got = self.queues[queue]
-                    .claim_item("w", id_of(id))
-                    .await
-                    .expect("answers");
+                let got = self.queues[queue].claim_item("w", id_of(id)).await.expect("answers");
                 if let Some(got) = &got {
-                    self.handed.push((
-                        queue,
-                        got.handed,
-                        got.items.iter().map(|item| item.id.clone()).collect(),
-                    ));
+                    self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
                 Answer::Got(got.into_iter().collect())
             }
-            Command::Settle {
-                which,
-                kind,
-                forget,
-            } => self.settle(which, kind, forget).await,
+            Command::Settle { which, kind, forget } => self.settle(which, kind, forget).await,
             Command::Manage { queue, id, retry } => {
                 let queue = &self.queues[queue];
-                let answer = if retry {
-                    queue.retry(id_of(id)).await
-                } else {
-                    queue.cancel(id_of(id)).await
-                };
+                let answer = if retry { queue.retry(id_of(id)).await } else { queue.cancel(id_of(id)).await };
                 Answer::Managed(answer.expect("answers"))
             }
-            Command::Counts { queue } => {
-                Answer::Counts(self.queues[queue].counts().await.expect("answers"))
+            Command::Counts { queue } => Answer::Counts(self.queues[queue].counts().await.expect("answers")),
+            Command::Record { queue, id } => {
+                Answer::Record(Box::new(self.queues[queue].item(id_of(id)).await.expect("answers")))
             }
-            Command::Record { queue, id } => Answer::Record(Box::new(
-                self.queues[queue].item(id_of(id)).await.expect("answers"),
-            )),
         }
     }
 
@@ -245,64 +135,25 @@ impl Session {
         let mut all = Vec::new();
         for queue in &self.queues {
             let id = queue.row().await.expect("answers").id;
-            let records = self
-                .turno
-                .store()
-                .items(id, turno::core::id::Seq(0), 1_000_000)
-                .await
-                .expect("answers");
-            all.extend(
-                records
-                    .into_iter()
-                    .map(|record| Answer::Record(Box::new(Some(record)))),
-            );
+            let records = self.turno.store().items(id, turno::core::id::Seq(0), 1_000_000).await.expect("answers");
+            all.extend(records.into_iter().map(|record| Answer::Record(Box::new(Some(record)))));
             all.push(Answer::Counts(queue.counts().await.expect("answers")));
         }
         all
     }
 
-    async fn lease(
-        &mut self,
-        user: usize,
-        which: u64,
-        kind: u64,
-        stale: bool,
-        idle: i64,
-    ) -> Answer {
+    async fn lease(&mut self, user: usize, which: u64, kind: u64, stale: bool, idle: i64) -> Answer {
         let resource = Resource::new(format!("{}{which}", resource())).expect("valid");
         let mine = |(of, on, _): &&(usize, Resource, Fence)| *of == user && *on == resource;
-        let known: Vec<Fence> = self
-            .fences
-            .iter()
-            .filter(mine)
-            .map(|(_, _, fence)| *fence)
-            .collect();
-        let fence = if stale { known.first() } else { known.last() }
-            .copied()
-            .unwrap_or(Fence(0));
+        let known: Vec<Fence> = self.fences.iter().filter(mine).map(|(_, _, fence)| *fence).collect();
+        let fence = if stale { known.first() } else { known.last() }.copied().unwrap_or(Fence(0));
         let action = match kind {
-            0..=3 => Action::Claim {
-                ttl: None,
-                wait: stale,
-            },
-            4..=8 => Action::Heartbeat {
-                fence,
-                idle: Some(Span(idle)),
-                worked: kind == 8,
-            },
-            9..=11 => Action::Release {
-                fence,
-                claim: stale.then_some(1),
-            },
-            12 => Action::ForceClaim {
-                reason: "porque sí".to_owned(),
-            },
-            13 => Action::ForceRelease {
-                reason: "ya".to_owned(),
-            },
-            14 => Action::RequestRelease {
-                message: Some("¿puedes?".to_owned()),
-            },
+            0..=3 => Action::Claim { ttl: None, wait: stale },
+            4..=8 => Action::Heartbeat { fence, idle: Some(Span(idle)), worked: kind == 8 },
+            9..=11 => Action::Release { fence, claim: stale.then_some(1) },
+            12 => Action::ForceClaim { reason: "porque sí".to_owned() },
+            13 => Action::ForceRelease { reason: "ya".to_owned() },
+            14 => Action::RequestRelease { message: Some("¿puedes?".to_owned()) },
             15 | 16 => Action::JoinLine,
             _ => Action::LeaveLine,
         };
@@ -314,16 +165,9 @@ impl Session {
             heartbeat_interval: Span(100),
             offer: Span(300),
         };
-        let command = LeaseCommand {
-            resource: resource.clone(),
-            who: holder(USERS[user]),
-            policy,
-            action,
-        };
+        let command = LeaseCommand { resource: resource.clone(), who: holder(USERS[user]), policy, action };
         let answer = self.turno.lease(command).await.expect("answers");
-        if let (Ok(turno::core::lease::Outcome::Claimed { .. }), Some(grant)) =
-            (&answer.answer, &answer.state.grant)
-        {
+        if let (Ok(turno::core::lease::Outcome::Claimed { .. }), Some(grant)) = (&answer.answer, &answer.state.grant) {
             self.fences.push((user, resource, grant.fence));
         }
         Answer::Lease(Box::new(answer))
@@ -338,10 +182,7 @@ impl Session {
             delay: Span(delay),
         });
         self.put = self.put.max(id + count - 1);
-        let answers = self.queues[queue]
-            .enqueue(drafts.collect())
-            .await
-            .expect("answers");
+        let answers = self.queues[queue].enqueue(drafts.collect()).await.expect("answers");
         Answer::Accepted(answers.into_iter().map(|(_, accepted)| accepted).collect())
     }
 
@@ -349,12 +190,7 @@ impl Session {
         let (queue, handed, ids) = self.handed[which].clone();
         let middle = || Some(ids[ids.len() / 2].clone());
         // The jitter of the policy's own back-off hangs on the numbers, which differ.
-        let fail = |item, give_up| Act::Fail {
-            error: "no".to_owned(),
-            item,
-            retry_in: Some(Span(150)),
-            give_up,
-        };
+        let fail = |item, give_up| Act::Fail { error: "no".to_owned(), item, retry_in: Some(Span(150)), give_up };
         let act = match kind {
             0..=3 => Act::Ack { through: None },
             4 => Act::Ack { through: middle() },
@@ -367,12 +203,7 @@ impl Session {
         if forget && kind != 9 {
             self.handed.remove(which);
         }
-        Answer::Settled(
-            self.queues[queue]
-                .settle(vec![Settlement { handed, act }])
-                .await
-                .expect("answers"),
-        )
+        Answer::Settled(self.queues[queue].settle(vec![Settlement { handed, act }]).await.expect("answers"))
     }
 }
 

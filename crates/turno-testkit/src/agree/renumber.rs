@@ -48,28 +48,14 @@ impl Renumber {
     fn pair(&mut self, theirs: i64, ours: i64) -> Result<(), String> {
         // 0 means "none", and what lies below is a mark and not a number of the sequence.
         if theirs <= 0 || ours <= 0 {
-            return if theirs == ours {
-                Ok(())
-            } else {
-                Err(format!("{theirs} is not {ours}"))
-            };
+            return if theirs == ours { Ok(()) } else { Err(format!("{theirs} is not {ours}")) };
         }
         let known = *self.of.entry(theirs).or_insert(ours);
-        let below = self
-            .of
-            .range(..theirs)
-            .next_back()
-            .is_none_or(|(_, before)| *before < ours);
-        let above = self
-            .of
-            .range(theirs + 1..)
-            .next()
-            .is_none_or(|(_, after)| ours < *after);
+        let below = self.of.range(..theirs).next_back().is_none_or(|(_, before)| *before < ours);
+        let above = self.of.range(theirs + 1..).next().is_none_or(|(_, after)| ours < *after);
         match known == ours && below && above {
             true => Ok(()),
-            false => Err(format!(
-                "the model's {theirs} was {known} and is {ours}, or their order differs"
-            )),
+            false => Err(format!("the model's {theirs} was {known} and is {ours}, or their order differs")),
         }
     }
 }
@@ -109,11 +95,7 @@ fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
                 fence(&mut error.fence, numbers);
             }
         }),
-        Answer::Accepted(_)
-        | Answer::Settled(_)
-        | Answer::Managed(_)
-        | Answer::Counts(_)
-        | Answer::Nothing => {}
+        Answer::Accepted(_) | Answer::Settled(_) | Answer::Managed(_) | Answer::Counts(_) | Answer::Nothing => {}
     }
     answer
 }

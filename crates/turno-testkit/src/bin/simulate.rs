@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use turno_testkit::sim::{Options, Tally, Violation, run, sabotage, trace};
 
-const USAGE: &str = "usage: simulate [--operations N | --seconds S] [--seed N] [--threads N] [--trace] [--sabotage NAME]";
+const USAGE: &str =
+    "usage: simulate [--operations N | --seconds S] [--seed N] [--threads N] [--trace] [--sabotage NAME]";
 
 struct Wanted {
     operations: Option<u64>,
@@ -68,7 +69,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
                 let name = words.next().unwrap_or_default();
                 let known = || sabotage::ALL.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
                 let found = sabotage::named(&name);
-                wanted.options.sabotage = Some(found.ok_or_else(|| format!("no such sabotage; there are {}", known()))?);
+                wanted.options.sabotage =
+                    Some(found.ok_or_else(|| format!("no such sabotage; there are {}", known()))?);
             }
             other => return Err(format!("{other:?} is not understood")),
         }

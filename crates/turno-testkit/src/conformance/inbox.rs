@@ -48,105 +48,49 @@ async fn exactly_one_of_many_claims_of_one_record_wins(world: World) {
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..10 {
         let queue = queue.clone();
-        calls.spawn(async move {
-            queue
-                .claim_item(&format!("w{n}"), ItemId::new("x").unwrap())
-                .await
-                .unwrap()
-        });
+        calls.spawn(async move { queue.claim_item(&format!("w{n}"), ItemId::new("x").unwrap()).await.unwrap() });
     }
     let won: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     assert_eq!(won.len(), 1);
     assert_eq!(ids(&won[0]), ["x"]);
     ack(&queue, &won[0]).await;
-    assert_eq!(
-        queue
-            .claim_item("late", ItemId::new("x").unwrap())
-            .await
-            .unwrap(),
-        None
-    );
-    assert_eq!(
-        queue
-            .claim_item("late", ItemId::new("never").unwrap())
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(queue.claim_item("late", ItemId::new("x").unwrap()).await.unwrap(), None);
+    assert_eq!(queue.claim_item("late", ItemId::new("never").unwrap()).await.unwrap(), None);
 }
 
 async fn a_failure_puts_the_record_back_with_its_error(world: World) {
     let queue = world.queue(inbox()).await;
     put(&queue, "any", &["x"]).await;
     let got = take_one(&queue).await;
-    let act = Act::Fail {
-        error: "HTTP 503".to_owned(),
-        item: None,
-        retry_in: None,
-        give_up: false,
-    };
+    let act = Act::Fail { error: "HTTP 503".to_owned(), item: None, retry_in: None, give_up: false };
     let SettleOutcome::Retrying { retry_at } = settle(&queue, got.handed, act).await.outcome else {
         panic!("it has attempts left")
     };
-    assert!(
-        take(&queue, 1).await.is_empty(),
-        "not before its back-off is over"
-    );
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            error: 1,
-            ..Counts::default()
-        }
-    );
+    assert!(take(&queue, 1).await.is_empty(), "not before its back-off is over");
+    assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
     world.pass((retry_at - super::world::START).0);
     let again = take_one(&queue).await;
     assert_eq!(again.attempt, 2);
-    let record = queue
-        .item(ItemId::new("x").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
     assert_eq!(record.errors[0].error, "HTTP 503");
 }
 
 async fn the_same_id_is_accepted_once_also_after_reopening(mut world: World) {
     let queue = world.queue(inbox()).await;
-    assert_eq!(
-        put(&queue, "any", &["x", "y", "x"]).await[2],
-        Accepted::Duplicate { differs: false }
-    );
+    assert_eq!(put(&queue, "any", &["x", "y", "x"]).await[2], Accepted::Duplicate { differs: false });
     ack(&queue, &take_one(&queue).await).await;
     world.reopen().await;
     let queue = world.turno.queue(super::world::queue_name()).await.unwrap();
-    assert_eq!(
-        put(&queue, "any", &["x"]).await,
-        [Accepted::Duplicate { differs: false }]
-    );
-    let other = Draft {
-        payload: "{}".into(),
-        ..draft("any", "y")
-    };
+    assert_eq!(put(&queue, "any", &["x"]).await, [Accepted::Duplicate { differs: false }]);
+    let other = Draft { payload: "{}".into(), ..draft("any", "y") };
     let answers = queue.enqueue(vec![other]).await.unwrap();
     assert_eq!(answers[0].1, Accepted::Duplicate { differs: true });
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            pending: 1,
-            processed: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, processed: 1, ..Counts::default() });
 }
 
 async fn items_without_an_id_get_one_each(world: World) {
     let queue = world.queue(inbox()).await;
-    let drafts = (0..10)
-        .map(|_| Draft {
-            payload: "1".into(),
-            ..Draft::default()
-        })
-        .collect();
+    let drafts = (0..10).map(|_| Draft { payload: "1".into(), ..Draft::default() }).collect();
     let answers = queue.enqueue(drafts).await.unwrap();
     let distinct: HashSet<_> = answers.iter().map(|(id, _)| id.clone()).collect();
     assert_eq!(distinct.len(), 10);
@@ -154,30 +98,17 @@ async fn items_without_an_id_get_one_each(world: World) {
 }
 
 async fn a_return_takes_the_attempt_back_on_a_real_store(world: World) {
-    let queue = world
-        .queue(Policy {
-            max_attempts: 1,
-            ..inbox()
-        })
-        .await;
+    let queue = world.queue(Policy { max_attempts: 1, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
     for _ in 0..3 {
         let got = take_one(&queue).await;
         assert_eq!(got.attempt, 1);
-        assert_eq!(
-            settle(&queue, got.handed, Act::Return).await.outcome,
-            SettleOutcome::Returned
-        );
+        assert_eq!(settle(&queue, got.handed, Act::Return).await.outcome, SettleOutcome::Returned);
     }
 }
 
 async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: World) {
-    let queue = world
-        .queue(Policy {
-            max_attempts: 3,
-            ..inbox()
-        })
-        .await;
+    let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
     let mut attempts = Vec::new();
     loop {
@@ -192,26 +123,9 @@ async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: Wor
         }
     }
     assert_eq!(attempts, [1, 2, 3]);
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            exhausted: 1,
-            ..Counts::default()
-        }
-    );
-    let record = queue
-        .item(ItemId::new("x").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        record
-            .errors
-            .iter()
-            .map(|error| error.attempt)
-            .collect::<Vec<_>>(),
-        [1, 2, 3]
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { exhausted: 1, ..Counts::default() });
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
+    assert_eq!(record.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
 async fn a_paused_queue_hands_nothing_out(world: World) {
@@ -234,14 +148,8 @@ async fn a_claim_that_waits_wakes_on_new_work(world: World) {
 
 async fn delayed_items_wait(world: World) {
     let queue = world.queue(inbox()).await;
-    let later = Draft {
-        delay: Span(5_000),
-        ..draft("any", "later")
-    };
-    queue
-        .enqueue(vec![later, draft("any", "now")])
-        .await
-        .unwrap();
+    let later = Draft { delay: Span(5_000), ..draft("any", "later") };
+    queue.enqueue(vec![later, draft("any", "now")]).await.unwrap();
     assert_eq!(ids(&take_one(&queue).await), ["now"]);
     world.pass(4_999);
     assert!(take(&queue, 1).await.is_empty());
@@ -255,10 +163,7 @@ async fn a_beat_keeps_a_delivery_alive(world: World) {
     let got = take_one(&queue).await;
     for _ in 0..5 {
         world.pass(50_000);
-        assert!(matches!(
-            settle(&queue, got.handed, Act::Beat).await.outcome,
-            SettleOutcome::Renewed { .. }
-        ));
+        assert!(matches!(settle(&queue, got.handed, Act::Beat).await.outcome, SettleOutcome::Renewed { .. }));
         assert!(take(&queue, 1).await.is_empty());
     }
     assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked);
@@ -266,27 +171,11 @@ async fn a_beat_keeps_a_delivery_alive(world: World) {
 
 async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
-    let keyless = Draft {
-        key: None,
-        ..draft("any", "1")
-    };
-    let nul = Draft {
-        payload: "\"\0\"".into(),
-        ..draft("any", "2")
-    };
-    let negative = Draft {
-        delay: Span(-1),
-        ..draft("any", "3")
-    };
-    for (bad, field) in [
-        (keyless, "/1/key"),
-        (nul, "/1/payload"),
-        (negative, "/1/delay_ms"),
-    ] {
-        let good = Draft {
-            key: Some(Key::new("k").unwrap()),
-            ..draft("any", "good")
-        };
+    let keyless = Draft { key: None, ..draft("any", "1") };
+    let nul = Draft { payload: "\"\0\"".into(), ..draft("any", "2") };
+    let negative = Draft { delay: Span(-1), ..draft("any", "3") };
+    for (bad, field) in [(keyless, "/1/key"), (nul, "/1/payload"), (negative, "/1/delay_ms")] {
+        let good = Draft { key: Some(Key::new("k").unwrap()), ..draft("any", "good") };
         let error = queue.enqueue(vec![good, bad]).await.unwrap_err();
         assert!(error.to_string().starts_with(field), "{error}");
     }

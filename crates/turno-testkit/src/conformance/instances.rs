@@ -21,11 +21,7 @@ super::cases![
 ];
 
 fn strict() -> Policy {
-    Policy {
-        window: Span::ZERO,
-        batch_max: 1,
-        ..Policy::of(Kind::Lane)
-    }
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
 }
 
 async fn both(world: &World, policy: Policy) -> [QueueHandle; 2] {
@@ -55,11 +51,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
         let (queue, seen, done) = (queues[worker % 2].clone(), seen.clone(), done.clone());
         tasks.spawn(async move {
             while done.load(std::sync::atomic::Ordering::SeqCst) < KEYS * EACH {
-                for got in queue
-                    .claim(&format!("w{worker}"), 3, Span::ZERO)
-                    .await
-                    .unwrap()
-                {
+                for got in queue.claim(&format!("w{worker}"), 3, Span::ZERO).await.unwrap() {
                     let (key, n) = got.items[0].id.as_str().split_once('/').unwrap();
                     let n: usize = n.parse().unwrap();
                     {
@@ -79,10 +71,7 @@ async fn lanes_keep_order_and_exclusion_over_two_instances(world: World) {
         });
     }
     tasks.join_all().await;
-    assert_eq!(
-        queues[0].counts().await.unwrap().processed,
-        (KEYS * EACH) as i64
-    );
+    assert_eq!(queues[0].counts().await.unwrap().processed, (KEYS * EACH) as i64);
 }
 
 async fn an_inbox_is_processed_once_over_two_instances(world: World) {
@@ -95,19 +84,12 @@ async fn an_inbox_is_processed_once_over_two_instances(world: World) {
         tasks.spawn(async move {
             let mut ids: Vec<ItemId> = Vec::new();
             loop {
-                let got = queue
-                    .claim(&format!("w{worker}"), 10, Span::ZERO)
-                    .await
-                    .unwrap();
+                let got = queue.claim(&format!("w{worker}"), 10, Span::ZERO).await.unwrap();
                 if got.is_empty() {
                     break ids;
                 }
                 let settled = queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
-                assert!(
-                    settled
-                        .iter()
-                        .all(|settled| settled.outcome == SettleOutcome::Acked)
-                );
+                assert!(settled.iter().all(|settled| settled.outcome == SettleOutcome::Acked));
                 ids.extend(got.into_iter().map(|got| got.items[0].id.clone()));
             }
         });
@@ -126,12 +108,7 @@ async fn the_same_id_is_accepted_once_over_two_instances(world: World) {
         let queue = queues[n % 2].clone();
         tasks.spawn(async move { put(&queue, "any", &[&(n / 4).to_string()]).await.remove(0) });
     }
-    let queued = tasks
-        .join_all()
-        .await
-        .into_iter()
-        .filter(|answer| *answer == Accepted::Queued)
-        .count();
+    let queued = tasks.join_all().await.into_iter().filter(|answer| *answer == Accepted::Queued).count();
     assert_eq!(queued, 10);
     assert_eq!(queues[1].counts().await.unwrap().pending, 10);
 }
@@ -141,47 +118,25 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
     let held = Arc::new(Mutex::new(false));
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..6 {
-        let turno: Turno = if n % 2 == 0 {
-            world.turno.clone()
-        } else {
-            other.clone()
-        };
+        let turno: Turno = if n % 2 == 0 { world.turno.clone() } else { other.clone() };
         let held = held.clone();
         tasks.spawn(async move {
             let mut fences = Vec::new();
             while fences.len() < 10 {
                 let who = holder(&format!("u{n}"));
-                let command = |action| Command {
-                    resource: resource(),
-                    who: who.clone(),
-                    policy: LeasePolicy::default(),
-                    action,
-                };
-                let answer = turno
-                    .lease(command(Action::Claim {
-                        ttl: None,
-                        wait: false,
-                    }))
-                    .await
-                    .unwrap();
+                let command =
+                    |action| Command { resource: resource(), who: who.clone(), policy: LeasePolicy::default(), action };
+                let answer = turno.lease(command(Action::Claim { ttl: None, wait: false })).await.unwrap();
                 if answer.answer.is_err() {
                     tokio::task::yield_now().await;
                     continue;
                 }
-                assert!(
-                    !std::mem::replace(&mut *held.lock().unwrap(), true),
-                    "two holders at once"
-                );
+                assert!(!std::mem::replace(&mut *held.lock().unwrap(), true), "two holders at once");
                 let fence = answer.state.grant.unwrap().fence;
                 fences.push(fence);
                 tokio::task::yield_now().await;
                 *held.lock().unwrap() = false;
-                turno
-                    .lease(command(Action::Release { fence, claim: None }))
-                    .await
-                    .unwrap()
-                    .answer
-                    .unwrap();
+                turno.lease(command(Action::Release { fence, claim: None })).await.unwrap().answer.unwrap();
             }
             fences
         });
@@ -208,16 +163,8 @@ async fn a_policy_changed_on_another_instance_is_noticed(world: World) {
     let first = take_one(&queues[0]).await;
     assert_eq!(first.expires_at - first.now, Span(60_000));
     let name: QueueName = queue_name();
-    let policy = Policy {
-        lock_timeout: Span(5_000),
-        ..Policy::of(Kind::Inbox)
-    };
-    world
-        .instance()
-        .await
-        .put_queue(name, policy)
-        .await
-        .unwrap();
+    let policy = Policy { lock_timeout: Span(5_000), ..Policy::of(Kind::Inbox) };
+    world.instance().await.put_queue(name, policy).await.unwrap();
     let second = take_one(&queues[0]).await;
     assert_eq!(second.expires_at - second.now, Span(5_000));
 }
@@ -231,13 +178,8 @@ async fn work_of_a_dead_instance_is_taken_over(world: World) {
     world.pass(60_000);
     let taken = take_one(&queue).await;
     assert_eq!((taken.items[0].id.as_str(), taken.attempt), ("x", 2));
-    let late = queue
-        .settle(vec![turno::Settlement {
-            handed: lost.handed,
-            act: Act::Ack { through: None },
-        }])
-        .await
-        .unwrap();
+    let late =
+        queue.settle(vec![turno::Settlement { handed: lost.handed, act: Act::Ack { through: None } }]).await.unwrap();
     assert_eq!(late[0].outcome, SettleOutcome::Stale);
 }
 

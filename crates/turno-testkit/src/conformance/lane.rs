@@ -2,9 +2,7 @@
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
-use turno::core::queue::{
-    Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome,
-};
+use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::Counts;
 
@@ -28,18 +26,11 @@ super::cases![
 ];
 
 fn strict() -> Policy {
-    Policy {
-        window: Span::ZERO,
-        batch_max: 1,
-        ..Policy::of(Kind::Lane)
-    }
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
 }
 
 fn eager() -> Policy {
-    Policy {
-        window: Span::ZERO,
-        ..Policy::of(Kind::Lane)
-    }
+    Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }
 }
 
 async fn a_key_is_served_in_order_one_delivery_at_a_time(world: World) {
@@ -47,24 +38,13 @@ async fn a_key_is_served_in_order_one_delivery_at_a_time(world: World) {
     put(&queue, "ana", &["1", "2", "3"]).await;
     put(&queue, "luis", &["a"]).await;
     let first = take(&queue, 10).await;
-    assert_eq!(
-        first.iter().map(|got| ids(got)[0]).collect::<Vec<_>>(),
-        ["1", "a"],
-        "one per key"
-    );
+    assert_eq!(first.iter().map(|got| ids(got)[0]).collect::<Vec<_>>(), ["1", "a"], "one per key");
     assert!(take(&queue, 10).await.is_empty());
     assert_eq!(ack(&queue, &first[0]).await, SettleOutcome::Acked);
     for id in ["2", "3"] {
         let got = take_one(&queue).await;
-        assert_eq!(
-            (ids(&got), got.key.as_ref().map(Key::as_str)),
-            (vec![id], Some("ana"))
-        );
-        assert_eq!(
-            &*got.items[0].payload,
-            format!("{{\"de\":\"ana\",\"texto\":\"{id} ñ \\u0000\"}}"),
-            "as it came"
-        );
+        assert_eq!((ids(&got), got.key.as_ref().map(Key::as_str)), (vec![id], Some("ana")));
+        assert_eq!(&*got.items[0].payload, format!("{{\"de\":\"ana\",\"texto\":\"{id} ñ \\u0000\"}}"), "as it came");
         ack(&queue, &got).await;
     }
 }
@@ -75,10 +55,7 @@ async fn messages_of_one_window_come_together_also_after_reopening(mut world: Wo
     world.pass(2_000);
     put(&queue, "ana", &["¿disponibilidad?"]).await;
     world.pass(2_999);
-    assert!(
-        take(&queue, 1).await.is_empty(),
-        "each message restarts the window"
-    );
+    assert!(take(&queue, 1).await.is_empty(), "each message restarts the window");
     drop(queue);
     world.reopen().await;
     let queue = world.turno.queue(super::world::queue_name()).await.unwrap();
@@ -99,20 +76,11 @@ async fn typing_keeps_the_window_open(world: World) {
     ack(&queue, &take_one(&queue).await).await;
     put(&queue, "nadie", &["2"]).await;
     world.pass(3_000);
-    assert_eq!(
-        ids(&take_one(&queue).await),
-        ["2"],
-        "typing before the first message meant nothing"
-    );
+    assert_eq!(ids(&take_one(&queue).await), ["2"], "typing before the first message meant nothing");
 }
 
 async fn a_full_batch_is_due_at_once_on_a_real_store(world: World) {
-    let queue = world
-        .queue(Policy {
-            batch_max: 3,
-            ..Policy::of(Kind::Lane)
-        })
-        .await;
+    let queue = world.queue(Policy { batch_max: 3, ..Policy::of(Kind::Lane) }).await;
     put(&queue, "ana", &["1"]).await;
     put(&queue, "ana", &["2"]).await;
     assert!(take(&queue, 1).await.is_empty());
@@ -123,8 +91,7 @@ async fn a_full_batch_is_due_at_once_on_a_real_store(world: World) {
 async fn a_claim_waits_for_the_window_and_wakes_when_it_ends(world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
     let waiter = queue.clone();
-    let waiting =
-        tokio::spawn(async move { waiter.claim("worker-1", 1, Span(60_000)).await.unwrap() });
+    let waiting = tokio::spawn(async move { waiter.claim("worker-1", 1, Span(60_000)).await.unwrap() });
     put(&queue, "ana", &["1"]).await;
     for _ in 0..29 {
         world.pass(100);
@@ -136,9 +103,7 @@ async fn a_claim_waits_for_the_window_and_wakes_when_it_ends(world: World) {
     assert_eq!(ids(&waiting.await.unwrap()[0]), ["1"]);
 }
 
-async fn a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store(
-    world: World,
-) {
+async fn a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store(world: World) {
     let queue = world.queue(eager()).await;
     put(&queue, "ana", &["1", "bad", "3"]).await;
     for _ in 0..2 {
@@ -159,14 +124,7 @@ async fn a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_r
     }
     assert_eq!(order, ["1", "bad", "bad", "bad", "3", "later 1+later 2"]);
     let counts = queue.counts().await.unwrap();
-    assert_eq!(
-        counts,
-        Counts {
-            processed: 4,
-            exhausted: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(counts, Counts { processed: 4, exhausted: 1, ..Counts::default() });
 }
 
 async fn ack_through_and_fail_item_split_a_group(world: World) {
@@ -174,40 +132,19 @@ async fn ack_through_and_fail_item_split_a_group(world: World) {
     put(&queue, "ana", &["1", "2", "3", "4"]).await;
     let got = take_one(&queue).await;
     let through = Some(ItemId::new("1").unwrap());
-    assert_eq!(
-        settle(&queue, got.handed, Act::Ack { through })
-            .await
-            .outcome,
-        SettleOutcome::Acked
-    );
+    assert_eq!(settle(&queue, got.handed, Act::Ack { through }).await.outcome, SettleOutcome::Acked);
     let got = take_one(&queue).await;
     assert_eq!((ids(&got), got.attempt), (vec!["2", "3", "4"], 1));
     let wrong = Some(ItemId::new("1").unwrap());
-    let answer = settle(&queue, got.handed, Act::Ack { through: wrong })
-        .await
-        .outcome;
+    let answer = settle(&queue, got.handed, Act::Ack { through: wrong }).await.outcome;
     assert_eq!(answer, SettleOutcome::NotInDelivery);
     let item = Some(ItemId::new("3").unwrap());
-    let act = Act::Fail {
-        error: "3 no".to_owned(),
-        item,
-        retry_in: Some(Span(500)),
-        give_up: false,
-    };
+    let act = Act::Fail { error: "3 no".to_owned(), item, retry_in: Some(Span(500)), give_up: false };
     settle(&queue, got.handed, act).await;
-    assert!(
-        take(&queue, 1).await.is_empty(),
-        "the lane waits for its head"
-    );
+    assert!(take(&queue, 1).await.is_empty(), "the lane waits for its head");
     world.pass(500);
     let got = take_one(&queue).await;
-    assert_eq!(
-        got.items
-            .iter()
-            .map(|item| (item.id.as_str(), item.attempt))
-            .collect::<Vec<_>>(),
-        [("3", 2), ("4", 1)]
-    );
+    assert_eq!(got.items.iter().map(|item| (item.id.as_str(), item.attempt)).collect::<Vec<_>>(), [("3", 2), ("4", 1)]);
 }
 
 async fn an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused(world: World) {
@@ -221,10 +158,7 @@ async fn an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused
     assert_eq!((ids(&new), new.attempt), (vec!["1"], 2));
     assert!(new.handed.fence > old.handed.fence);
     for act in [Act::Ack { through: None }, Act::Return, Act::Beat] {
-        assert_eq!(
-            settle(&queue, old.handed, act).await.outcome,
-            SettleOutcome::Stale
-        );
+        assert_eq!(settle(&queue, old.handed, act).await.outcome, SettleOutcome::Stale);
     }
     assert_eq!(ack(&queue, &new).await, SettleOutcome::Acked);
 }
@@ -235,64 +169,32 @@ async fn a_repeated_settlement_gets_the_same_answer(world: World) {
     let got = take_one(&queue).await;
     assert!(!settle(&queue, got.handed, Act::Return).await.repeated);
     let again = settle(&queue, got.handed, Act::Return).await;
-    assert_eq!(
-        (again.outcome, again.repeated),
-        (SettleOutcome::Returned, true)
-    );
+    assert_eq!((again.outcome, again.repeated), (SettleOutcome::Returned, true));
 
     let got = take_one(&queue).await;
-    let act = || Act::Fail {
-        error: "x".to_owned(),
-        item: None,
-        retry_in: Some(Span(700)),
-        give_up: false,
-    };
+    let act = || Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(700)), give_up: false };
     let first = settle(&queue, got.handed, act()).await.outcome;
     let again = settle(&queue, got.handed, act()).await;
     assert_eq!((again.outcome, again.repeated), (first, true));
     let other = settle(&queue, got.handed, Act::Ack { through: None }).await;
-    assert_eq!(
-        other.outcome,
-        SettleOutcome::Stale,
-        "it failed; that it is done is no repetition"
-    );
+    assert_eq!(other.outcome, SettleOutcome::Stale, "it failed; that it is done is no repetition");
 
     world.pass(700);
     let got = take_one(&queue).await;
     ack(&queue, &got).await;
     let again = settle(&queue, got.handed, Act::Ack { through: None }).await;
-    assert_eq!(
-        (again.outcome, again.repeated),
-        (SettleOutcome::Acked, true)
-    );
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            processed: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!((again.outcome, again.repeated), (SettleOutcome::Acked, true));
+    assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
 }
 
 async fn an_exhausted_head_is_retried_into_its_place(world: World) {
-    let queue = world
-        .queue(Policy {
-            max_attempts: 1,
-            ..strict()
-        })
-        .await;
+    let queue = world.queue(Policy { max_attempts: 1, ..strict() }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
-    assert_eq!(
-        fail(&queue, &take_one(&queue).await).await,
-        SettleOutcome::Exhausted
-    );
+    assert_eq!(fail(&queue, &take_one(&queue).await).await, SettleOutcome::Exhausted);
     let second = take_one(&queue).await;
     let id = ItemId::new("1").unwrap();
     let record = queue.item(id.clone()).await.unwrap().unwrap();
-    assert_eq!(
-        record.done.as_ref().map(|done| (done.ended, done.attempt)),
-        Some((Ended::Exhausted, 1))
-    );
+    assert_eq!(record.done.as_ref().map(|done| (done.ended, done.attempt)), Some((Ended::Exhausted, 1)));
     assert_eq!(record.errors.len(), 1);
     assert_eq!(queue.retry(id).await.unwrap(), Ok(ManageAnswer::Retried));
     assert!(take(&queue, 5).await.is_empty(), "one in flight per key");
@@ -301,65 +203,29 @@ async fn an_exhausted_head_is_retried_into_its_place(world: World) {
 }
 
 async fn a_lane_that_holds_says_so_until_a_person_decides(world: World) {
-    let queue = world
-        .queue(Policy {
-            max_attempts: 1,
-            on_exhausted: OnExhausted::Hold,
-            ..strict()
-        })
-        .await;
+    let queue = world.queue(Policy { max_attempts: 1, on_exhausted: OnExhausted::Hold, ..strict() }).await;
     put(&queue, "ana", &["1", "2"]).await;
     fail(&queue, &take_one(&queue).await).await;
     world.pass(1_000_000);
     assert!(take(&queue, 5).await.is_empty());
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            pending: 1,
-            exhausted: 1,
-            ..Counts::default()
-        }
-    );
-    assert_eq!(
-        queue.cancel(ItemId::new("1").unwrap()).await.unwrap(),
-        Ok(ManageAnswer::Cancelled)
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, exhausted: 1, ..Counts::default() });
+    assert_eq!(queue.cancel(ItemId::new("1").unwrap()).await.unwrap(), Ok(ManageAnswer::Cancelled));
     assert_eq!(ids(&take_one(&queue).await), ["2"]);
 }
 
 async fn cancelling_the_head_wakes_the_next(world: World) {
     let queue = world.queue(strict()).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
-    queue
-        .cancel(ItemId::new("1").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
-    queue
-        .cancel(ItemId::new("3").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    queue.cancel(ItemId::new("1").unwrap()).await.unwrap().unwrap();
+    queue.cancel(ItemId::new("3").unwrap()).await.unwrap().unwrap();
     assert_eq!(ids(&take_one(&queue).await), ["2"]);
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            in_process: 1,
-            cancelled: 2,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { in_process: 1, cancelled: 2, ..Counts::default() });
 }
 
 async fn a_stuck_key_delays_no_other(world: World) {
     let queue = world.queue(strict()).await;
     for key in 0..50 {
-        put(
-            &queue,
-            &format!("k{key}"),
-            &[&format!("{key}-1"), &format!("{key}-2")],
-        )
-        .await;
+        put(&queue, &format!("k{key}"), &[&format!("{key}-1"), &format!("{key}-2")]).await;
     }
     let stuck = take_one(&queue).await;
     let mut served = 0;
@@ -372,58 +238,22 @@ async fn a_stuck_key_delays_no_other(world: World) {
 }
 
 async fn counters_equal_a_count_over_the_rows(world: World) {
-    let queue = world
-        .queue(Policy {
-            max_attempts: 2,
-            ..strict()
-        })
-        .await;
+    let queue = world.queue(Policy { max_attempts: 2, ..strict() }).await;
     for key in 0..8 {
-        put(
-            &queue,
-            &format!("k{key}"),
-            &[&format!("{key}-1"), &format!("{key}-2")],
-        )
-        .await;
+        put(&queue, &format!("k{key}"), &[&format!("{key}-1"), &format!("{key}-2")]).await;
     }
     let got = take(&queue, 7).await;
     ack(&queue, &got[0]).await;
     ack(&queue, &got[1]).await;
-    let act = Act::Fail {
-        error: "x".to_owned(),
-        item: None,
-        retry_in: Some(Span(60_000)),
-        give_up: false,
-    };
+    let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(60_000)), give_up: false };
     settle(&queue, got[2].handed, act).await;
-    let act = Act::Fail {
-        error: "x".to_owned(),
-        item: None,
-        retry_in: None,
-        give_up: true,
-    };
+    let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: None, give_up: true };
     settle(&queue, got[3].handed, act).await;
-    queue
-        .cancel(ItemId::new("7-2").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
-    let expected = Counts {
-        pending: 8,
-        in_process: 3,
-        error: 1,
-        processed: 2,
-        exhausted: 1,
-        cancelled: 1,
-    };
+    queue.cancel(ItemId::new("7-2").unwrap()).await.unwrap().unwrap();
+    let expected = Counts { pending: 8, in_process: 3, error: 1, processed: 2, exhausted: 1, cancelled: 1 };
     assert_eq!(queue.counts().await.unwrap(), expected);
     let row = queue.row().await.unwrap();
-    let records = world
-        .turno
-        .store()
-        .items(row.id, turno::core::id::Seq(0), 100)
-        .await
-        .unwrap();
+    let records = world.turno.store().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
     assert_eq!(records.len(), 16, "accepted is the sum of the states");
 }
 
@@ -431,38 +261,20 @@ async fn empty_lanes_leave_no_rows_behind(world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
     for key in 0..20 {
         put(&queue, &format!("k{key}"), &[&key.to_string()]).await;
-        queue
-            .typing(Key::new(format!("k{key}")).unwrap())
-            .await
-            .unwrap();
+        queue.typing(Key::new(format!("k{key}")).unwrap()).await.unwrap();
     }
     world.pass(3_000);
     for got in take(&queue, 100).await {
         ack(&queue, &got).await;
     }
     let row = queue.row().await.unwrap();
-    let records = world
-        .turno
-        .store()
-        .items(row.id, turno::core::id::Seq(0), 100)
-        .await
-        .unwrap();
-    assert!(
-        records
-            .iter()
-            .all(|record| record.item.is_none() && record.done.is_some())
-    );
+    let records = world.turno.store().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
+    assert!(records.iter().all(|record| record.item.is_none() && record.done.is_some()));
     assert_eq!(world.turno.store().next_look(row.id, turno::core::time::Time(0)).await.unwrap(), None);
 }
 
 async fn every_column_of_an_item_survives_the_store(mut world: World) {
-    let queue = world
-        .queue(Policy {
-            lock_timeout: Span(11_000),
-            max_hold: None,
-            ..eager()
-        })
-        .await;
+    let queue = world.queue(Policy { lock_timeout: Span(11_000), max_hold: None, ..eager() }).await;
     let mut item = draft("clave ü", "id 1");
     item.action = Some("ACTUALIZAR".to_owned());
     item.delay = Span(1_500);
@@ -470,55 +282,22 @@ async fn every_column_of_an_item_survives_the_store(mut world: World) {
     world.pass(2_000);
     let got = take_one(&queue).await;
     world.pass(100);
-    let act = Act::Fail {
-        error: "línea ocupada".to_owned(),
-        item: None,
-        retry_in: Some(Span(700)),
-        give_up: false,
-    };
+    let act = Act::Fail { error: "línea ocupada".to_owned(), item: None, retry_in: Some(Span(700)), give_up: false };
     settle(&queue, got.handed, act).await;
     world.reopen().await;
     let row = world.turno.queue(super::world::queue_name()).await.unwrap();
-    let record = row
-        .item(ItemId::new("id 1").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
+    let record = row.item(ItemId::new("id 1").unwrap()).await.unwrap().unwrap();
     let start = super::world::START;
     let stored = record.item.unwrap();
-    assert_eq!(
-        (stored.enqueued_at, stored.claimed_at),
-        (start, Some(start + Span(2_000)))
-    );
-    assert_eq!(
-        (stored.not_before, stored.ready_at),
-        (start + Span(2_800), Some(start + Span(2_800)))
-    );
-    assert_eq!(
-        (stored.attempt, stored.fence, stored.group),
-        (1, got.handed.fence, got.handed.fence)
-    );
-    assert_eq!(
-        (stored.last, stored.expires_at, stored.parked),
-        (Last::Failed, None, false)
-    );
-    assert_eq!(
-        (stored.holder.as_deref(), stored.lane),
-        (Some("worker-1"), got.handed.lane)
-    );
-    assert_eq!(
-        (stored.revision, stored.handed),
-        (got.revision, got.revision)
-    );
+    assert_eq!((stored.enqueued_at, stored.claimed_at), (start, Some(start + Span(2_000))));
+    assert_eq!((stored.not_before, stored.ready_at), (start + Span(2_800), Some(start + Span(2_800))));
+    assert_eq!((stored.attempt, stored.fence, stored.group), (1, got.handed.fence, got.handed.fence));
+    assert_eq!((stored.last, stored.expires_at, stored.parked), (Last::Failed, None, false));
+    assert_eq!((stored.holder.as_deref(), stored.lane), (Some("worker-1"), got.handed.lane));
+    assert_eq!((stored.revision, stored.handed), (got.revision, got.revision));
     assert_eq!(record.body.action.as_deref(), Some("ACTUALIZAR"));
     assert_eq!(record.body.key.as_ref().map(Key::as_str), Some("clave ü"));
     let error = &record.errors[0];
-    assert_eq!(
-        (error.attempt, error.at, error.error.as_str()),
-        (1, start + Span(2_100), "línea ocupada")
-    );
-    assert_eq!(
-        (error.fence, error.holder.as_deref()),
-        (got.handed.fence, Some("worker-1"))
-    );
+    assert_eq!((error.attempt, error.at, error.error.as_str()), (1, start + Span(2_100), "línea ocupada"));
+    assert_eq!((error.fence, error.holder.as_deref()), (got.handed.fence, Some("worker-1")));
 }

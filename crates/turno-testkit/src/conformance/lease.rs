@@ -25,10 +25,7 @@ super::cases![
 
 async fn a_resource_never_seen_is_free(world: World) {
     let (now, state) = world.turno.lease_state(resource()).await.unwrap();
-    assert_eq!(
-        (now, state),
-        (super::world::START, State::unseen(resource()))
-    );
+    assert_eq!((now, state), (super::world::START, State::unseen(resource())));
 }
 
 async fn what_is_claimed_is_stored_as_decided(mut world: World) {
@@ -36,26 +33,13 @@ async fn what_is_claimed_is_stored_as_decided(mut world: World) {
     let answer = world.lease("ana", Action::Claim { ttl, wait: false }).await;
     world.pass(5_000);
     let fence = answer.state.grant.as_ref().unwrap().fence;
-    let beat = world
-        .lease(
-            "ana",
-            Action::Heartbeat {
-                fence,
-                idle: None,
-                worked: true,
-            },
-        )
-        .await;
+    let beat = world.lease("ana", Action::Heartbeat { fence, idle: None, worked: true }).await;
     assert_eq!(beat.answer, Ok(Outcome::Beat(Beat::Renewed)));
     world.reopen().await;
     let (_, stored) = world.turno.lease_state(resource()).await.unwrap();
     assert_eq!(stored, beat.state);
     let grant = stored.grant.unwrap();
-    assert_eq!(
-        (grant.locked_at, grant.worked_at),
-        (super::world::START, beat.now),
-        "columns are not swapped"
-    );
+    assert_eq!((grant.locked_at, grant.worked_at), (super::world::START, beat.now), "columns are not swapped");
     assert_eq!(grant.holder, holder("ana"));
 }
 
@@ -63,88 +47,46 @@ async fn exactly_one_of_many_claims_of_a_never_seen_resource_wins(world: World) 
     let other = world.instance().await;
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..20 {
-        let turno = if n % 2 == 0 {
-            world.turno.clone()
-        } else {
-            other.clone()
-        };
+        let turno = if n % 2 == 0 { world.turno.clone() } else { other.clone() };
         calls.spawn(async move { claim(&turno, &format!("u{n}")).await.is_ok() });
     }
-    let won = calls
-        .join_all()
-        .await
-        .into_iter()
-        .filter(|won| *won)
-        .count();
+    let won = calls.join_all().await.into_iter().filter(|won| *won).count();
     assert_eq!(won, 1);
 }
 
 async fn fences_grow_over_release_expiry_override_and_reopening(mut world: World) {
     let mut fences = vec![world.claim("ana").await.unwrap()];
-    world
-        .lease(
-            "ana",
-            Action::Release {
-                fence: fences[0],
-                claim: None,
-            },
-        )
-        .await
-        .answer
-        .unwrap();
+    world.lease("ana", Action::Release { fence: fences[0], claim: None }).await.answer.unwrap();
     fences.push(world.claim("luis").await.unwrap());
     world.pass(30_000);
     fences.push(world.claim("eva").await.unwrap());
-    let forced = world
-        .lease(
-            "admin",
-            Action::ForceClaim {
-                reason: "urgente".to_owned(),
-            },
-        )
-        .await;
+    let forced = world.lease("admin", Action::ForceClaim { reason: "urgente".to_owned() }).await;
     fences.push(forced.state.grant.unwrap().fence);
     world.reopen().await;
     world.pass(30_000);
     fences.push(world.claim("ana").await.unwrap());
-    assert!(
-        fences.windows(2).all(|pair| pair[0] < pair[1]),
-        "{fences:?}"
-    );
+    assert!(fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
 }
 
 async fn a_dead_holders_resource_is_claimable_at_expiry_with_no_sweeper(world: World) {
     world.claim("ana").await.unwrap();
     world.pass(29_999);
-    assert!(matches!(
-        world.claim("luis").await,
-        Err(Refused::HeldBy { .. })
-    ));
+    assert!(matches!(world.claim("luis").await, Err(Refused::HeldBy { .. })));
     world.pass(1);
     world.claim("luis").await.unwrap();
 }
 
 async fn a_heartbeat_renews_and_a_late_one_is_refused(world: World) {
     let fence = world.claim("ana").await.unwrap();
-    let beat = || Action::Heartbeat {
-        fence,
-        idle: None,
-        worked: false,
-    };
+    let beat = || Action::Heartbeat { fence, idle: None, worked: false };
     for _ in 0..10 {
         world.pass(20_000);
-        assert_eq!(
-            world.lease("ana", beat()).await.answer,
-            Ok(Outcome::Beat(Beat::Renewed))
-        );
+        assert_eq!(world.lease("ana", beat()).await.answer, Ok(Outcome::Beat(Beat::Renewed)));
     }
     world.pass(30_000);
     match world.lease("ana", beat()).await.answer {
         Err(Refused::Lost { ending: Some(end) }) => {
-            assert_eq!(
-                (end.reason, end.cause),
-                (Reason::Expired, Cause::NoHeartbeat)
-            );
+            assert_eq!((end.reason, end.cause), (Reason::Expired, Cause::NoHeartbeat));
         }
         other => panic!("a late heartbeat: {other:?}"),
     }
@@ -156,14 +98,7 @@ async fn a_stale_fence_changes_nothing_in_the_database(world: World) {
     let live = world.claim("luis").await.unwrap();
     let before = world.turno.lease_state(resource()).await.unwrap();
     for fence in [old, Fence(live.0 + 1), Fence(0)] {
-        for action in [
-            Action::Heartbeat {
-                fence,
-                idle: None,
-                worked: true,
-            },
-            Action::Release { fence, claim: None },
-        ] {
+        for action in [Action::Heartbeat { fence, idle: None, worked: true }, Action::Release { fence, claim: None }] {
             let answer = world.lease("ana", action).await.answer;
             assert!(matches!(answer, Err(Refused::Lost { .. })), "{answer:?}");
         }
@@ -174,88 +109,33 @@ async fn a_stale_fence_changes_nothing_in_the_database(world: World) {
 async fn repeating_a_release_gets_the_same_answer_also_after_others_held_it(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let release = || Action::Release { fence, claim: None };
-    assert_eq!(
-        world.lease("ana", release()).await.answer,
-        Ok(Outcome::Released {
-            released: true,
-            repeated: false
-        })
-    );
+    assert_eq!(world.lease("ana", release()).await.answer, Ok(Outcome::Released { released: true, repeated: false }));
     for who in ["luis", "eva"] {
         let fence = world.claim(who).await.unwrap();
-        world
-            .lease(who, Action::Release { fence, claim: None })
-            .await
-            .answer
-            .unwrap();
+        world.lease(who, Action::Release { fence, claim: None }).await.answer.unwrap();
         let again = world.lease("ana", release()).await.answer;
-        assert_eq!(
-            again,
-            Ok(Outcome::Released {
-                released: true,
-                repeated: true
-            }),
-            "after {who}"
-        );
+        assert_eq!(again, Ok(Outcome::Released { released: true, repeated: true }), "after {who}");
     }
     let foreign = world.lease("luis", release()).await.answer;
-    assert!(
-        matches!(foreign, Err(Refused::Lost { ending: Some(_) })),
-        "not his release: {foreign:?}"
-    );
+    assert!(matches!(foreign, Err(Refused::Lost { ending: Some(_) })), "not his release: {foreign:?}");
 }
 
 async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) {
     let first = world.claim("ana").await.unwrap();
     world.pass(7_000);
-    world
-        .lease(
-            "ana",
-            Action::Release {
-                fence: first,
-                claim: None,
-            },
-        )
-        .await
-        .answer
-        .unwrap();
+    world.lease("ana", Action::Release { fence: first, claim: None }).await.answer.unwrap();
     world.claim("luis").await.unwrap();
     world.pass(50_000);
     world.claim("eva").await.unwrap();
     world.pass(1_000);
     let reason = "se fue a casa".to_owned();
-    world
-        .lease(
-            "admin",
-            Action::ForceRelease {
-                reason: reason.clone(),
-            },
-        )
-        .await
-        .answer
-        .unwrap();
+    world.lease("admin", Action::ForceRelease { reason: reason.clone() }).await.answer.unwrap();
 
     let history = world.turno.lease_history(resource(), 10).await.unwrap();
-    let told: Vec<_> = history
-        .iter()
-        .map(|end| (end.grant.holder.user.as_str(), end.reason))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("eva", Reason::Forced),
-            ("luis", Reason::Expired),
-            ("ana", Reason::Released)
-        ]
-    );
-    assert_eq!(
-        (history[0].note.as_ref(), history[0].by.as_ref()),
-        (Some(&reason), Some(&holder("admin").user))
-    );
-    assert_eq!(
-        history[1].at, history[1].grant.expires_at,
-        "ended when it expired, not when that was noticed"
-    );
+    let told: Vec<_> = history.iter().map(|end| (end.grant.holder.user.as_str(), end.reason)).collect();
+    assert_eq!(told, [("eva", Reason::Forced), ("luis", Reason::Expired), ("ana", Reason::Released)]);
+    assert_eq!((history[0].note.as_ref(), history[0].by.as_ref()), (Some(&reason), Some(&holder("admin").user)));
+    assert_eq!(history[1].at, history[1].grant.expires_at, "ended when it expired, not when that was noticed");
     for pair in history.windows(2) {
         assert!(pair[1].at <= pair[0].grant.locked_at, "they do not overlap");
     }
@@ -264,25 +144,14 @@ async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) 
 async fn line_offer_and_requests_survive_reopening(mut world: World) {
     let fence = world.claim("ana").await.unwrap();
     let message = Some("¿te falta mucho?".to_owned());
-    world
-        .lease("luis", Action::RequestRelease { message })
-        .await
-        .answer
-        .unwrap();
+    world.lease("luis", Action::RequestRelease { message }).await.answer.unwrap();
     world.lease("luis", Action::JoinLine).await.answer.unwrap();
     let before = world.lease("eva", Action::JoinLine).await.state;
     world.reopen().await;
     assert_eq!(world.turno.lease_state(resource()).await.unwrap().1, before);
-    world
-        .lease("ana", Action::Release { fence, claim: None })
-        .await
-        .answer
-        .unwrap();
+    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
     world.reopen().await;
-    assert!(matches!(
-        world.claim("eva").await,
-        Err(Refused::OfferedTo { .. })
-    ));
+    assert!(matches!(world.claim("eva").await, Err(Refused::OfferedTo { .. })));
     world.claim("luis").await.unwrap();
 }
 
@@ -290,49 +159,18 @@ async fn a_claim_that_waits_is_granted_when_the_holder_releases(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(
-                command(
-                    "luis",
-                    Action::Claim {
-                        ttl: None,
-                        wait: true,
-                    },
-                ),
-                Span(60_000),
-            )
-            .await
-            .unwrap()
+        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(60_000)).await.unwrap()
     });
     in_line(&world, 1).await;
-    world
-        .lease("ana", Action::Release { fence, claim: None })
-        .await
-        .answer
-        .unwrap();
-    assert_eq!(
-        waiting.await.unwrap().answer,
-        Ok(Outcome::Claimed { renewed: false })
-    );
+    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    assert_eq!(waiting.await.unwrap().answer, Ok(Outcome::Claimed { renewed: false }));
 }
 
 async fn a_claim_that_waits_is_granted_when_the_holder_dies(world: World) {
     world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(
-                command(
-                    "luis",
-                    Action::Claim {
-                        ttl: None,
-                        wait: true,
-                    },
-                ),
-                Span(60_000),
-            )
-            .await
-            .unwrap()
+        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(60_000)).await.unwrap()
     });
     in_line(&world, 1).await;
     world.pass(29_999);
@@ -341,60 +179,22 @@ async fn a_claim_that_waits_is_granted_when_the_holder_dies(world: World) {
     world.pass(1);
     let answer = waiting.await.unwrap();
     assert_eq!(answer.answer, Ok(Outcome::Claimed { renewed: false }));
-    assert!(
-        answer.now - super::world::START >= Span(30_000),
-        "not before the lease died"
-    );
+    assert!(answer.now - super::world::START >= Span(30_000), "not before the lease died");
 }
 
 async fn a_claim_that_waits_gives_up_in_time_and_leaves_the_line(world: World) {
     let fence = world.claim("ana").await.unwrap();
     let turno = world.turno.clone();
     let waiting = tokio::spawn(async move {
-        turno
-            .lease_wait(
-                command(
-                    "luis",
-                    Action::Claim {
-                        ttl: None,
-                        wait: true,
-                    },
-                ),
-                Span(3_000),
-            )
-            .await
-            .unwrap()
+        turno.lease_wait(command("luis", Action::Claim { ttl: None, wait: true }), Span(3_000)).await.unwrap()
     });
     in_line(&world, 1).await;
     while !waiting.is_finished() {
         world.pass(500);
-        world
-            .lease(
-                "ana",
-                Action::Heartbeat {
-                    fence,
-                    idle: None,
-                    worked: false,
-                },
-            )
-            .await
-            .answer
-            .unwrap();
+        world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer.unwrap();
     }
-    assert!(matches!(
-        waiting.await.unwrap().answer,
-        Err(Refused::HeldBy { .. })
-    ));
-    assert!(
-        world
-            .turno
-            .lease_state(resource())
-            .await
-            .unwrap()
-            .1
-            .line
-            .is_empty()
-    );
+    assert!(matches!(waiting.await.unwrap().answer, Err(Refused::HeldBy { .. })));
+    assert!(world.turno.lease_state(resource()).await.unwrap().1.line.is_empty());
 }
 
 async fn many_leases_in_one_group_do_not_disturb_each_other(world: World) {
@@ -402,43 +202,21 @@ async fn many_leases_in_one_group_do_not_disturb_each_other(world: World) {
     for n in 0..200 {
         let turno = world.turno.clone();
         calls.spawn(async move {
-            let mut command = command(
-                &format!("u{n}"),
-                Action::Claim {
-                    ttl: None,
-                    wait: false,
-                },
-            );
+            let mut command = command(&format!("u{n}"), Action::Claim { ttl: None, wait: false });
             command.resource = Resource::new(format!("r{}", n % 100)).unwrap();
             let answer = turno.lease(command).await.unwrap();
-            answer
-                .answer
-                .is_ok()
-                .then(|| (n % 100, answer.state.grant.unwrap().fence))
+            answer.answer.is_ok().then(|| (n % 100, answer.state.grant.unwrap().fence))
         });
     }
     let won: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
     let resources: HashSet<_> = won.iter().map(|(resource, _)| resource).collect();
     let fences: HashSet<_> = won.iter().map(|(_, fence)| fence).collect();
-    assert_eq!(
-        (won.len(), resources.len(), fences.len()),
-        (100, 100, 100),
-        "one winner each, every fence its own"
-    );
+    assert_eq!((won.len(), resources.len(), fences.len()), (100, 100, 100), "one winner each, every fence its own");
 }
 
 /// Waits until so many stand in line, without moving time.
 async fn in_line(world: &World, count: usize) {
-    while world
-        .turno
-        .lease_state(resource())
-        .await
-        .unwrap()
-        .1
-        .line
-        .len()
-        != count
-    {
+    while world.turno.lease_state(resource()).await.unwrap().1.line.len() != count {
         tokio::task::yield_now().await;
     }
 }

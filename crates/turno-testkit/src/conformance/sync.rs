@@ -22,81 +22,37 @@ fn sync() -> Policy {
 async fn a_newer_change_replaces_the_waiting_one_and_keeps_its_id(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["first"]).await;
-    let newer = Draft {
-        action: Some("DESACTIVAR".to_owned()),
-        payload: "null".into(),
-        ..draft("idper-9", "second")
-    };
+    let newer = Draft { action: Some("DESACTIVAR".to_owned()), payload: "null".into(), ..draft("idper-9", "second") };
     let answers = queue.enqueue(vec![newer]).await.unwrap();
-    assert_eq!(
-        answers[0].1,
-        Accepted::Coalesced {
-            id: draft("x", "first").id.unwrap()
-        }
-    );
+    assert_eq!(answers[0].1, Accepted::Coalesced { id: draft("x", "first").id.unwrap() });
     let got = take_one(&queue).await;
     let item = &got.items[0];
-    assert_eq!(
-        (item.id.as_str(), item.action.as_deref(), &*item.payload),
-        ("first", Some("DESACTIVAR"), "null")
-    );
-    assert!(
-        take(&queue, 5).await.is_empty(),
-        "at most one unfinished event per key"
-    );
+    assert_eq!((item.id.as_str(), item.action.as_deref(), &*item.payload), ("first", Some("DESACTIVAR"), "null"));
+    assert!(take(&queue, 5).await.is_empty(), "at most one unfinished event per key");
 }
 
 async fn a_change_during_processing_leads_to_another_delivery_with_the_newest_data(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["a"]).await;
     let old = take_one(&queue).await;
-    let newer = Draft {
-        payload: "\"new\"".into(),
-        ..draft("idper-9", "b")
-    };
+    let newer = Draft { payload: "\"new\"".into(), ..draft("idper-9", "b") };
     queue.enqueue(vec![newer]).await.unwrap();
-    assert!(
-        take(&queue, 5).await.is_empty(),
-        "not to a second worker meanwhile"
-    );
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            pending: 1,
-            ..Counts::default()
-        },
-        "shown as pending"
-    );
+    assert!(take(&queue, 5).await.is_empty(), "not to a second worker meanwhile");
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "shown as pending");
     assert_eq!(ack(&queue, &old).await, SettleOutcome::Superseded);
     let new = take_one(&queue).await;
     assert_eq!((&*new.items[0].payload, new.attempt), ("\"new\"", 1));
     assert_eq!(ack(&queue, &new).await, SettleOutcome::Acked);
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            processed: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
 }
 
 async fn the_newest_state_overtakes_the_retries_of_the_stale_one(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["a"]).await;
     let got = take_one(&queue).await;
-    let act = Act::Fail {
-        error: "caído".to_owned(),
-        item: None,
-        retry_in: Some(Span::from_secs(3_000)),
-        give_up: false,
-    };
-    queue
-        .settle(vec![Settlement {
-            handed: got.handed,
-            act,
-        }])
-        .await
-        .unwrap();
+    let act =
+        Act::Fail { error: "caído".to_owned(), item: None, retry_in: Some(Span::from_secs(3_000)), give_up: false };
+    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
     assert!(take(&queue, 1).await.is_empty());
     put(&queue, "idper-9", &["b"]).await;
     assert_eq!(take_one(&queue).await.attempt, 1);
@@ -109,21 +65,9 @@ async fn a_new_change_revives_an_exhausted_key(world: World) {
         fail(&queue, &take_one(&queue).await).await;
     }
     assert!(take(&queue, 1).await.is_empty());
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            exhausted: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { exhausted: 1, ..Counts::default() });
     put(&queue, "idper-9", &["b"]).await;
-    assert_eq!(
-        queue.counts().await.unwrap(),
-        Counts {
-            pending: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
     assert_eq!(take_one(&queue).await.attempt, 1);
 }
 
@@ -145,21 +89,10 @@ async fn revisions_handed_out_for_a_key_never_decrease(world: World) {
 
 async fn one_call_may_hold_a_key_twice(world: World) {
     let queue = world.queue(sync()).await;
-    let last = Draft {
-        payload: "\"last\"".into(),
-        ..draft("k", "3")
-    };
-    let answers = queue
-        .enqueue(vec![draft("k", "1"), draft("other", "2"), last])
-        .await
-        .unwrap();
+    let last = Draft { payload: "\"last\"".into(), ..draft("k", "3") };
+    let answers = queue.enqueue(vec![draft("k", "1"), draft("other", "2"), last]).await.unwrap();
     assert_eq!(answers[0].1, Accepted::Queued);
-    assert_eq!(
-        answers[2].1,
-        Accepted::Coalesced {
-            id: draft("k", "1").id.unwrap()
-        }
-    );
+    assert_eq!(answers[2].1, Accepted::Coalesced { id: draft("k", "1").id.unwrap() });
     let got = take(&queue, 5).await;
     assert_eq!(got.len(), 2);
     assert_eq!(&*got[0].items[0].payload, "\"last\"");

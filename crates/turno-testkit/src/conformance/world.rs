@@ -47,21 +47,13 @@ impl World {
         let (url, directory) = match backend {
             Backend::Sqlite => {
                 let directory = fresh_directory();
-                (
-                    format!("sqlite:{}", directory.join("turno.db").display()),
-                    Some(directory),
-                )
+                (format!("sqlite:{}", directory.join("turno.db").display()), Some(directory))
             }
             Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
         };
         let time = Manual::starting_at(START);
         let turno = open(&url, &time).await;
-        World {
-            turno,
-            time,
-            url,
-            directory,
-        }
+        World { turno, time, url, directory }
     }
 
     /// Another instance on the same database, with a guarded clock of its own.
@@ -96,10 +88,7 @@ impl World {
 
     /// A queue with this policy.
     pub async fn queue(&self, policy: Policy) -> QueueHandle {
-        self.turno
-            .put_queue(queue_name(), policy)
-            .await
-            .expect("the policy is good")
+        self.turno.put_queue(queue_name(), policy).await.expect("the policy is good")
     }
 }
 
@@ -115,42 +104,22 @@ pub fn resource() -> Resource {
 
 /// Somebody, with a name that differs from the id.
 pub fn holder(who: &str) -> Holder {
-    Holder {
-        user: UserId::new(who).expect("valid"),
-        name: format!("«{who}»"),
-        instance: None,
-    }
+    Holder { user: UserId::new(who).expect("valid"), name: format!("«{who}»"), instance: None }
 }
 
 /// A lease command of somebody on [`resource`].
 pub(super) fn command(who: &str, action: Action) -> Command {
-    Command {
-        resource: resource(),
-        who: holder(who),
-        policy: LeasePolicy::default(),
-        action,
-    }
+    Command { resource: resource(), who: holder(who), policy: LeasePolicy::default(), action }
 }
 
 /// Carries a lease command out.
 pub(super) async fn lease(turno: &Turno, who: &str, action: Action) -> LeaseAnswer {
-    turno
-        .lease(command(who, action))
-        .await
-        .expect("the store answers")
+    turno.lease(command(who, action)).await.expect("the store answers")
 }
 
 /// Claims [`resource`].
 pub(super) async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
-    let answer = lease(
-        turno,
-        who,
-        Action::Claim {
-            ttl: None,
-            wait: false,
-        },
-    )
-    .await;
+    let answer = lease(turno, who, Action::Claim { ttl: None, wait: false }).await;
     answer.answer.map(|outcome| {
         assert!(matches!(outcome, Outcome::Claimed { .. }));
         answer.state.grant.expect("who claims holds").fence
@@ -161,33 +130,18 @@ pub(super) async fn claim(turno: &Turno, who: &str) -> Result<Fence, Refused> {
 pub(super) fn draft(key: &str, id: &str) -> Draft {
     let payload = format!("{{\"de\":\"{key}\",\"texto\":\"{id} ñ \\u0000\"}}");
     let id = Some(ItemId::new(id).expect("valid"));
-    Draft {
-        id,
-        key: Some(Key::new(key).expect("valid")),
-        action: None,
-        payload: payload.into(),
-        delay: Span::ZERO,
-    }
+    Draft { id, key: Some(Key::new(key).expect("valid")), action: None, payload: payload.into(), delay: Span::ZERO }
 }
 
 /// Enqueues items of a key.
 pub(super) async fn put(queue: &QueueHandle, key: &str, ids: &[&str]) -> Vec<Accepted> {
     let drafts = ids.iter().map(|id| draft(key, id)).collect();
-    queue
-        .enqueue(drafts)
-        .await
-        .expect("accepted")
-        .into_iter()
-        .map(|(_, accepted)| accepted)
-        .collect()
+    queue.enqueue(drafts).await.expect("accepted").into_iter().map(|(_, accepted)| accepted).collect()
 }
 
 /// Claims without waiting.
 pub(super) async fn take(queue: &QueueHandle, max: u32) -> Vec<Got> {
-    queue
-        .claim("worker-1", max, Span::ZERO)
-        .await
-        .expect("the store answers")
+    queue.claim("worker-1", max, Span::ZERO).await.expect("the store answers")
 }
 
 /// Claims exactly one delivery.
@@ -204,47 +158,30 @@ pub(super) fn ids(got: &Got) -> Vec<&str> {
 
 /// Settles one delivery.
 pub(super) async fn settle(queue: &QueueHandle, handed: Handed, act: Act) -> Settled {
-    queue
-        .settle(vec![Settlement { handed, act }])
-        .await
-        .expect("the store answers")
-        .remove(0)
+    queue.settle(vec![Settlement { handed, act }]).await.expect("the store answers").remove(0)
 }
 
 /// Acks one delivery.
 pub(super) async fn ack(queue: &QueueHandle, got: &Got) -> SettleOutcome {
-    settle(queue, got.handed, Act::Ack { through: None })
-        .await
-        .outcome
+    settle(queue, got.handed, Act::Ack { through: None }).await.outcome
 }
 
 /// Fails one delivery with a short back-off.
 pub(super) async fn fail(queue: &QueueHandle, got: &Got) -> SettleOutcome {
-    let act = Act::Fail {
-        error: "no contesta".to_owned(),
-        item: None,
-        retry_in: Some(Span::ZERO),
-        give_up: false,
-    };
+    let act = Act::Fail { error: "no contesta".to_owned(), item: None, retry_in: Some(Span::ZERO), give_up: false };
     settle(queue, got.handed, act).await.outcome
 }
 
 async fn open(url: &str, time: &Arc<Manual>) -> Turno {
-    let options = Options {
-        clock: Arc::new(Clock::manual(time.clone())),
-        sweep: false,
-    };
-    Turno::open_with(url, options)
-        .await
-        .expect("a fresh database opens")
+    let options = Options { clock: Arc::new(Clock::manual(time.clone())), sweep: false };
+    Turno::open_with(url, options).await.expect("a fresh database opens")
 }
 
 /// A directory of this process's own under the system's temporary one.
 fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let directory =
-        std::env::temp_dir().join(format!("turno-test-{}-{number}", std::process::id()));
+    let directory = std::env::temp_dir().join(format!("turno-test-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("the temporary directory is writable");
     directory
 }

@@ -3,53 +3,32 @@
 use super::Rows;
 use std::collections::HashMap;
 use turno::core::id::Lane;
-use turno::core::queue::{
-    Changes, EnqueueRead, FrontItem, Item, Kind, Loaded, ManageRead, Member, Wants,
-};
+use turno::core::queue::{Changes, EnqueueRead, FrontItem, Item, Kind, Loaded, ManageRead, Member, Wants};
 use turno::core::time::Time;
 use turno::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
-    TypingGroup,
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead, TypingGroup,
 };
 
 impl Rows {
     pub(super) fn enqueue(&mut self, group: &EnqueueGroup, now: Time) -> Outcomes {
-        let known = |body: &&turno::core::queue::Body| {
-            group.given_ids().contains(&(body.queue, body.id.clone()))
-        };
-        let existing = self
-            .bodies
-            .values()
-            .filter(known)
-            .map(|body| ((body.queue, body.id.clone()), body.payload.clone()));
+        let known = |body: &&turno::core::queue::Body| group.given_ids().contains(&(body.queue, body.id.clone()));
+        let existing =
+            self.bodies.values().filter(known).map(|body| ((body.queue, body.id.clone()), body.payload.clone()));
         let existing = existing.collect();
         let fronts = group.lanes().into_iter().map(|(queue, lane, size)| {
-            let front = self
-                .lane(queue, lane)
-                .take(size as usize)
-                .map(|item| self.front_item(item))
-                .collect();
+            let front = self.lane(queue, lane).take(size as usize).map(|item| self.front_item(item)).collect();
             ((queue, lane), front)
         });
         let fronts = fronts.collect();
         let numbers = self.numbers(group.numbers());
-        let (changes, answers) = group.decide(EnqueueRead {
-            now,
-            numbers,
-            existing,
-            fronts,
-        });
+        let (changes, answers) = group.decide(EnqueueRead { now, numbers, existing, fronts });
         self.write(changes);
         Outcomes::Enqueue(answers)
     }
 
     fn front_item(&self, item: &Item) -> FrontItem {
         let body = &self.bodies[&item.seq];
-        FrontItem {
-            item: item.clone(),
-            id: body.id.clone(),
-            key: body.key.clone(),
-        }
+        FrontItem { item: item.clone(), id: body.id.clone(), key: body.key.clone() }
     }
 
     pub(super) fn claim(&mut self, group: &ClaimGroup, now: Time) -> Outcomes {
@@ -62,19 +41,12 @@ impl Rows {
         if row.paused {
             return Outcomes::Claim(ClaimOutcome::Paused);
         }
-        let due =
-            |item: &&Item| item.queue == group.queue && item.ready_at.is_some_and(|at| at <= now);
+        let due = |item: &&Item| item.queue == group.queue && item.ready_at.is_some_and(|at| at <= now);
         let wanted = |item: &&Item| match &group.claim {
             Claim::Next(_) => true,
             Claim::Item { id, .. } => self.bodies[&item.seq].id == *id,
         };
-        let mut heads: Vec<Item> = self
-            .hot
-            .values()
-            .filter(due)
-            .filter(wanted)
-            .cloned()
-            .collect();
+        let mut heads: Vec<Item> = self.hot.values().filter(due).filter(wanted).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
         let most = group.heads();
         let more = heads.len() >= most;
@@ -83,76 +55,34 @@ impl Rows {
         let mut typing = HashMap::new();
         for head in heads.iter().filter(|_| group.groups_items()) {
             let Some(lane) = head.lane else { continue };
-            let front = self
-                .lane(group.queue, lane)
-                .filter(|item| item.seq >= head.seq);
-            fronts.insert(
-                lane,
-                front
-                    .take(group.policy.batch_max as usize)
-                    .cloned()
-                    .collect(),
-            );
+            let front = self.lane(group.queue, lane).filter(|item| item.seq >= head.seq);
+            fronts.insert(lane, front.take(group.policy.batch_max as usize).cloned().collect());
             if let Some(at) = self.typing.get(&(group.queue, lane)) {
                 typing.insert(lane, *at);
             }
         }
         let numbers = self.numbers(most);
-        let (changes, deliveries) = group.decide(Wants {
-            queue: group.queue,
-            now,
-            numbers,
-            heads,
-            fronts,
-            typing,
-        });
+        let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
         self.write(changes);
-        let seqs = deliveries
-            .iter()
-            .flatten()
-            .flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
+        let seqs = deliveries.iter().flatten().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.map(|seq| (seq, self.bodies[&seq].clone())).collect();
-        Outcomes::Claim(ClaimOutcome::Dealt {
-            now,
-            deliveries,
-            bodies,
-            more,
-        })
+        Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more })
     }
 
     pub(super) fn settle(&mut self, group: &SettleGroup, now: Time) -> Outcomes {
         let load = |settle: &turno::core::queue::Settle| {
             let handed = &settle.handed;
-            let member = |item: &&Item| {
-                item.fence == handed.fence && item.expires_at.is_some() && item.lane == handed.lane
-            };
-            if self
-                .hot
-                .get(&handed.seq)
-                .filter(|item| member(item))
-                .is_none()
-            {
+            let member =
+                |item: &&Item| item.fence == handed.fence && item.expires_at.is_some() && item.lane == handed.lane;
+            if self.hot.get(&handed.seq).filter(|item| member(item)).is_none() {
                 return Loaded::default();
             }
-            let members = self
-                .hot
-                .values()
-                .filter(|item| item.seq >= handed.seq)
-                .filter(member)
-                .take(handed.size as usize);
-            let members = members.map(|item| Member {
-                id: Some(self.bodies[&item.seq].id.clone()),
-                item: item.clone(),
-            });
-            let next = handed.lane.and_then(|lane| {
-                self.lane(handed.queue, lane)
-                    .find(|item| !member(item))
-                    .cloned()
-            });
-            Loaded {
-                members: members.collect(),
-                next,
-            }
+            let members =
+                self.hot.values().filter(|item| item.seq >= handed.seq).filter(member).take(handed.size as usize);
+            let members =
+                members.map(|item| Member { id: Some(self.bodies[&item.seq].id.clone()), item: item.clone() });
+            let next = handed.lane.and_then(|lane| self.lane(handed.queue, lane).find(|item| !member(item)).cloned());
+            Loaded { members: members.collect(), next }
         };
         let loaded = group.settlements.iter().map(load).collect();
         let (changes, answers) = group.decide(SettleRead { now, loaded });
@@ -161,24 +91,14 @@ impl Rows {
     }
 
     pub(super) fn manage(&mut self, group: &ManageGroup, now: Time) -> Outcomes {
-        let body = self
-            .bodies
-            .values()
-            .find(|body| body.queue == group.queue && body.id == group.id);
-        let lane = body
-            .and_then(|body| body.key.as_ref())
-            .filter(|_| group.policy.kind != Kind::Inbox)
-            .map(Lane::of);
+        let body = self.bodies.values().find(|body| body.queue == group.queue && body.id == group.id);
+        let lane = body.and_then(|body| body.key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::of);
         let read = ManageRead {
             now,
             item: body.and_then(|body| self.hot.get(&body.seq).cloned()),
             done: body.and_then(|body| self.done.get(&body.seq).cloned()),
             front: match lane {
-                Some(lane) => self
-                    .lane(group.queue, lane)
-                    .take(group.front_size() as usize)
-                    .cloned()
-                    .collect(),
+                Some(lane) => self.lane(group.queue, lane).take(group.front_size() as usize).cloned().collect(),
                 None => Vec::new(),
             },
             home: body.map(|body| (lane, body.enqueued_at)),
@@ -189,17 +109,8 @@ impl Rows {
     }
 
     pub(super) fn typing(&mut self, group: &TypingGroup, now: Time) -> Outcomes {
-        let first = |lane: Lane| {
-            self.lane(group.queue, lane)
-                .take(1)
-                .map(|item| self.front_item(item))
-                .collect()
-        };
-        let fronts = group
-            .lanes()
-            .into_iter()
-            .map(|lane| (lane, first(lane)))
-            .collect();
+        let first = |lane: Lane| self.lane(group.queue, lane).take(1).map(|item| self.front_item(item)).collect();
+        let fronts = group.lanes().into_iter().map(|lane| (lane, first(lane))).collect();
         let changes = group.decide(fronts, now);
         self.write(changes);
         Outcomes::Typing
@@ -209,32 +120,19 @@ impl Rows {
         for seq in changes.undone {
             self.done.remove(&seq);
         }
-        self.bodies
-            .extend(changes.bodies.into_iter().map(|body| (body.seq, body)));
+        self.bodies.extend(changes.bodies.into_iter().map(|body| (body.seq, body)));
         for new in changes.replaced {
             if let Some(body) = self.bodies.get_mut(&new.seq) {
                 (body.action, body.payload) = (new.action, new.payload);
             }
         }
-        self.hot.extend(
-            changes
-                .insert
-                .into_iter()
-                .chain(changes.update)
-                .map(|item| (item.seq, item)),
-        );
+        self.hot.extend(changes.insert.into_iter().chain(changes.update).map(|item| (item.seq, item)));
         for seq in changes.remove {
             self.hot.remove(&seq);
         }
-        self.done
-            .extend(changes.done.into_iter().map(|done| (done.seq, done)));
+        self.done.extend(changes.done.into_iter().map(|done| (done.seq, done)));
         self.errors.extend(changes.errors);
-        self.typing.extend(
-            changes
-                .typing
-                .into_iter()
-                .map(|(queue, lane, at)| ((queue, lane), at)),
-        );
+        self.typing.extend(changes.typing.into_iter().map(|(queue, lane, at)| ((queue, lane), at)));
         for gone in changes.typed {
             self.typing.remove(&gone);
         }

@@ -20,27 +20,14 @@ impl Binaries {
     pub(super) fn find() -> Result<Self, Error> {
         if let Some(directory) = env::var_os("TURNO_PG_BIN") {
             let directory = PathBuf::from(directory);
-            return complete(&directory)
-                .then_some(Self(directory.clone()))
-                .ok_or_else(|| {
-                    Error::new(format!(
-                        "TURNO_PG_BIN={} has no `initdb` and `postgres`",
-                        directory.display()
-                    ))
-                });
+            return complete(&directory).then_some(Self(directory.clone())).ok_or_else(|| {
+                Error::new(format!("TURNO_PG_BIN={} has no `initdb` and `postgres`", directory.display()))
+            });
         }
         // Debian keeps several versions apart and none of them in PATH.
-        let versions = fs::read_dir("/usr/lib/postgresql")
-            .into_iter()
-            .flatten()
-            .flatten();
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let mut packaged: Vec<(u32, PathBuf)> = versions
-            .filter_map(|entry| {
-                Some((
-                    entry.file_name().to_str()?.parse().ok()?,
-                    entry.path().join("bin"),
-                ))
-            })
+            .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
             .collect();
         packaged.sort_by(|a, b| b.cmp(a));
         let path = env::var_os("PATH").unwrap_or_default();
@@ -51,55 +38,34 @@ impl Binaries {
             .find(|directory| complete(directory))
             .map(Self)
             .ok_or_else(|| {
-                Error::new(
-                    "no PostgreSQL server found: install one, or name the directory of `initdb` in TURNO_PG_BIN",
-                )
+                Error::new("no PostgreSQL server found: install one, or name the directory of `initdb` in TURNO_PG_BIN")
             })
     }
 
     /// Creates `directory` for the user the server will run as, and the database files in it.
     pub(super) fn initdb(&self, directory: &Path) -> Result<(), Error> {
         let owner = prepare(directory).map_err(|error| {
-            Error::new(format!(
-                "failed to prepare {} for the database server: {error}",
-                directory.display()
-            ))
+            Error::new(format!("failed to prepare {} for the database server: {error}", directory.display()))
         })?;
         let mut command = self.command("initdb", owner);
         command
             .arg("-D")
             .arg(directory.join("data"))
-            .args([
-                "-U",
-                USER,
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale=C.UTF-8",
-            ])
+            .args(["-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"])
             // Whatever `fsync` is later: a cluster that the machine's death loses is made anew.
             .arg("--no-sync")
             .stdin(Stdio::null());
-        let output = command
-            .output()
-            .map_err(|error| Error::new(format!("failed to run initdb: {error}")))?;
+        let output = command.output().map_err(|error| Error::new(format!("failed to run initdb: {error}")))?;
         if output.status.success() {
             return Ok(());
         }
-        Err(Error::new(format!(
-            "initdb ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        )))
+        Err(Error::new(format!("initdb ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
     }
 
     /// `postgres`, as the owner of `directory`.
     pub(super) fn postgres(&self, directory: &Path) -> Result<Command, Error> {
-        let metadata = fs::metadata(directory).map_err(|error| {
-            Error::new(format!(
-                "failed to look at {}: {error}",
-                directory.display()
-            ))
-        })?;
+        let metadata = fs::metadata(directory)
+            .map_err(|error| Error::new(format!("failed to look at {}: {error}", directory.display())))?;
         Ok(self.command("postgres", drop_to(metadata.uid(), metadata.gid())))
     }
 
@@ -108,10 +74,7 @@ impl Binaries {
         // The caller's working directory may be closed to that user, and PGPORT and the like would be obeyed.
         command.current_dir("/");
         for (name, _) in env::vars_os() {
-            if name
-                .to_str()
-                .is_some_and(|name| name.starts_with("PG") || name.starts_with("LC_"))
-            {
+            if name.to_str().is_some_and(|name| name.starts_with("PG") || name.starts_with("LC_")) {
                 command.env_remove(name);
             }
         }
@@ -123,9 +86,7 @@ impl Binaries {
 }
 
 fn complete(directory: &Path) -> bool {
-    ["initdb", "postgres"]
-        .iter()
-        .all(|program| directory.join(program).is_file())
+    ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
 }
 
 /// Makes the directory and, for root, gives it away. Returns whom to become.
@@ -155,9 +116,7 @@ fn drop_to(uid: u32, gid: u32) -> Option<(u32, u32)> {
 fn unprivileged() -> Option<(u32, u32)> {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     UNPRIVILEGED.iter().find_map(|wanted| {
-        let line = users
-            .lines()
-            .find(|line| line.split(':').next() == Some(wanted))?;
+        let line = users.lines().find(|line| line.split(':').next() == Some(wanted))?;
         let mut fields = line.split(':').skip(2);
         Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
     })

@@ -18,36 +18,22 @@ use super::{Cluster, Error, Settings};
 
 pub(super) fn join() -> Result<Cluster, Error> {
     match env::var("NEXTEST_RUN_ID") {
-        Ok(run) => join_run(
-            &env::temp_dir().join(format!("turno-pg-run-{run}")),
-            parent_id(),
-        ),
+        Ok(run) => join_run(&env::temp_dir().join(format!("turno-pg-run-{run}")), parent_id()),
         Err(_) => Cluster::start(),
     }
 }
 
 /// `runner` is the process whose end is the end of the run.
 pub(super) fn join_run(directory: &Path, runner: u32) -> Result<Cluster, Error> {
-    let meeting = |error| {
-        Error::new(format!(
-            "failed to meet the other tests in {}: {error}",
-            directory.display()
-        ))
-    };
+    let meeting = |error| Error::new(format!("failed to meet the other tests in {}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(meeting)?;
     let lock = File::create(directory.join("lock")).map_err(meeting)?;
     // Released by the kernel when `lock` is closed, also if this process dies: the next in line takes over.
     lock.lock().map_err(meeting)?;
     let port_file = directory.join("port");
     if let Ok(port) = fs::read_to_string(&port_file) {
-        let port = port
-            .parse()
-            .map_err(|_| Error::new(format!("{} is not a port", port_file.display())))?;
-        return Ok(Cluster {
-            port,
-            directory: directory.into(),
-            owned: None,
-        });
+        let port = port.parse().map_err(|_| Error::new(format!("{} is not a port", port_file.display())))?;
+        return Ok(Cluster { port, directory: directory.into(), owned: None });
     }
     // A place of its own for each attempt, since one may have been cut short by a runner's timeout.
     let attempt = directory.join(super::unique());

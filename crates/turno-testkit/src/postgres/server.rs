@@ -42,13 +42,7 @@ impl Server {
         watchdog: &mut Watchdog,
     ) -> Result<Self, Error> {
         binaries.initdb(directory)?;
-        let mut server = Self {
-            binaries,
-            directory: directory.into(),
-            settings,
-            port: 0,
-            process: None,
-        };
+        let mut server = Self { binaries, directory: directory.into(), settings, port: 0, process: None };
         for attempt in 0..PORT_TRIES {
             server.port = free_port(attempt)?;
             match server.launch(watchdog) {
@@ -67,11 +61,7 @@ impl Server {
 
     pub(super) fn launch(&mut self, watchdog: &mut Watchdog) -> Result<(), Error> {
         let unreadable = |error| Error::new(format!("failed to write the server's log: {error}"));
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_path())
-            .map_err(unreadable)?;
+        let log = File::options().create(true).append(true).open(self.log_path()).map_err(unreadable)?;
         let mut command = self.binaries.postgres(&self.directory)?;
         command.arg("-D").arg(self.data());
         for (name, value) in self.options() {
@@ -106,9 +96,7 @@ impl Server {
         }
         let reaped = postmaster.kill().and_then(|()| postmaster.wait());
         reaped.map_err(|error| Error::new(format!("failed to kill the postmaster: {error}")))?;
-        until("the end of the server's processes", || {
-            Ok(!children.iter().any(|child| is_alive(*child)))
-        })
+        until("the end of the server's processes", || Ok(!children.iter().any(|child| is_alive(*child))))
     }
 
     /// SIGINT: PostgreSQL's "fast" shutdown.
@@ -119,9 +107,7 @@ impl Server {
         signal("INT", postmaster.id());
         let ended = until("the server's shutdown", || {
             let status = postmaster.try_wait();
-            Ok(status
-                .map_err(|error| Error::new(format!("failed to wait for the postmaster: {error}")))?
-                .is_some())
+            Ok(status.map_err(|error| Error::new(format!("failed to wait for the postmaster: {error}")))?.is_some())
         });
         if ended.is_err() {
             self.process = Some(postmaster);
@@ -143,41 +129,23 @@ impl Server {
             let state = fs::read_to_string(&lock_file).unwrap_or_default();
             let mut lines = state.lines();
             // The first line is the process id: after a kill, the file of the dead server is still there.
-            Ok(lines.next() == Some(&pid)
-                && lines.nth(6).is_some_and(|line| line.trim_end() == "ready"))
+            Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| line.trim_end() == "ready"))
         });
-        outcome.map_err(|error| {
-            Error::new(format!(
-                "{error}; its log ends with:\n{}",
-                tail(&self.log())
-            ))
-        })
+        outcome.map_err(|error| Error::new(format!("{error}; its log ends with:\n{}", tail(&self.log()))))
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        let Settings {
-            fsync,
-            shared_buffers_mb,
-            max_wal_size_gb,
-            max_connections,
-            extra,
-        } = &self.settings;
+        let Settings { fsync, shared_buffers_mb, max_wal_size_gb, max_connections, extra } = &self.settings;
         let own = [
             ("listen_addresses", "127.0.0.1".to_owned()),
             ("port", self.port.to_string()),
-            (
-                "unix_socket_directories",
-                self.directory.join("socket").display().to_string(),
-            ),
+            ("unix_socket_directories", self.directory.join("socket").display().to_string()),
             ("fsync", if *fsync { "on" } else { "off" }.to_owned()),
             ("shared_buffers", format!("{shared_buffers_mb}MB")),
             ("max_wal_size", format!("{max_wal_size_gb}GB")),
             ("max_connections", max_connections.to_string()),
         ];
-        own.into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .chain(extra.iter().cloned())
-            .collect()
+        own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra.iter().cloned()).collect()
     }
 
     fn data(&self) -> PathBuf {
@@ -201,10 +169,7 @@ fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error>) -> Resul
     let started = Instant::now();
     while !happened()? {
         if started.elapsed() > DEADLINE {
-            return Err(Error::new(format!(
-                "waited {} s in vain for {what}",
-                DEADLINE.as_secs()
-            )));
+            return Err(Error::new(format!("waited {} s in vain for {what}", DEADLINE.as_secs())));
         }
         thread::sleep(POLL);
     }
@@ -213,9 +178,7 @@ fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error>) -> Resul
 
 /// Different processes start looking at different places, so that they seldom want the same port.
 fn free_port(attempt: u32) -> Result<u16, Error> {
-    let spread = std::process::id()
-        .wrapping_mul(7919)
-        .wrapping_add(attempt.wrapping_mul(101));
+    let spread = std::process::id().wrapping_mul(7919).wrapping_add(attempt.wrapping_mul(101));
     let first = usize::try_from(spread).unwrap_or_default() % PORTS.len();
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     PORTS
@@ -223,22 +186,14 @@ fn free_port(attempt: u32) -> Result<u16, Error> {
         .skip(first)
         .take(PORTS.len())
         .find(is_free)
-        .ok_or_else(|| {
-            Error::new(format!(
-                "no free port between {} and {}",
-                PORTS.start, PORTS.end
-            ))
-        })
+        .ok_or_else(|| Error::new(format!("no free port between {} and {}", PORTS.start, PORTS.end)))
 }
 
 /// Through the shell's own `kill`: std can only send SIGKILL, and only to a child.
 fn signal(name: &str, pid: u32) {
     let command = format!("kill -{name} {pid}");
     // Failure means that the process is gone, which is what every caller then waits for.
-    let _ = Command::new("sh")
-        .args(["-c", &command])
-        .stderr(Stdio::null())
-        .status();
+    let _ = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
 }
 
 /// Without `/proc` the list is empty; a restart is then held up by PostgreSQL itself, which refuses to start
@@ -246,8 +201,7 @@ fn signal(name: &str, pid: u32) {
 fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| stat(*pid).is_some_and(|(_, its_parent)| its_parent == parent))
-        .collect()
+    pids.filter(|pid| stat(*pid).is_some_and(|(_, its_parent)| its_parent == parent)).collect()
 }
 
 pub(super) fn is_alive(pid: u32) -> bool {

@@ -15,52 +15,24 @@ async fn connect(url: &str) -> Client {
 }
 
 async fn count(client: &Client, table: &str) -> i64 {
-    client
-        .query_one(&format!("select count(*) from {table}"), &[])
-        .await
-        .unwrap()
-        .get(0)
+    client.query_one(&format!("select count(*) from {table}"), &[]).await.unwrap().get(0)
 }
 
 #[tokio::test]
 async fn databases_of_one_server_are_separate() {
     let cluster = Cluster::for_tests();
-    let (left, right) = (
-        cluster.fresh_database().await,
-        cluster.fresh_database().await,
-    );
+    let (left, right) = (cluster.fresh_database().await, cluster.fresh_database().await);
     assert_ne!(left, right);
-    connect(&left)
-        .await
-        .batch_execute("create table only_left (n int)")
-        .await
-        .unwrap();
+    connect(&left).await.batch_execute("create table only_left (n int)").await.unwrap();
     let there = "select to_regclass('only_left') is not null";
-    assert!(
-        connect(&left)
-            .await
-            .query_one(there, &[])
-            .await
-            .unwrap()
-            .get::<_, bool>(0)
-    );
-    assert!(
-        !connect(&right)
-            .await
-            .query_one(there, &[])
-            .await
-            .unwrap()
-            .get::<_, bool>(0)
-    );
+    assert!(connect(&left).await.query_one(there, &[]).await.unwrap().get::<_, bool>(0));
+    assert!(!connect(&right).await.query_one(there, &[]).await.unwrap().get::<_, bool>(0));
 }
 
 #[tokio::test]
 async fn a_database_can_be_made_from_inside_a_runtime_without_awaiting() {
     let url = Cluster::for_tests().fresh_database_blocking();
-    assert_eq!(
-        count(&connect(&url).await, "pg_class where relname = 'only_left'").await,
-        0
-    );
+    assert_eq!(count(&connect(&url).await, "pg_class where relname = 'only_left'").await, 0);
 }
 
 #[tokio::test]
@@ -68,13 +40,8 @@ async fn a_killed_server_comes_back_with_what_was_committed_and_nothing_else() {
     let mut cluster = Cluster::start().unwrap();
     let url = cluster.fresh_database().await;
     let (committed, open) = (connect(&url).await, connect(&url).await);
-    committed
-        .batch_execute("create table kept (n int); insert into kept values (1), (2)")
-        .await
-        .unwrap();
-    open.batch_execute("begin; insert into kept values (3)")
-        .await
-        .unwrap();
+    committed.batch_execute("create table kept (n int); insert into kept values (1), (2)").await.unwrap();
+    open.batch_execute("begin; insert into kept values (3)").await.unwrap();
 
     cluster.kill().unwrap();
     assert!(committed.batch_execute("select 1").await.is_err());
@@ -92,11 +59,7 @@ async fn a_killed_server_comes_back_with_what_was_committed_and_nothing_else() {
 async fn a_kill_ends_a_backend_in_the_middle_of_a_statement() {
     let mut cluster = Cluster::start().unwrap();
     let client = connect(&cluster.fresh_database().await).await;
-    let pid: i32 = client
-        .query_one("select pg_backend_pid()", &[])
-        .await
-        .unwrap()
-        .get(0);
+    let pid: i32 = client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
     let busy = "do $$ begin loop perform 1; end loop; end $$";
     let busy = tokio::spawn(async move { client.batch_execute(busy).await });
     assert!(Path::new(&format!("/proc/{pid}")).exists());
@@ -108,23 +71,10 @@ async fn a_kill_ends_a_backend_in_the_middle_of_a_statement() {
 #[tokio::test]
 async fn settings_reach_the_server() {
     let extra = vec![("work_mem".to_owned(), "5MB".to_owned())];
-    let cluster = Cluster::start_with(Settings {
-        fsync: true,
-        extra,
-        ..Settings::tests()
-    })
-    .unwrap();
+    let cluster = Cluster::start_with(Settings { fsync: true, extra, ..Settings::tests() }).unwrap();
     let client = connect(&cluster.url("postgres")).await;
-    for (name, value) in [
-        ("fsync", "on"),
-        ("work_mem", "5MB"),
-        ("max_connections", "400"),
-        ("lc_ctype", "C.UTF-8"),
-    ] {
-        let row = client
-            .query_one("select current_setting($1)", &[&name])
-            .await
-            .unwrap();
+    for (name, value) in [("fsync", "on"), ("work_mem", "5MB"), ("max_connections", "400"), ("lc_ctype", "C.UTF-8")] {
+        let row = client.query_one("select current_setting($1)", &[&name]).await.unwrap();
         assert_eq!(row.get::<_, &str>(0), value, "{name}");
     }
 }
@@ -147,11 +97,7 @@ fn dropping_a_cluster_leaves_nothing_behind() {
 #[test]
 fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     let directory = std::env::temp_dir().join(format!("turno-pg-run-{}", super::unique()));
-    let mut runner = Command::new("sh")
-        .args(["-c", "read -r line"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut runner = Command::new("sh").args(["-c", "read -r line"]).stdin(Stdio::piped()).spawn().unwrap();
 
     let mut first = run::join_run(&directory, runner.id()).unwrap();
     let second = run::join_run(&directory, runner.id()).unwrap();
@@ -170,11 +116,7 @@ fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     postmaster.wait().unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     while directory.exists() {
-        assert!(
-            Instant::now() < deadline,
-            "the watchdog left {}",
-            directory.display()
-        );
+        assert!(Instant::now() < deadline, "the watchdog left {}", directory.display());
         thread::sleep(Duration::from_millis(10));
     }
     assert!(!reachable());

@@ -84,11 +84,7 @@ impl Watchdog {
     }
 
     fn order(&mut self, line: &str) -> Result<(), Error> {
-        let orders = self
-            .orders
-            .as_mut()
-            .expect("orders are given before `finish`");
-        writeln!(orders, "{line}")
-            .map_err(|error| Error::new(format!("failed to talk to the watchdog: {error}")))
+        let orders = self.orders.as_mut().expect("orders are given before `finish`");
+        writeln!(orders, "{line}").map_err(|error| Error::new(format!("failed to talk to the watchdog: {error}")))
     }
 }

@@ -33,16 +33,8 @@ pub(crate) struct Fault {
 
 pub(crate) type Checked = Result<(), Fault>;
 
-pub(crate) fn fault<T>(
-    id: &'static str,
-    subject: impl ToString,
-    message: impl Into<String>,
-) -> Result<T, Fault> {
-    Err(Fault {
-        id,
-        subject: subject.to_string(),
-        message: message.into(),
-    })
+pub(crate) fn fault<T>(id: &'static str, subject: impl ToString, message: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault { id, subject: subject.to_string(), message: message.into() })
 }
 
 /// A commit as seen from outside.
@@ -64,11 +56,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(setup: &'a Setup) -> Checker<'a> {
-        Checker {
-            leases: Leases::new(setup),
-            queues: Queues::new(setup),
-            commits: 0,
-        }
+        Checker { leases: Leases::new(setup), queues: Queues::new(setup), commits: 0 }
     }
 
     pub(crate) fn commit(&mut self, commit: &Commit<'_>) -> Checked {

@@ -19,9 +19,7 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) fn new(record: bool) -> History {
-        History {
-            lines: record.then(Vec::new),
-        }
+        History { lines: record.then(Vec::new) }
     }
 
     pub(crate) fn lines(&self) -> &[Line] {
@@ -30,10 +28,7 @@ impl History {
 
     pub(crate) fn note(&mut self, time: i64, text: impl FnOnce() -> String) {
         if let Some(lines) = &mut self.lines {
-            lines.push(Line {
-                subject: String::new(),
-                text: format!("{time:>7} ms  {}", text()),
-            });
+            lines.push(Line { subject: String::new(), text: format!("{time:>7} ms  {}", text()) });
         }
     }
 
@@ -43,22 +38,14 @@ impl History {
         };
         let now = committed.answered.now.0;
         let mut say = |subject: String, text: String| {
-            let text = format!(
-                "{time:>7} ms  tx {} on {} at {now}: {subject}: {text}",
-                tx.id, tx.instance
-            );
+            let text = format!("{time:>7} ms  tx {} on {} at {now}: {subject}: {text}", tx.id, tx.instance);
             lines.push(Line { subject, text });
         };
         for (call, reply) in tx.calls.iter().zip(&committed.answered.replies) {
             match (&call.ask, reply) {
                 (Ask::Lease(command), Reply::Lease { answer, view }) => {
-                    let instance = command
-                        .who
-                        .instance
-                        .as_ref()
-                        .map_or("", |name| name.as_str());
-                    let mut text =
-                        format!("{}{instance} {:?} -> ", command.who.user, command.action);
+                    let instance = command.who.instance.as_ref().map_or("", |name| name.as_str());
+                    let mut text = format!("{}{instance} {:?} -> ", command.who.user, command.action);
                     let _ = match answer {
                         Ok(outcome) => write!(text, "{outcome:?}"),
                         Err(refused) => write!(text, "refused {refused:?}"),
@@ -72,47 +59,30 @@ impl History {
                 }
                 (Ask::Enqueue(enqueue), Reply::Enqueue(accepted)) => {
                     for (item, outcome) in enqueue.items.iter().zip(accepted) {
-                        let key = item
-                            .key
-                            .as_ref()
-                            .map_or(item.id.as_str(), |key| key.as_str());
-                        let text = format!(
-                            "enqueue {} {} delay {} -> {outcome:?}",
-                            item.id, item.payload, item.delay.0
-                        );
+                        let key = item.key.as_ref().map_or(item.id.as_str(), |key| key.as_str());
+                        let text =
+                            format!("enqueue {} {} delay {} -> {outcome:?}", item.id, item.payload, item.delay.0);
                         say(format!("{}/{key}", enqueue.queue.0), text);
                     }
                 }
                 (Ask::Claim { want, .. }, Reply::Claim(work)) => {
                     for one in work {
-                        say(
-                            subject(db, one.delivery.seq),
-                            format!("{} claims {:?}", want.instance, one.delivery),
-                        );
+                        say(subject(db, one.delivery.seq), format!("{} claims {:?}", want.instance, one.delivery));
                     }
                 }
                 (Ask::Settle(settle), reply) => {
-                    say(
-                        subject(db, settle.handed.seq),
-                        format!("{:?} {:?} -> {reply:?}", settle.handed, settle.act),
-                    );
+                    say(subject(db, settle.handed.seq), format!("{:?} {:?} -> {reply:?}", settle.handed, settle.act));
                 }
                 (Ask::Manage(group), reply) => {
                     let seq = db.ids.get(&(group.queue, group.id.clone()));
                     let place = seq.map_or_else(String::new, |seq| subject(db, *seq));
                     say(place, format!("{:?} {} -> {reply:?}", group.wish, group.id));
                 }
-                (Ask::Typing { queue, key }, _) => {
-                    say(format!("{queue}/{key}"), "typing".to_owned())
-                }
+                (Ask::Typing { queue, key }, _) => say(format!("{queue}/{key}"), "typing".to_owned()),
                 _ => {}
             }
         }
-        for item in committed
-            .changes
-            .iter()
-            .flat_map(|changes| changes.insert.iter().chain(&changes.update))
-        {
+        for item in committed.changes.iter().flat_map(|changes| changes.insert.iter().chain(&changes.update)) {
             say(subject(db, item.seq), format!("  row {item:?}"));
         }
         for done in committed.changes.iter().flat_map(|changes| &changes.done) {
@@ -125,10 +95,7 @@ impl History {
 pub(crate) fn subject(db: &Db, seq: turno_core::id::Seq) -> String {
     match db.bodies.get(&seq) {
         Some(body) => {
-            let name = body
-                .key
-                .as_ref()
-                .map_or(body.id.as_str(), |key| key.as_str());
+            let name = body.key.as_ref().map_or(body.id.as_str(), |key| key.as_str());
             format!("{}/{name}", body.queue.0)
         }
         None => format!("#{}", seq.0),

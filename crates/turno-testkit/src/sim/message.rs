@@ -22,40 +22,21 @@ pub(crate) struct Call {
 pub(crate) enum Ask {
     Lease(Command),
     Enqueue(Enqueue),
-    Claim {
-        queue: usize,
-        want: Want,
-        item: Option<ItemId>,
-    },
+    Claim { queue: usize, want: Want, item: Option<ItemId> },
     Settle(Settle),
     Manage(ManageGroup),
-    Typing {
-        queue: usize,
-        key: Key,
-    },
-    Pause {
-        queue: usize,
-        paused: bool,
-    },
+    Typing { queue: usize, key: Key },
+    Pause { queue: usize, paused: bool },
 }
 
 impl Ask {
     /// Whether an instance may decide the two together.
     pub(crate) fn goes_with(&self, other: &Ask) -> bool {
         match (self, other) {
-            (Ask::Lease(_), Ask::Lease(_))
-            | (Ask::Enqueue(_), Ask::Enqueue(_))
-            | (Ask::Settle(_), Ask::Settle(_)) => true,
-            (
-                Ask::Claim {
-                    queue, item: None, ..
-                },
-                Ask::Claim {
-                    queue: theirs,
-                    item: None,
-                    ..
-                },
-            ) => queue == theirs,
+            (Ask::Lease(_), Ask::Lease(_)) | (Ask::Enqueue(_), Ask::Enqueue(_)) | (Ask::Settle(_), Ask::Settle(_)) => {
+                true
+            }
+            (Ask::Claim { queue, item: None, .. }, Ask::Claim { queue: theirs, item: None, .. }) => queue == theirs,
             _ => false,
         }
     }
@@ -70,16 +51,10 @@ pub(crate) struct Work {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
-    Lease {
-        answer: Result<Outcome, Refused>,
-        view: Arc<State>,
-    },
+    Lease { answer: Result<Outcome, Refused>, view: Arc<State> },
     Enqueue(Vec<Accepted>),
     Claim(Vec<Work>),
-    Settle {
-        outcome: SettleOutcome,
-        repeated: bool,
-    },
+    Settle { outcome: SettleOutcome, repeated: bool },
     Manage(ManageOutcome),
     Done,
 }

@@ -33,26 +33,13 @@ impl Setup {
             offer: Span(250),
             ..lease::Policy::default()
         };
-        let strict = lease::Policy {
-            idle_guard: Some(Span(500)),
-            rolling_timeout: Some(Span(900)),
-            ..plain.clone()
-        };
+        let strict = lease::Policy { idle_guard: Some(Span(500)), rolling_timeout: Some(Span(900)), ..plain.clone() };
         let resource = |n: usize| Resource::new(format!("task:{n}")).expect("a plain name");
         Setup {
-            resources: (0..5)
-                .map(|n| {
-                    (
-                        resource(n),
-                        if n < 2 { plain.clone() } else { strict.clone() },
-                    )
-                })
-                .collect(),
+            resources: (0..5).map(|n| (resource(n), if n < 2 { plain.clone() } else { strict.clone() })).collect(),
             people: people(),
             queues: queues(),
-            keys: (0..4)
-                .map(|n| Key::new(format!("k{n}")).expect("a plain name"))
-                .collect(),
+            keys: (0..4).map(|n| Key::new(format!("k{n}")).expect("a plain name")).collect(),
             workers: (0..6).map(|n| Arc::from(format!("w{n}"))).collect(),
         }
     }
@@ -68,22 +55,14 @@ pub(crate) fn item_id(text: String) -> ItemId {
 
 fn people() -> Vec<Holder> {
     let user = |name: &str| UserId::new(name).expect("a plain name");
-    let person = |name: &str| Holder {
-        user: user(name),
-        name: name.to_owned(),
-        instance: None,
-    };
+    let person = |name: &str| Holder { user: user(name), name: name.to_owned(), instance: None };
     let machine = |at: &str| Holder {
         user: user("robot"),
         name: "robot".to_owned(),
         instance: Some(Instance::new(at).expect("a plain name")),
     };
     // The same person twice is one person with two tabs.
-    ["ana", "ana", "luis", "luis", "eva", "iker"]
-        .into_iter()
-        .map(person)
-        .chain([machine("a"), machine("b")])
-        .collect()
+    ["ana", "ana", "luis", "luis", "eva", "iker"].into_iter().map(person).chain([machine("a"), machine("b")]).collect()
 }
 
 fn queues() -> Vec<Policy> {
@@ -99,24 +78,10 @@ fn queues() -> Vec<Policy> {
         ..Policy::of(kind)
     };
     vec![
-        Policy {
-            window: Span(60),
-            typing_extension: Span(60),
-            max_wait: Span(200),
-            batch_max: 4,
-            ..short(Kind::Lane)
-        },
+        Policy { window: Span(60), typing_extension: Span(60), max_wait: Span(200), batch_max: 4, ..short(Kind::Lane) },
         short(Kind::Lane),
-        Policy {
-            batch_max: 3,
-            max_attempts: 3,
-            on_exhausted: OnExhausted::Hold,
-            ..short(Kind::Lane)
-        },
-        Policy {
-            max_hold: None,
-            ..short(Kind::Inbox)
-        },
+        Policy { batch_max: 3, max_attempts: 3, on_exhausted: OnExhausted::Hold, ..short(Kind::Lane) },
+        Policy { max_hold: None, ..short(Kind::Inbox) },
         short(Kind::Sync),
     ]
 }

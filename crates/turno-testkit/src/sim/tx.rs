@@ -15,9 +15,7 @@ use super::setup::{Setup, queue_id};
 use std::collections::HashMap;
 use std::sync::Arc;
 use turno::clock::Clock;
-use turno::store::{
-    Claim, ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseWrite, SettleGroup, TypingGroup,
-};
+use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseWrite, SettleGroup, TypingGroup};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Seq};
 use turno_core::lease::State;
 use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Loaded};
@@ -36,22 +34,10 @@ enum Phase {
 enum Read {
     Nothing,
     Lease(Vec<State>),
-    Enqueue {
-        existing: HashMap<(QueueId, ItemId), Arc<str>>,
-        fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
-    },
-    Claim {
-        heads: Vec<Item>,
-        fronts: HashMap<Lane, Vec<Item>>,
-        typing: HashMap<Lane, Time>,
-    },
+    Enqueue { existing: HashMap<(QueueId, ItemId), Arc<str>>, fronts: HashMap<(QueueId, Lane), Vec<FrontItem>> },
+    Claim { heads: Vec<Item>, fronts: HashMap<Lane, Vec<Item>>, typing: HashMap<Lane, Time> },
     Settle(Vec<Loaded>),
-    Manage {
-        item: Option<Item>,
-        done: Option<Done>,
-        front: Vec<Item>,
-        home: Option<(Option<Lane>, Time)>,
-    },
+    Manage { item: Option<Item>, done: Option<Done>, front: Vec<Item>, home: Option<(Option<Lane>, Time)> },
     Typing(HashMap<Lane, Vec<FrontItem>>),
 }
 
@@ -219,10 +205,7 @@ fn group(calls: &[Call], setup: &Setup) -> Group {
             policy: setup.queues[*queue].clone(),
             version: 1,
             claim: match item {
-                Some(id) => Claim::Item {
-                    want: want.clone(),
-                    id: id.clone(),
-                },
+                Some(id) => Claim::Item { want: want.clone(), id: id.clone() },
                 None => Claim::Next(
                     calls
                         .iter()

@@ -59,14 +59,8 @@ pub(crate) struct World<'a> {
 
 impl<'a> World<'a> {
     pub(crate) fn new(seed: u64, options: &Options, setup: &'a Setup) -> World<'a> {
-        let people = setup
-            .people
-            .iter()
-            .map(|who| Client::Person(Person::new(who.clone())));
-        let workers = setup
-            .workers
-            .iter()
-            .map(|name| Client::Worker(Worker::new(name.clone())));
+        let people = setup.people.iter().map(|who| Client::Person(Person::new(who.clone())));
+        let workers = setup.workers.iter().map(|name| Client::Worker(Worker::new(name.clone())));
         let mut clients: Vec<Client> = people.chain(workers).collect();
         clients.extend((0..4).map(|_| Client::Producer(Producer::default())));
         clients.push(Client::Operator(Operator::default()));
@@ -150,17 +144,10 @@ impl<'a> World<'a> {
                 resource: resource.clone(),
                 who: who.clone(),
                 policy: policy.clone(),
-                action: turno_core::lease::Action::Claim {
-                    ttl: None,
-                    wait: false,
-                },
+                action: turno_core::lease::Action::Claim { ttl: None, wait: false },
             });
             self.calls += 1;
-            let call = Call {
-                id: self.calls,
-                client: NOBODY,
-                ask,
-            };
+            let call = Call { id: self.calls, client: NOBODY, ask };
             self.receive(0, call)?;
         }
         let end = self.time + 5_000;
@@ -179,13 +166,7 @@ impl<'a> World<'a> {
             Event::Wake(client) => self.client(client, Input::Wake),
             Event::Arrive { server, call } => return self.receive(server, *call),
             Event::Step(tx) => return self.step(tx),
-            Event::Answer {
-                server,
-                life,
-                client,
-                call,
-                reply,
-            } => {
+            Event::Answer { server, life, client, call, reply } => {
                 let alive = self.servers[server].life == life;
                 if alive && self.pending[client] == call {
                     self.pending[client] = 0;
@@ -222,12 +203,8 @@ impl<'a> World<'a> {
         if self.draining && !client.drains() {
             return;
         }
-        let mut scene = Scene {
-            rng: &mut self.rng,
-            setup: self.setup,
-            known: &mut self.known,
-            draining: self.draining,
-        };
+        let mut scene =
+            Scene { rng: &mut self.rng, setup: self.setup, known: &mut self.known, draining: self.draining };
         match client.step(input, &mut scene) {
             Next::Sleep(span) => self.after(span, span, Event::Wake(index)),
             Next::Call(ask) => self.send(index, ask),
@@ -237,23 +214,11 @@ impl<'a> World<'a> {
     /// Sends a call over a network that delays, doubles and loses.
     fn send(&mut self, client: usize, ask: Ask) {
         self.calls += 1;
-        let call = Call {
-            id: self.calls,
-            client,
-            ask,
-        };
+        let call = Call { id: self.calls, client, ask };
         self.pending[client] = call.id;
-        let copies = if !self.draining && self.rng.percent(2) {
-            2
-        } else {
-            1
-        };
+        let copies = if !self.draining && self.rng.percent(2) { 2 } else { 1 };
         for _ in 0..copies {
-            let late = if !self.draining && self.rng.percent(2) {
-                900
-            } else {
-                3
-            };
+            let late = if !self.draining && self.rng.percent(2) { 900 } else { 3 };
             if copies == 2 {
                 self.tally.faults.doubled += 1;
             }
@@ -264,14 +229,7 @@ impl<'a> World<'a> {
             let call = Box::new(call.clone());
             self.after(0, late, Event::Arrive { server, call });
         }
-        self.after(
-            400,
-            800,
-            Event::Impatient {
-                client,
-                call: call.id,
-            },
-        );
+        self.after(400, 800, Event::Impatient { client, call: call.id });
     }
 
     /// Sends an answer, which may get lost although everything has happened.
@@ -285,16 +243,6 @@ impl<'a> World<'a> {
         }
         let life = self.servers[server].life;
         let (client, id, reply) = (call.client, call.id, Box::new(reply));
-        self.after(
-            0,
-            3,
-            Event::Answer {
-                server,
-                life,
-                client,
-                call: id,
-                reply,
-            },
-        );
+        self.after(0, 3, Event::Answer { server, life, client, call: id, reply });
     }
 }

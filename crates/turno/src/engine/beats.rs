@@ -24,38 +24,24 @@ pub(super) struct BeatJob {
     pub(super) reply: Reply<LeaseAnswer>,
 }
 
-pub(super) fn start(
-    tasks: &mut JoinSet<()>,
-    store: Arc<dyn Store>,
-    committers: Committers,
-) -> mpsc::Sender<BeatJob> {
+pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, committers: Committers) -> mpsc::Sender<BeatJob> {
     let (sender, mut jobs) = mpsc::channel::<BeatJob>(WAITING_MAX);
     tasks.spawn(async move {
         let mut waiting = Vec::new();
         while jobs.recv_many(&mut waiting, GROUP_MAX).await > 0 {
-            let resources = waiting
-                .iter()
-                .map(|job| job.command.resource.clone())
-                .collect();
+            let resources = waiting.iter().map(|job| job.command.resource.clone()).collect();
             match store.peek(resources).await {
                 Ok((now, states)) => {
                     for (job, mut state) in waiting.drain(..).zip(states) {
-                        let decision =
-                            decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
+                        let decision = decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
                         if decision.changed {
                             tokio::spawn(write(committers.clone(), job));
                         } else {
-                            drop(job.reply.send(Ok(LeaseAnswer {
-                                answer: decision.answer,
-                                state,
-                                now,
-                            })));
+                            drop(job.reply.send(Ok(LeaseAnswer { answer: decision.answer, state, now })));
                         }
                     }
                 }
-                Err(error) => waiting
-                    .drain(..)
-                    .for_each(|job| drop(job.reply.send(Err(Error::Store(error.clone()))))),
+                Err(error) => waiting.drain(..).for_each(|job| drop(job.reply.send(Err(Error::Store(error.clone()))))),
             }
         }
     });
@@ -64,13 +50,7 @@ pub(super) fn start(
 
 /// Decides a beat under the lock.
 async fn write(committers: Committers, job: BeatJob) {
-    let answer = committers
-        .submit(|reply| Job::Lease(job.command, reply))
-        .await;
-    let answer = answer.map(|(decision, state, now)| LeaseAnswer {
-        answer: decision.answer,
-        state,
-        now,
-    });
+    let answer = committers.submit(|reply| Job::Lease(job.command, reply)).await;
+    let answer = answer.map(|(decision, state, now)| LeaseAnswer { answer: decision.answer, state, now });
     drop(job.reply.send(answer));
 }

@@ -8,9 +8,7 @@ mod route;
 
 use super::Announce;
 use crate::error::Error;
-use crate::store::{
-    ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TypingGroup,
-};
+use crate::store::{ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TypingGroup};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,20 +46,9 @@ pub(crate) struct Committers {
 }
 
 impl Committers {
-    pub(super) fn start(
-        tasks: &mut JoinSet<()>,
-        store: Arc<dyn Store>,
-        announce: Announce,
-    ) -> Committers {
+    pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, announce: Announce) -> Committers {
         let routes = store.routes();
-        let most = routes
-            .leases
-            .iter()
-            .chain(&routes.items)
-            .chain([&routes.reserved])
-            .max()
-            .copied()
-            .unwrap_or(0);
+        let most = routes.leases.iter().chain(&routes.items).chain([&routes.reserved]).max().copied().unwrap_or(0);
         let waiting = (0..=most)
             .map(|route| {
                 let (sender, jobs) = mpsc::channel(WAITING_MAX);
@@ -69,11 +56,7 @@ impl Committers {
                 sender
             })
             .collect();
-        Committers {
-            routes: Arc::new(routes),
-            waiting,
-            turn: Arc::new(AtomicUsize::new(0)),
-        }
+        Committers { routes: Arc::new(routes), waiting, turn: Arc::new(AtomicUsize::new(0)) }
     }
 
     /// Hands a job to its route and waits for its answer. A full route answers at once, and stores nothing.
@@ -81,12 +64,10 @@ impl Committers {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
         let route = self.route(&job, self.turn.fetch_add(1, Ordering::Relaxed));
-        self.waiting[route]
-            .try_send(job)
-            .map_err(|full| match full {
-                mpsc::error::TrySendError::Full(_) => Error::Overloaded,
-                mpsc::error::TrySendError::Closed(_) => Error::Closed,
-            })?;
+        self.waiting[route].try_send(job).map_err(|full| match full {
+            mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => Error::Closed,
+        })?;
         answer.await.map_err(|_| Error::Closed)?
     }
 

@@ -26,19 +26,8 @@ impl Turno {
             let answer = self.inner.beat(command.clone()).await?;
             return self.remembering(&command, answer).await;
         }
-        let (decision, state, now) = self
-            .inner
-            .submit(|reply| Job::Lease(command.clone(), reply))
-            .await?;
-        self.remembering(
-            &command,
-            LeaseAnswer {
-                answer: decision.answer,
-                state,
-                now,
-            },
-        )
-        .await
+        let (decision, state, now) = self.inner.submit(|reply| Job::Lease(command.clone(), reply)).await?;
+        self.remembering(&command, LeaseAnswer { answer: decision.answer, state, now }).await
     }
 
     /// Claims a lease, standing in line for at most `wait` if it cannot be had at once.
@@ -59,18 +48,12 @@ impl Turno {
                 _ => return Ok(answer),
             };
             if deadline <= answer.now {
-                let leave = Command {
-                    action: Action::LeaveLine,
-                    ..command
-                };
+                let leave = Command { action: Action::LeaveLine, ..command };
                 self.lease(leave).await?;
                 return Ok(answer);
             }
             // The ticket must be repeated well before it dies.
-            let look = free_at
-                .min(deadline)
-                .min(answer.now + Span(TICKET_TTL.0 / 3))
-                .min(answer.now + LOOK_AGAIN);
+            let look = free_at.min(deadline).min(answer.now + Span(TICKET_TTL.0 / 3)).min(answer.now + LOOK_AGAIN);
             tokio::select! {
                 () = changed => {}
                 () = self.inner.clock.sleep_until(look) => {}
@@ -85,46 +68,24 @@ impl Turno {
     }
 
     /// Who held it, when, and how it ended, newest first.
-    pub async fn lease_history(
-        &self,
-        resource: Resource,
-        limit: u32,
-    ) -> Result<Vec<Ending>, Error> {
+    pub async fn lease_history(&self, resource: Resource, limit: u32) -> Result<Vec<Ending>, Error> {
         Ok(self.inner.store.history(resource, limit).await?)
     }
 
     /// Fills in from the history how an ownership ended that the row has forgotten, so that the late one is
     /// told, and one who repeats an old release gets the old answer.
-    async fn remembering(
-        &self,
-        command: &Command,
-        mut answer: LeaseAnswer,
-    ) -> Result<LeaseAnswer, Error> {
-        let Err(Refused::Lost {
-            ending: ending @ None,
-        }) = &mut answer.answer
-        else {
+    async fn remembering(&self, command: &Command, mut answer: LeaseAnswer) -> Result<LeaseAnswer, Error> {
+        let Err(Refused::Lost { ending: ending @ None }) = &mut answer.answer else {
             return Ok(answer);
         };
         let fence = match command.action {
             Action::Heartbeat { fence, .. } | Action::Release { fence, .. } => fence,
             _ => return Ok(answer),
         };
-        *ending = self
-            .inner
-            .store
-            .ending(command.resource.clone(), fence)
-            .await?;
+        *ending = self.inner.store.ending(command.resource.clone(), fence).await?;
         let release = matches!(command.action, Action::Release { .. });
-        if release
-            && ending
-                .as_ref()
-                .is_some_and(|ending| ending.repeats_release(fence, &command.who))
-        {
-            answer.answer = Ok(Outcome::Released {
-                released: true,
-                repeated: true,
-            });
+        if release && ending.as_ref().is_some_and(|ending| ending.repeats_release(fence, &command.who)) {
+            answer.answer = Ok(Outcome::Released { released: true, repeated: true });
         }
         Ok(answer)
     }

@@ -7,9 +7,7 @@ pub use settle::{Settled, Settlement};
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
 use crate::error::Error;
-use crate::store::{
-    ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup,
-};
+use crate::store::{ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, PAYLOAD_MAX};
@@ -78,19 +76,13 @@ impl Turno {
         policy.check()?;
         let row = self.inner.store.put_queue(name.clone(), policy).await?;
         self.inner.remember(row);
-        Ok(QueueHandle {
-            turno: self.clone(),
-            name,
-        })
+        Ok(QueueHandle { turno: self.clone(), name })
     }
 
     /// A queue that exists.
     pub async fn queue(&self, name: QueueName) -> Result<QueueHandle, Error> {
         self.inner.queue(&name).await?;
-        Ok(QueueHandle {
-            turno: self.clone(),
-            name,
-        })
+        Ok(QueueHandle { turno: self.clone(), name })
     }
 }
 
@@ -98,56 +90,37 @@ impl QueueHandle {
     /// Queues the items: all of them, or none if one is not acceptable.
     pub async fn enqueue(&self, items: Vec<Draft>) -> Result<Vec<(ItemId, Accepted)>, Error> {
         if items.len() > BATCH_MAX {
-            return Err(Error::Invalid(format!(
-                "at most {BATCH_MAX} items at once, not {}",
-                items.len()
-            )));
+            return Err(Error::Invalid(format!("at most {BATCH_MAX} items at once, not {}", items.len())));
         }
         let row = self.row().await?;
         let items: Vec<NewItem> = items
             .into_iter()
             .enumerate()
             .map(|(index, draft)| {
-                admit(draft, row.policy.kind)
-                    .map_err(|error| Error::Invalid(format!("/{index}{error}")))
+                admit(draft, row.policy.kind).map_err(|error| Error::Invalid(format!("/{index}{error}")))
             })
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
-        let call = Enqueue {
-            queue: row.id,
-            policy: row.policy.clone(),
-            items,
-        };
-        let answers = self
-            .turno
-            .inner
-            .submit(|reply| Job::Enqueue(call, reply))
-            .await?;
+        let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
+        let answers = self.turno.inner.submit(|reply| Job::Enqueue(call, reply)).await?;
         Ok(ids.into_iter().zip(answers).collect())
     }
 
     /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
     pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
         if max == 0 || max as usize > BATCH_MAX {
-            return Err(Error::Invalid(format!(
-                "max must be between 1 and {BATCH_MAX}"
-            )));
+            return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
         }
         let inner = &self.turno.inner;
         let mut row = self.row().await?;
-        let want = Want {
-            instance: instance_name(instance)?,
-            max,
-        };
+        let want = Want { instance: instance_name(instance)?, max };
         let signal = inner.signals.queue(row.id);
         let deadline = inner.clock.estimate() + wait;
         loop {
             let changed = signal.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let outcome = inner
-                .submit(|reply| Job::Claim(row.clone(), want.clone(), reply))
-                .await?;
+            let outcome = inner.submit(|reply| Job::Claim(row.clone(), want.clone(), reply)).await?;
             let next = match outcome {
                 ClaimOutcome::PolicyChanged => {
                     row = inner.refresh(&self.name).await?;
@@ -186,16 +159,11 @@ impl QueueHandle {
     /// Takes this very item, if it is due and heads its lane; nothing otherwise.
     pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<Option<Got>, Error> {
         let inner = &self.turno.inner;
-        let want = Want {
-            instance: instance_name(instance)?,
-            max: 1,
-        };
+        let want = Want { instance: instance_name(instance)?, max: 1 };
         let mut row = self.row().await?;
         let mut swept = false;
         loop {
-            let outcome = inner
-                .submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply))
-                .await?;
+            let outcome = inner.submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply)).await?;
             match outcome {
                 ClaimOutcome::PolicyChanged => row = inner.refresh(&self.name).await?,
                 ClaimOutcome::Paused => return Ok(None),
@@ -213,15 +181,8 @@ impl QueueHandle {
     /// Somebody is typing: a window that is open for this key stays open a little longer.
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
-        let group = TypingGroup {
-            queue: row.id,
-            policy: row.policy.clone(),
-            keys: vec![key],
-        };
-        self.turno
-            .inner
-            .submit(|reply| Job::Typing(group, reply))
-            .await
+        let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
+        self.turno.inner.submit(|reply| Job::Typing(group, reply)).await
     }
 
     /// Sends an exhausted or failed item round again, in its place.
@@ -236,16 +197,8 @@ impl QueueHandle {
 
     async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
         let row = self.row().await?;
-        let group = ManageGroup {
-            queue: row.id,
-            policy: row.policy.clone(),
-            id,
-            wish,
-        };
-        self.turno
-            .inner
-            .submit(|reply| Job::Manage(group, reply))
-            .await
+        let group = ManageGroup { queue: row.id, policy: row.policy.clone(), id, wish };
+        self.turno.inner.submit(|reply| Job::Manage(group, reply)).await
     }
 
     /// Stops hand-outs; what is in process goes on.
@@ -258,10 +211,7 @@ impl QueueHandle {
     pub async fn resume(&self) -> Result<(), Error> {
         let row = self.row().await?;
         self.turno.inner.store.pause_queue(row.id, false).await?;
-        self.turno
-            .inner
-            .signals
-            .wake(&crate::store::Hint::Queue(row.id));
+        self.turno.inner.signals.wake(&crate::store::Hint::Queue(row.id));
         Ok(())
     }
 
@@ -290,12 +240,7 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
     if draft.payload.len() > PAYLOAD_MAX {
         return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
     }
-    if draft.payload.contains('\0')
-        || draft
-            .action
-            .as_ref()
-            .is_some_and(|action| action.contains('\0'))
-    {
+    if draft.payload.contains('\0') || draft.action.as_ref().is_some_and(|action| action.contains('\0')) {
         return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
     }
     if draft.delay < Span::ZERO || draft.delay > turno_core::limits::SPAN_MAX {
@@ -304,18 +249,9 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
     let id_given = draft.id.is_some();
     let id = match draft.id {
         Some(id) => id,
-        None => {
-            ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?
-        }
+        None => ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?,
     };
-    Ok(NewItem {
-        id,
-        id_given,
-        key: draft.key,
-        action: draft.action,
-        payload: draft.payload,
-        delay: draft.delay,
-    })
+    Ok(NewItem { id, id_given, key: draft.key, action: draft.action, payload: draft.payload, delay: draft.delay })
 }
 
 fn instance_name(instance: &str) -> Result<Arc<str>, Error> {
@@ -325,13 +261,7 @@ fn instance_name(instance: &str) -> Result<Arc<str>, Error> {
 
 /// A caller's deliveries with what they carry.
 fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
-    let ClaimOutcome::Dealt {
-        now,
-        deliveries,
-        mut bodies,
-        ..
-    } = outcome
-    else {
+    let ClaimOutcome::Dealt { now, deliveries, mut bodies, .. } = outcome else {
         return Vec::new();
     };
     let mut got = |delivery: Delivery| {
@@ -352,28 +282,9 @@ fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
             })
             .collect();
         let size = delivery.items.len() as u32;
-        let handed = Handed {
-            queue: row.id,
-            seq: delivery.seq,
-            lane: delivery.lane,
-            size,
-            fence: delivery.fence,
-        };
-        let Delivery {
-            attempt,
-            revision,
-            expires_at,
-            ..
-        } = delivery;
-        Got {
-            handed,
-            key,
-            attempt,
-            revision,
-            now,
-            expires_at,
-            items,
-        }
+        let handed = Handed { queue: row.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence };
+        let Delivery { attempt, revision, expires_at, .. } = delivery;
+        Got { handed, key, attempt, revision, now, expires_at, items }
     };
     deliveries.into_iter().flatten().map(&mut got).collect()
 }

@@ -40,11 +40,7 @@ pub struct LeaseWrite {
 impl LeaseGroup {
     /// The resources to lock: each once, in the one order that all transactions use.
     pub fn resources(&self) -> Vec<Resource> {
-        let mut resources: Vec<Resource> = self
-            .commands
-            .iter()
-            .map(|command| command.resource.clone())
-            .collect();
+        let mut resources: Vec<Resource> = self.commands.iter().map(|command| command.resource.clone()).collect();
         resources.sort();
         resources.dedup();
         resources
@@ -52,59 +48,36 @@ impl LeaseGroup {
 
     /// Whether a resource that was never seen may have to be remembered: then it is inserted before it is locked.
     pub fn may_create(&self) -> bool {
-        !self.commands.iter().all(|command| {
-            matches!(
-                command.action,
-                Action::Heartbeat { .. } | Action::Release { .. }
-            )
-        })
+        !self.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }))
     }
 
     /// How many fresh numbers the decision may use.
     pub fn numbers(&self) -> usize {
-        let grants = |command: &&Command| {
-            matches!(
-                command.action,
-                Action::Claim { .. } | Action::ForceClaim { .. }
-            )
-        };
+        let grants = |command: &&Command| matches!(command.action, Action::Claim { .. } | Action::ForceClaim { .. });
         self.commands.iter().filter(grants).count()
     }
 
     /// Decides every command in the order of arrival.
     pub fn decide(&self, read: LeaseRead) -> (LeaseWrite, Vec<(Decision, State)>) {
-        let LeaseRead {
-            now,
-            mut numbers,
-            states,
-        } = read;
+        let LeaseRead { now, mut numbers, states } = read;
         let mut index: HashMap<Resource, usize> = HashMap::with_capacity(states.len());
-        let mut states: Vec<(State, bool)> =
-            states.into_iter().map(|state| (state, false)).collect();
+        let mut states: Vec<(State, bool)> = states.into_iter().map(|state| (state, false)).collect();
         for (position, (state, _)) in states.iter().enumerate() {
             index.insert(state.resource.clone(), position);
         }
         let mut write = LeaseWrite::default();
         let mut answers = Vec::with_capacity(self.commands.len());
         for command in &self.commands {
-            let position = *index
-                .get(&command.resource)
-                .expect("the store reads every resource of the group");
+            let position = *index.get(&command.resource).expect("the store reads every resource of the group");
             let (state, changed) = &mut states[position];
             let mut decision = decide(state, command, now, &mut numbers);
             *changed |= decision.changed;
-            write
-                .ended_of
-                .extend(decision.ended.iter().map(|_| command.resource.clone()));
+            write.ended_of.extend(decision.ended.iter().map(|_| command.resource.clone()));
             write.ended.append(&mut decision.ended);
             write.events.append(&mut decision.events);
             answers.push((decision, state.clone()));
         }
-        write.states = states
-            .into_iter()
-            .filter(|(_, changed)| *changed)
-            .map(|(state, _)| state)
-            .collect();
+        write.states = states.into_iter().filter(|(_, changed)| *changed).map(|(state, _)| state).collect();
         (write, answers)
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
-    Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Kind, Loaded,
-    Manage, ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants,
-    enqueue, hand_out, manage, settle, typing,
+    Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Kind, Loaded, Manage,
+    ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, enqueue, hand_out, manage,
+    settle, typing,
 };
 use turno_core::time::Time;
 
@@ -28,9 +28,7 @@ impl EnqueueGroup {
             .filter(|call| call.policy.kind != Kind::Inbox)
             .flat_map(|call| {
                 let size = Enqueue::front_size(&call.policy);
-                call.items
-                    .iter()
-                    .filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
+                call.items.iter().filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
             })
             .collect();
         lanes.sort();
@@ -42,12 +40,8 @@ impl EnqueueGroup {
     pub fn given_ids(&self) -> Vec<(QueueId, ItemId)> {
         let given = |call: &Enqueue| {
             let queue = call.queue;
-            let ids: Vec<_> = call
-                .items
-                .iter()
-                .filter(|item| item.id_given)
-                .map(|item| (queue, item.id.clone()))
-                .collect();
+            let ids: Vec<_> =
+                call.items.iter().filter(|item| item.id_given).map(|item| (queue, item.id.clone())).collect();
             ids
         };
         self.calls.iter().flat_map(given).collect()
@@ -164,10 +158,7 @@ impl SettleGroup {
 
     /// Whether settlement `index` names items by id, so that the members' ids must be read.
     pub fn names_items(&self, index: usize) -> bool {
-        matches!(
-            &self.settlements[index].act,
-            Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. }
-        )
+        matches!(&self.settlements[index].act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. })
     }
 
     /// Decides every settlement in the order of arrival; of two for the same delivery only the first counts.
@@ -185,9 +176,7 @@ impl SettleGroup {
                     continue;
                 }
                 match over.get(&command.handed) {
-                    Some(renewed @ SettleOutcome::Renewed { .. }) => {
-                        answers[index] = renewed.clone()
-                    }
+                    Some(renewed @ SettleOutcome::Renewed { .. }) => answers[index] = renewed.clone(),
                     Some(_) => {}
                     None => {
                         let answer = settle(command, &mut loaded[index], now, &mut changes);

@@ -43,9 +43,7 @@ mod tests;
 mod tx;
 
 use crate::clock::Clock;
-use crate::store::{
-    Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
-};
+use crate::store::{Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError};
 use call::Call;
 use expiry::Expiry;
 use floor::Floors;
@@ -94,11 +92,7 @@ impl PostgresStore {
         let description = format!("PostgreSQL {}, {}", link.version, place(&address));
         let floors = Floors::default();
         let hints = Hints::new(address.clone(), floors.clone());
-        let shared = Shared {
-            clock,
-            floors,
-            lanes: Lanes::default(),
-        };
+        let shared = Shared { clock, floors, lanes: Lanes::default() };
         let store = PostgresStore {
             description,
             address,
@@ -114,9 +108,7 @@ impl PostgresStore {
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
-        let mut answers = self
-            .read(vec![Call::new(&call::MARK_READ), Moment::call(0, false)])
-            .await?;
+        let mut answers = self.read(vec![Call::new(&call::MARK_READ), Moment::call(0, false)]).await?;
         if let Some(row) = answers.take().first() {
             self.shared.clock.resume(Time(row::get(row, 0)?));
         }
@@ -125,8 +117,7 @@ impl PostgresStore {
     }
 
     async fn raise_mark(&self, Time(now): Time) -> Result<(), StoreError> {
-        self.read(vec![Call::new(&call::MARK_RAISE).big(now)])
-            .await?;
+        self.read(vec![Call::new(&call::MARK_RAISE).big(now)]).await?;
         Ok(())
     }
 }
@@ -139,11 +130,7 @@ fn place(address: &Address) -> String {
         Some(Host::Unix(path)) => path.display().to_string(),
         None => "localhost".into(),
     };
-    let database = address
-        .config
-        .get_dbname()
-        .or(address.config.get_user())
-        .unwrap_or("postgres");
+    let database = address.config.get_dbname().or(address.config.get_user()).unwrap_or("postgres");
     format!("{host}/{database}")
 }
 
@@ -153,12 +140,7 @@ impl Store for PostgresStore {
     }
 
     fn routes(&self) -> Routes {
-        Routes {
-            merges: false,
-            leases: vec![0, 1],
-            items: vec![2, 3],
-            reserved: 4,
-        }
+        Routes { merges: false, leases: vec![0, 1], items: vec![2, 3], reserved: 4 }
     }
 
     fn commit(&self, route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
@@ -166,9 +148,7 @@ impl Store for PostgresStore {
             match &*groups {
                 [group] => Ok(vec![self.commit_one(route, group).await?]),
                 [] => Ok(Vec::new()),
-                _ => Err(StoreError::Rejected(
-                    "this store takes one group at a time".into(),
-                )),
+                _ => Err(StoreError::Rejected("this store takes one group at a time".into())),
             }
         })
     }

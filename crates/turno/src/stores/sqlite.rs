@@ -22,9 +22,7 @@ mod tests;
 mod workers;
 
 use crate::clock::Clock;
-use crate::store::{
-    Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
-};
+use crate::store::{Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError};
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, TransactionBehavior, params};
 use statements as sql;
@@ -62,9 +60,7 @@ pub(crate) async fn open(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, S
 fn start(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
     let mut writer = connection::writer(path)?;
     schema::migrate(&mut writer)?;
-    clock.resume(Time(
-        writer.query_row(sql::MARK_READ, [], |row| row.get(0))?,
-    ));
+    clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
     let changed = Arc::new(Notify::new());
     let beats = vec![connection::reader(path)?, connection::reader(path)?];
@@ -85,11 +81,7 @@ fn now(clock: &Clock) -> Time {
 }
 
 /// All groups in one transaction. The clock is read once the write lock is held.
-fn commit(
-    db: &mut Connection,
-    clock: &Clock,
-    groups: &[Group],
-) -> Result<Vec<Outcomes>, StoreError> {
+fn commit(db: &mut Connection, clock: &Clock, groups: &[Group]) -> Result<Vec<Outcomes>, StoreError> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let now = now(clock);
     let run = |group: &Group| match group {
@@ -141,12 +133,7 @@ impl Store for SqliteStore {
     }
 
     fn routes(&self) -> Routes {
-        Routes {
-            merges: true,
-            leases: vec![0],
-            items: vec![0],
-            reserved: 0,
-        }
+        Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
     }
 
     fn commit(&self, _route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
@@ -165,23 +152,19 @@ impl Store for SqliteStore {
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
-        self.beats
-            .run(move |db| lease::ending(db, &resource, fence))
+        self.beats.run(move |db| lease::ending(db, &resource, fence))
     }
 
     fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
-        self.looks
-            .run(move |db| lease::history(db, &resource, limit))
+        self.looks.run(move |db| lease::history(db, &resource, limit))
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
-        self.writer
-            .run(move |db| looks::put_queue(db, &name, &policy))
+        self.writer.run(move |db| looks::put_queue(db, &name, &policy))
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()> {
-        self.writer
-            .run(move |db| looks::pause_queue(db, queue, paused))
+        self.writer.run(move |db| looks::pause_queue(db, queue, paused))
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
@@ -194,8 +177,7 @@ impl Store for SqliteStore {
 
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
         let clock = self.clock.clone();
-        self.looks
-            .run(move |db| looks::expired(db, now(&clock), limit))
+        self.looks.run(move |db| looks::expired(db, now(&clock), limit))
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {
@@ -211,14 +193,12 @@ impl Store for SqliteStore {
     }
 
     fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        self.looks
-            .run(move |db| looks::item_records(db, queue, after, limit))
+        self.looks.run(move |db| looks::item_records(db, queue, after, limit))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let clock = self.clock.clone();
-        self.looks
-            .run(move |db| looks::counts(db, now(&clock), queue))
+        self.looks.run(move |db| looks::counts(db, now(&clock), queue))
     }
 
     fn mark(&self, now: Time) -> Pending<'_, ()> {

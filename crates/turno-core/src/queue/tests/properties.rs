@@ -19,12 +19,8 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0u8..24, 0u8..3, 0usize..8, 0i64..400).prop_map(|(pick, key, which, wait)| Step {
-        pick,
-        key,
-        which,
-        wait,
-    });
+    let step =
+        (0u8..24, 0u8..3, 0usize..8, 0i64..400).prop_map(|(pick, key, which, wait)| Step { pick, key, which, wait });
     prop::collection::vec(step, 1..150)
 }
 
@@ -38,24 +34,9 @@ fn policy(kind: usize) -> Policy {
     };
     let lane = Policy::of(Kind::Lane);
     quick(match kind {
-        0 => Policy {
-            window: Span(150),
-            typing_extension: Span(200),
-            max_wait: Span(700),
-            batch_max: 4,
-            ..lane
-        },
-        1 => Policy {
-            window: Span::ZERO,
-            batch_max: 1,
-            ..lane
-        },
-        2 => Policy {
-            window: Span::ZERO,
-            batch_max: 3,
-            on_exhausted: OnExhausted::Hold,
-            ..lane
-        },
+        0 => Policy { window: Span(150), typing_extension: Span(200), max_wait: Span(700), batch_max: 4, ..lane },
+        1 => Policy { window: Span::ZERO, batch_max: 1, ..lane },
+        2 => Policy { window: Span::ZERO, batch_max: 3, on_exhausted: OnExhausted::Hold, ..lane },
         3 => Policy::of(Kind::Inbox),
         _ => Policy::of(Kind::Sync),
     })
@@ -120,11 +101,7 @@ proptest! {
 }
 
 fn key_of(shelf: &Shelf, got: &Delivery) -> String {
-    let body = shelf
-        .bodies
-        .iter()
-        .find(|body| body.seq == got.seq)
-        .expect("a body");
+    let body = shelf.bodies.iter().find(|body| body.seq == got.seq).expect("a body");
     body.key.as_ref().expect("a key").to_string()
 }
 
@@ -150,26 +127,15 @@ fn settle_one(shelf: &mut Shelf, got: &Delivery, pick: u8, seen: &mut Seen) {
 
 /// Takes back what has expired, as the sweeper does.
 fn expire_all(shelf: &mut Shelf) {
-    let expired: Vec<Item> = shelf
-        .hot
-        .iter()
-        .filter(|item| item.expires_at.is_some_and(|at| at <= shelf.now))
-        .cloned()
-        .collect();
+    let expired: Vec<Item> =
+        shelf.hot.iter().filter(|item| item.expires_at.is_some_and(|at| at <= shelf.now)).cloned().collect();
     let mut fences = HashSet::new();
     for item in expired.iter().filter(|item| fences.insert(item.fence)) {
         let of = expired.iter().filter(|other| other.fence == item.fence);
         let items = of.map(|other| (other.seq, other.attempt)).collect();
         let (expires_at, revision) = (Time(0), item.handed);
-        let got = Delivery {
-            seq: item.seq,
-            lane: item.lane,
-            fence: item.fence,
-            attempt: 0,
-            expires_at,
-            revision,
-            items,
-        };
+        let got =
+            Delivery { seq: item.seq, lane: item.lane, fence: item.fence, attempt: 0, expires_at, revision, items };
         assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Expired);
     }
 }
@@ -186,16 +152,7 @@ fn drain(shelf: &mut Shelf) {
             shelf.ack(&got);
         }
     }
-    let held: HashSet<_> = shelf
-        .hot
-        .iter()
-        .filter(|item| item.parked)
-        .map(|item| item.lane)
-        .collect();
-    let stuck: Vec<&Item> = shelf
-        .hot
-        .iter()
-        .filter(|item| !held.contains(&item.lane))
-        .collect();
+    let held: HashSet<_> = shelf.hot.iter().filter(|item| item.parked).map(|item| item.lane).collect();
+    let stuck: Vec<&Item> = shelf.hot.iter().filter(|item| !held.contains(&item.lane)).collect();
     assert!(stuck.is_empty(), "stuck: {stuck:?}");
 }

@@ -12,19 +12,12 @@ fn lane() -> Policy {
 
 /// A lane without a window, one item at a time.
 fn strict() -> Policy {
-    Policy {
-        window: Span::ZERO,
-        batch_max: 1,
-        ..lane()
-    }
+    Policy { window: Span::ZERO, batch_max: 1, ..lane() }
 }
 
 /// A lane without a window that hands out what is there.
 fn eager() -> Policy {
-    Policy {
-        window: Span::ZERO,
-        ..lane()
-    }
+    Policy { window: Span::ZERO, ..lane() }
 }
 
 fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
@@ -60,10 +53,7 @@ fn messages_within_the_window_are_handed_over_together_and_not_before() {
     shelf.put("ana", "hola");
     shelf.pass(2_000).put("ana", "disponibilidad");
     shelf.pass(2_999);
-    assert!(
-        shelf.claim(1).is_empty(),
-        "each message restarts the window"
-    );
+    assert!(shelf.claim(1).is_empty(), "each message restarts the window");
     shelf.pass(1);
     let got = shelf.claim_one();
     assert_eq!(ids(&shelf, &got), "hola disponibilidad");
@@ -86,28 +76,18 @@ fn max_wait_ends_a_window_that_is_stretched_for_ever() {
     let mut shelf = Shelf::new(lane());
     shelf.put("ana", "0");
     for n in 1..=14 {
-        assert!(
-            shelf.pass(2_000).claim(1).is_empty(),
-            "still within the window"
-        );
+        assert!(shelf.pass(2_000).claim(1).is_empty(), "still within the window");
         shelf.put("ana", &n.to_string());
     }
     shelf.pass(1_999);
     assert!(shelf.claim(1).is_empty());
     shelf.pass(1);
-    assert_eq!(
-        shelf.claim_one().items.len(),
-        15,
-        "30 s after the first message it is due, whatever came since"
-    );
+    assert_eq!(shelf.claim_one().items.len(), 15, "30 s after the first message it is due, whatever came since");
 }
 
 #[test]
 fn a_full_batch_is_due_at_once() {
-    let mut shelf = Shelf::new(Policy {
-        batch_max: 3,
-        ..lane()
-    });
+    let mut shelf = Shelf::new(Policy { batch_max: 3, ..lane() });
     shelf.put("ana", "1");
     shelf.put("ana", "2");
     assert!(shelf.claim(1).is_empty());
@@ -122,18 +102,9 @@ fn what_arrives_after_the_hand_out_is_not_in_it() {
     shelf.put("ana", "1");
     let got = shelf.claim_one();
     shelf.put("ana", "2");
-    assert_eq!(
-        shelf.fail(&got, None),
-        SettleOutcome::Retrying {
-            retry_at: shelf.now
-        }
-    );
+    assert_eq!(shelf.fail(&got, None), SettleOutcome::Retrying { retry_at: shelf.now });
     let again = shelf.claim_one();
-    assert_eq!(
-        ids(&shelf, &again),
-        "1",
-        "nobody joins a group that was handed out"
-    );
+    assert_eq!(ids(&shelf, &again), "1", "nobody joins a group that was handed out");
     shelf.ack(&again);
     let next = shelf.claim_one();
     assert_eq!(ids(&shelf, &next), "2");
@@ -162,11 +133,7 @@ fn a_poisoned_item_exhausts_only_itself() {
         order.push(id);
     }
     assert_eq!(order.join(" "), "1 bad bad bad 3");
-    let exhausted: Vec<_> = shelf
-        .done
-        .iter()
-        .filter(|done| done.ended == Ended::Exhausted)
-        .collect();
+    let exhausted: Vec<_> = shelf.done.iter().filter(|done| done.ended == Ended::Exhausted).collect();
     assert_eq!((exhausted.len(), exhausted[0].attempt), (1, 5));
 }
 
@@ -178,10 +145,7 @@ fn ack_through_returns_the_rest_to_the_head_unattempted() {
     }
     let got = shelf.claim_one();
     let through = Some(ItemId::new("1").expect("valid"));
-    assert_eq!(
-        shelf.settle(&got, Act::Ack { through }),
-        SettleOutcome::Acked
-    );
+    assert_eq!(shelf.settle(&got, Act::Ack { through }), SettleOutcome::Acked);
     let rest = shelf.claim_one();
     assert_eq!((ids(&shelf, &rest).as_str(), rest.attempt), ("2 3", 1));
 }
@@ -196,13 +160,7 @@ fn failing_one_item_finishes_those_before_and_returns_those_behind() {
     shelf.fail(&got, Some("2"));
     assert_eq!(shelf.done.len(), 1);
     let rest = shelf.claim_one();
-    assert_eq!(
-        rest.items
-            .iter()
-            .map(|(_, attempt)| *attempt)
-            .collect::<Vec<_>>(),
-        [2, 1]
-    );
+    assert_eq!(rest.items.iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[test]
@@ -212,10 +170,7 @@ fn an_item_that_is_not_in_the_delivery_is_refused_and_nothing_changes() {
     let got = shelf.claim_one();
     let before = shelf.hot.clone();
     let through = Some(ItemId::new("other").expect("valid"));
-    assert_eq!(
-        shelf.settle(&got, Act::Ack { through }),
-        SettleOutcome::NotInDelivery
-    );
+    assert_eq!(shelf.settle(&got, Act::Ack { through }), SettleOutcome::NotInDelivery);
     assert_eq!(shelf.hot, before);
 }
 
@@ -228,16 +183,9 @@ fn a_stale_settlement_changes_nothing() {
     shelf.pass(15_000);
     let before = (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone());
     for act in [Act::Ack { through: None }, Act::Return, Act::Beat] {
-        assert_eq!(
-            shelf.settle(&old, act),
-            SettleOutcome::Stale,
-            "its time is over, though nobody took it yet"
-        );
+        assert_eq!(shelf.settle(&old, act), SettleOutcome::Stale, "its time is over, though nobody took it yet");
     }
-    assert_eq!(
-        before,
-        (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone())
-    );
+    assert_eq!(before, (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone()));
     assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
     let new = shelf.claim_one();
     assert!(new.fence > old.fence);
@@ -251,18 +199,10 @@ fn the_sweeper_repeats_its_condition() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
     let got = shelf.claim_one();
-    assert_eq!(
-        shelf.settle(&got, Act::Expire),
-        SettleOutcome::Stale,
-        "it has not expired"
-    );
+    assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Stale, "it has not expired");
     shelf.ack(&got);
     shelf.pass(60_000);
-    assert_eq!(
-        shelf.settle(&got, Act::Expire),
-        SettleOutcome::Stale,
-        "it is finished"
-    );
+    assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Stale, "it is finished");
 }
 
 #[test]
@@ -276,10 +216,7 @@ fn an_expired_hand_out_counts_as_an_attempt_and_comes_back_at_once() {
         assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Expired);
     }
     assert!(shelf.claim(1).is_empty());
-    assert_eq!(
-        (shelf.done[0].ended, shelf.errors.len()),
-        (Ended::Exhausted, 5)
-    );
+    assert_eq!((shelf.done[0].ended, shelf.errors.len()), (Ended::Exhausted, 5));
 }
 
 #[test]
@@ -312,17 +249,9 @@ fn a_failing_head_blocks_its_own_key_and_returns_to_its_place() {
     shelf.put("ana", "1");
     shelf.put("ana", "2");
     let got = shelf.claim_one();
-    let act = Act::Fail {
-        error: "x".to_owned(),
-        item: None,
-        retry_in: Some(Span(500)),
-        give_up: false,
-    };
+    let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
     shelf.settle(&got, act);
-    assert!(
-        shelf.claim(5).is_empty(),
-        "the second does not overtake the first"
-    );
+    assert!(shelf.claim(5).is_empty(), "the second does not overtake the first");
     shelf.pass(500);
     let again = shelf.claim_one();
     assert_eq!(ids(&shelf, &again), "1");
@@ -330,67 +259,38 @@ fn a_failing_head_blocks_its_own_key_and_returns_to_its_place() {
 
 #[test]
 fn a_beat_extends_and_stops_at_max_hold() {
-    let mut shelf = Shelf::new(Policy {
-        max_hold: Some(Span::from_secs(20)),
-        ..strict()
-    });
+    let mut shelf = Shelf::new(Policy { max_hold: Some(Span::from_secs(20)), ..strict() });
     shelf.put("ana", "1");
     let got = shelf.claim_one();
     let taken = shelf.now;
     shelf.pass(10_000);
     let end = taken + Span::from_secs(20);
-    assert_eq!(
-        shelf.settle(&got, Act::Beat),
-        SettleOutcome::Renewed { expires_at: end }
-    );
+    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: end });
     shelf.pass(9_000);
-    assert_eq!(
-        shelf.settle(&got, Act::Beat),
-        SettleOutcome::Renewed { expires_at: end },
-        "with what is left"
-    );
+    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: end }, "with what is left");
     shelf.pass(1_000);
     assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Stale);
 }
 
 #[test]
 fn the_lane_default_is_held_for_fifteen_seconds_at_most() {
-    let mut shelf = Shelf::new(Policy {
-        window: Span::ZERO,
-        ..lane()
-    });
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..lane() });
     shelf.put("ana", "1");
     let got = shelf.claim_one();
     shelf.pass(14_000);
-    assert_eq!(
-        shelf.settle(&got, Act::Beat),
-        SettleOutcome::Renewed {
-            expires_at: got.expires_at
-        }
-    );
+    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: got.expires_at });
 }
 
 #[test]
 fn the_same_id_is_accepted_once_and_ids_decide_never_contents() {
     let mut shelf = Shelf::new(strict());
     assert_eq!(shelf.put("ana", "1"), Accepted::Queued);
-    assert_eq!(
-        shelf.put("ana", "1"),
-        Accepted::Duplicate { differs: false }
-    );
+    assert_eq!(shelf.put("ana", "1"), Accepted::Duplicate { differs: false });
     let got = shelf.claim_one();
     shelf.ack(&got);
     let again = shelf.put_later("ana", "1", "other payload", Span::ZERO);
-    assert_eq!(
-        again,
-        Accepted::Duplicate { differs: true },
-        "also when it is finished"
-    );
-    assert_eq!(
-        shelf.put_later("ana", "2", "1", Span::ZERO),
-        Accepted::Queued,
-        "equal contents are not duplicates"
-    );
+    assert_eq!(again, Accepted::Duplicate { differs: true }, "also when it is finished");
+    assert_eq!(shelf.put_later("ana", "2", "1", Span::ZERO), Accepted::Queued, "equal contents are not duplicates");
 }
 
 #[test]
@@ -407,11 +307,7 @@ fn a_delayed_item_waits_and_delays_its_lane() {
 
 #[test]
 fn a_lane_that_holds_waits_for_a_person() {
-    let mut shelf = Shelf::new(Policy {
-        on_exhausted: OnExhausted::Hold,
-        max_attempts: 1,
-        ..strict()
-    });
+    let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..strict() });
     shelf.put("ana", "1");
     shelf.put("ana", "2");
     let got = shelf.claim_one();
@@ -422,74 +318,42 @@ fn a_lane_that_holds_waits_for_a_person() {
     let again = shelf.claim_one();
     assert_eq!((ids(&shelf, &again).as_str(), again.attempt), ("1", 1));
     shelf.fail(&again, None);
-    assert_eq!(
-        shelf.manage("1", Manage::Cancel),
-        Ok(ManageAnswer::Cancelled)
-    );
+    assert_eq!(shelf.manage("1", Manage::Cancel), Ok(ManageAnswer::Cancelled));
     let next = shelf.claim_one();
     assert_eq!(ids(&shelf, &next), "2");
 }
 
 #[test]
 fn a_retried_item_returns_to_its_place_before_what_came_later() {
-    let mut shelf = Shelf::new(Policy {
-        max_attempts: 1,
-        ..strict()
-    });
+    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..strict() });
     for id in ["1", "2", "3"] {
         shelf.put("ana", id);
     }
     let first = shelf.claim_one();
     shelf.fail(&first, None);
     let second = shelf.claim_one();
-    assert_eq!(
-        ids(&shelf, &second),
-        "2",
-        "the lane goes on after exhaustion"
-    );
+    assert_eq!(ids(&shelf, &second), "2", "the lane goes on after exhaustion");
     assert_eq!(shelf.manage("1", Manage::Retry), Ok(ManageAnswer::Retried));
     assert!(shelf.claim(5).is_empty(), "still one in flight per key");
     shelf.ack(&second);
     let third = shelf.claim_one();
     assert_eq!(ids(&shelf, &third), "1");
-    assert_eq!(
-        shelf.manage("2", Manage::Retry),
-        Err(ManageRefused::Finished)
-    );
-    assert_eq!(
-        shelf.manage("1", Manage::Retry),
-        Err(ManageRefused::InProcess)
-    );
-    assert_eq!(
-        shelf.manage("1", Manage::Cancel),
-        Err(ManageRefused::InProcess)
-    );
-    assert_eq!(
-        shelf.manage("9", Manage::Retry),
-        Err(ManageRefused::Unknown)
-    );
+    assert_eq!(shelf.manage("2", Manage::Retry), Err(ManageRefused::Finished));
+    assert_eq!(shelf.manage("1", Manage::Retry), Err(ManageRefused::InProcess));
+    assert_eq!(shelf.manage("1", Manage::Cancel), Err(ManageRefused::InProcess));
+    assert_eq!(shelf.manage("9", Manage::Retry), Err(ManageRefused::Unknown));
 }
 
 #[test]
 fn exhausted_keeps_payload_and_errors() {
-    let mut shelf = Shelf::new(Policy {
-        max_attempts: 2,
-        ..Policy::of(Kind::Inbox)
-    });
+    let mut shelf = Shelf::new(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) });
     shelf.put("any", "1");
     for _ in 0..2 {
         let got = shelf.claim_one();
         shelf.fail(&got, None);
     }
     assert_eq!(shelf.done[0].ended, Ended::Exhausted);
-    assert_eq!(
-        shelf
-            .errors
-            .iter()
-            .map(|error| error.attempt)
-            .collect::<Vec<_>>(),
-        [1, 2]
-    );
+    assert_eq!(shelf.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(&*shelf.bodies[0].payload, "1");
 }
 
@@ -498,12 +362,7 @@ fn giving_up_exhausts_at_the_first_failure() {
     let mut shelf = Shelf::new(Policy::of(Kind::Inbox));
     shelf.put("any", "1");
     let got = shelf.claim_one();
-    let act = Act::Fail {
-        error: "never".to_owned(),
-        item: None,
-        retry_in: None,
-        give_up: true,
-    };
+    let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
     assert_eq!(shelf.settle(&got, act), SettleOutcome::Exhausted);
 }
 
@@ -513,15 +372,9 @@ fn back_off_doubles_within_its_bounds_and_scatters() {
     for attempt in 1..40 {
         let nominal = (1_000i64 << (attempt - 1).min(22)).min(BACKOFF_MAX.0);
         let wait = policy.backoff_after(Seq(7), attempt as u32).0;
-        assert!(
-            (nominal..=nominal + nominal / 4).contains(&wait),
-            "attempt {attempt}: {wait}"
-        );
+        assert!((nominal..=nominal + nominal / 4).contains(&wait), "attempt {attempt}: {wait}");
     }
-    assert_ne!(
-        policy.backoff_after(Seq(7), 3),
-        policy.backoff_after(Seq(8), 3)
-    );
+    assert_ne!(policy.backoff_after(Seq(7), 3), policy.backoff_after(Seq(8), 3));
 }
 
 fn sync() -> Policy {
@@ -537,15 +390,8 @@ fn a_newer_change_replaces_the_waiting_one() {
     let got = shelf.claim_one();
     assert_eq!(&*shelf.bodies[0].payload, "b");
     assert_eq!(shelf.ack(&got), SettleOutcome::Acked);
-    assert_eq!(
-        shelf.put("idper-1", "c"),
-        Accepted::Queued,
-        "after it is processed: a new event"
-    );
-    assert!(
-        shelf.claim_one().revision > got.revision,
-        "revisions never decrease"
-    );
+    assert_eq!(shelf.put("idper-1", "c"), Accepted::Queued, "after it is processed: a new event");
+    assert!(shelf.claim_one().revision > got.revision, "revisions never decrease");
 }
 
 #[test]
@@ -555,10 +401,7 @@ fn a_change_during_processing_is_delivered_afterwards_and_not_meanwhile() {
     let old = shelf.claim_one();
     shelf.put("idper-1", "b");
     assert_eq!(shelf.hot[0].attempt, 0, "shown as pending with no attempts");
-    assert!(
-        shelf.claim(5).is_empty(),
-        "two workers could deliver the old state last"
-    );
+    assert!(shelf.claim(5).is_empty(), "two workers could deliver the old state last");
     assert_eq!(shelf.ack(&old), SettleOutcome::Superseded);
     let new = shelf.claim_one();
     assert!(new.revision > old.revision);
@@ -580,12 +423,8 @@ fn a_new_change_overtakes_retries_and_revives_what_was_exhausted() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
     let got = shelf.claim_one();
-    let act = Act::Fail {
-        error: "down".to_owned(),
-        item: None,
-        retry_in: Some(Span::from_secs(3_000)),
-        give_up: false,
-    };
+    let act =
+        Act::Fail { error: "down".to_owned(), item: None, retry_in: Some(Span::from_secs(3_000)), give_up: false };
     shelf.settle(&got, act);
     shelf.put("idper-1", "b");
     for attempt in 1..=5 {

@@ -23,16 +23,7 @@ impl Shelf {
     pub(super) fn new(policy: Policy) -> Shelf {
         policy.check().expect("a policy within its bounds");
         let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Shelf {
-            policy,
-            now: START,
-            hot,
-            bodies,
-            done,
-            errors,
-            typing: HashMap::new(),
-            number: 0,
-        }
+        Shelf { policy, now: START, hot, bodies, done, errors, typing: HashMap::new(), number: 0 }
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {
@@ -51,57 +42,23 @@ impl Shelf {
         self.put_later(key, id, id, Span::ZERO)
     }
 
-    pub(super) fn put_later(
-        &mut self,
-        key: &str,
-        id: &str,
-        payload: &str,
-        delay: Span,
-    ) -> Accepted {
+    pub(super) fn put_later(&mut self, key: &str, id: &str, payload: &str, delay: Span) -> Accepted {
         let key = Some(Key::new(key).expect("valid"));
         let id = ItemId::new(id).expect("valid");
-        let item = NewItem {
-            id,
-            id_given: true,
-            key,
-            action: None,
-            payload: payload.into(),
-            delay,
-        };
-        let call = Enqueue {
-            queue: QUEUE,
-            policy: self.policy.clone(),
-            items: vec![item],
-        };
-        let existing = self
-            .bodies
-            .iter()
-            .map(|body| ((QUEUE, body.id.clone()), body.payload.clone()))
-            .collect();
+        let item = NewItem { id, id_given: true, key, action: None, payload: payload.into(), delay };
+        let call = Enqueue { queue: QUEUE, policy: self.policy.clone(), items: vec![item] };
+        let existing = self.bodies.iter().map(|body| ((QUEUE, body.id.clone()), body.payload.clone())).collect();
         let size = Enqueue::front_size(&self.policy) as usize;
         let mut fronts: HashMap<(QueueId, Lane), Vec<FrontItem>> = HashMap::new();
         for item in self.sorted() {
             let Some(lane) = item.lane else { continue };
-            let body = self
-                .bodies
-                .iter()
-                .find(|body| body.seq == item.seq)
-                .expect("every item has a body");
+            let body = self.bodies.iter().find(|body| body.seq == item.seq).expect("every item has a body");
             let front = fronts.entry((QUEUE, lane)).or_default();
             if front.len() < size {
-                front.push(FrontItem {
-                    item,
-                    id: body.id.clone(),
-                    key: body.key.clone(),
-                });
+                front.push(FrontItem { item, id: body.id.clone(), key: body.key.clone() });
             }
         }
-        let read = EnqueueRead {
-            now: self.now,
-            numbers: self.numbers(1),
-            existing,
-            fronts,
-        };
+        let read = EnqueueRead { now: self.now, numbers: self.numbers(1), existing, fronts };
         let (changes, mut answers) = enqueue(&[call], read);
         self.write(changes);
         answers.remove(0).remove(0)
@@ -114,11 +71,7 @@ impl Shelf {
             .into_iter()
             .filter(|item| item.lane == Some(lane))
             .take(1)
-            .map(|item| FrontItem {
-                item,
-                id: ItemId::new("x").expect("valid"),
-                key: None,
-            })
+            .map(|item| FrontItem { item, id: ItemId::new("x").expect("valid"), key: None })
             .collect();
         let mut changes = Changes::default();
         typing(&self.policy, QUEUE, lane, &front, self.now, &mut changes);
@@ -127,38 +80,20 @@ impl Shelf {
 
     /// Claims up to `max` deliveries.
     pub(super) fn claim(&mut self, max: u32) -> Vec<Delivery> {
-        let mut heads: Vec<Item> = self
-            .hot
-            .iter()
-            .filter(|item| item.ready_at.is_some_and(|at| at <= self.now))
-            .cloned()
-            .collect();
+        let mut heads: Vec<Item> =
+            self.hot.iter().filter(|item| item.ready_at.is_some_and(|at| at <= self.now)).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
         heads.truncate(max as usize);
         let mut fronts = HashMap::new();
         for head in &heads {
             let Some(lane) = head.lane else { continue };
             let behind = |item: &Item| item.lane == Some(lane) && item.seq >= head.seq;
-            let front = self
-                .sorted()
-                .into_iter()
-                .filter(behind)
-                .take(self.policy.batch_max as usize);
+            let front = self.sorted().into_iter().filter(behind).take(self.policy.batch_max as usize);
             fronts.insert(lane, front.collect());
         }
         let numbers = self.numbers(heads.len());
-        let read = Wants {
-            queue: QUEUE,
-            now: self.now,
-            numbers,
-            heads,
-            fronts,
-            typing: self.typing.clone(),
-        };
-        let want = Want {
-            instance: "worker-1".into(),
-            max,
-        };
+        let read = Wants { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
+        let want = Want { instance: "worker-1".into(), max };
         let (changes, mut dealt) = hand_out(&self.policy, &[want], read);
         self.write(changes);
         dealt.remove(0)
@@ -172,47 +107,22 @@ impl Shelf {
 
     /// The ids in a delivery, in order.
     pub(super) fn ids(&self, delivery: &Delivery) -> Vec<String> {
-        let id = |seq| {
-            self.bodies
-                .iter()
-                .find(|body| body.seq == seq)
-                .expect("a body")
-                .id
-                .to_string()
-        };
+        let id = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("a body").id.to_string();
         delivery.items.iter().map(|(seq, _)| id(*seq)).collect()
     }
 
     pub(super) fn settle(&mut self, delivery: &Delivery, act: Act) -> SettleOutcome {
         let size = delivery.items.len() as u32;
-        let handed = Handed {
-            queue: QUEUE,
-            seq: delivery.seq,
-            lane: delivery.lane,
-            size,
-            fence: delivery.fence,
-        };
-        let is_member = |item: &Item| {
-            item.fence == delivery.fence && item.expires_at.is_some() && item.seq >= delivery.seq
-        };
-        let live = self
-            .hot
-            .iter()
-            .any(|item| item.seq == delivery.seq && is_member(item));
-        let id = |item: &Item| {
-            self.bodies
-                .iter()
-                .find(|body| body.seq == item.seq)
-                .map(|body| body.id.clone())
-        };
+        let handed = Handed { queue: QUEUE, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence };
+        let is_member =
+            |item: &Item| item.fence == delivery.fence && item.expires_at.is_some() && item.seq >= delivery.seq;
+        let live = self.hot.iter().any(|item| item.seq == delivery.seq && is_member(item));
+        let id = |item: &Item| self.bodies.iter().find(|body| body.seq == item.seq).map(|body| body.id.clone());
         let members: Vec<Member> = self
             .sorted()
             .into_iter()
             .filter(|item| live && is_member(item))
-            .map(|item| Member {
-                id: id(&item),
-                item,
-            })
+            .map(|item| Member { id: id(&item), item })
             .collect();
         let next = self
             .sorted()
@@ -220,11 +130,7 @@ impl Shelf {
             .find(|item| item.lane.is_some() && item.lane == delivery.lane && !is_member(item));
         let mut loaded = Loaded { members, next };
         let mut changes = Changes::default();
-        let command = Settle {
-            handed,
-            policy: self.policy.clone(),
-            act,
-        };
+        let command = Settle { handed, policy: self.policy.clone(), act };
         let outcome = settle(&command, &mut loaded, self.now, &mut changes);
         self.write(changes);
         outcome
@@ -236,33 +142,18 @@ impl Shelf {
 
     pub(super) fn fail(&mut self, delivery: &Delivery, item: Option<&str>) -> SettleOutcome {
         let item = item.map(|id| ItemId::new(id).expect("valid"));
-        self.settle(
-            delivery,
-            Act::Fail {
-                error: "boom".to_owned(),
-                item,
-                retry_in: Some(Span::ZERO),
-                give_up: false,
-            },
-        )
+        self.settle(delivery, Act::Fail { error: "boom".to_owned(), item, retry_in: Some(Span::ZERO), give_up: false })
     }
 
     pub(super) fn manage(&mut self, id: &str, wish: Manage) -> Result<ManageAnswer, ManageRefused> {
         let body = self.bodies.iter().find(|body| body.id.as_str() == id);
         let seq = body.map(|body| body.seq);
-        let lane = body
-            .and_then(|body| body.key.as_ref())
-            .map(Lane::of)
-            .filter(|_| self.policy.kind != Kind::Inbox);
+        let lane = body.and_then(|body| body.key.as_ref()).map(Lane::of).filter(|_| self.policy.kind != Kind::Inbox);
         let read = ManageRead {
             now: self.now,
             item: self.hot.iter().find(|item| Some(item.seq) == seq).cloned(),
             done: self.done.iter().find(|done| Some(done.seq) == seq).cloned(),
-            front: self
-                .sorted()
-                .into_iter()
-                .filter(|item| item.lane.is_some() && item.lane == lane)
-                .collect(),
+            front: self.sorted().into_iter().filter(|item| item.lane.is_some() && item.lane == lane).collect(),
             home: body.map(|body| (lane, body.enqueued_at)),
         };
         let (changes, answer) = manage(&self.policy, wish, read);
@@ -280,21 +171,13 @@ impl Shelf {
         self.done.retain(|done| !changes.undone.contains(&done.seq));
         self.bodies.extend(changes.bodies);
         for new in changes.replaced {
-            let body = self
-                .bodies
-                .iter_mut()
-                .find(|body| body.seq == new.seq)
-                .expect("replaces what is there");
+            let body = self.bodies.iter_mut().find(|body| body.seq == new.seq).expect("replaces what is there");
             (body.action, body.payload) = (new.action, new.payload);
         }
         self.hot.extend(changes.insert);
         for new in changes.update {
             let seq = new.seq;
-            *self
-                .hot
-                .iter_mut()
-                .find(|item| item.seq == seq)
-                .expect("updates what is there") = new;
+            *self.hot.iter_mut().find(|item| item.seq == seq).expect("updates what is there") = new;
         }
         self.hot.retain(|item| !changes.remove.contains(&item.seq));
         self.done.extend(changes.done);
@@ -312,34 +195,18 @@ impl Shelf {
     fn check(&self) {
         let mut heads: HashMap<Lane, usize> = HashMap::new();
         for item in &self.hot {
-            assert!(
-                item.ready_at.is_none() || item.expires_at.is_none(),
-                "ready and in process at once: {item:?}"
-            );
+            assert!(item.ready_at.is_none() || item.expires_at.is_none(), "ready and in process at once: {item:?}");
             assert!(
                 !item.parked || (item.ready_at.is_none() && item.expires_at.is_none()),
                 "parked and active: {item:?}"
             );
-            assert!(
-                self.done.iter().all(|done| done.seq != item.seq),
-                "finished and unfinished at once: {item:?}"
-            );
-            assert!(
-                item.attempt <= self.policy.max_attempts,
-                "too many attempts: {item:?}"
-            );
+            assert!(self.done.iter().all(|done| done.seq != item.seq), "finished and unfinished at once: {item:?}");
+            assert!(item.attempt <= self.policy.max_attempts, "too many attempts: {item:?}");
             if let (Some(lane), Some(_)) = (item.lane, item.ready_at) {
                 *heads.entry(lane).or_default() += 1;
             }
         }
-        assert!(
-            heads.values().all(|count| *count == 1),
-            "a lane has at most one head"
-        );
-        assert_eq!(
-            self.bodies.len(),
-            self.hot.len() + self.done.len(),
-            "accepted is waiting, in process or finished"
-        );
+        assert!(heads.values().all(|count| *count == 1), "a lane has at most one head");
+        assert_eq!(self.bodies.len(), self.hot.len() + self.done.len(), "accepted is waiting, in process or finished");
     }
 }

@@ -15,7 +15,12 @@ pub(super) async fn run(turno: Turno) -> Result<(), Error> {
     let chat = Policy { window: Span(800), typing_extension: Span(800), ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
     let inbox = turno.put_queue(QueueName::new("inbox")?, Policy::of(Kind::Inbox)).await?;
-    tokio::join!(write(chat.clone(), inbox.clone()), work(chat, "bot-1"), work(inbox.clone(), "app-1"), work(inbox, "app-2"));
+    tokio::join!(
+        write(chat.clone(), inbox.clone()),
+        work(chat, "bot-1"),
+        work(inbox.clone(), "app-1"),
+        work(inbox, "app-2")
+    );
     Ok(())
 }
 

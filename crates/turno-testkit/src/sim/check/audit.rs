@@ -12,12 +12,7 @@ use turno_core::queue::{Ended, Kind};
 impl Queues<'_> {
     pub(super) fn audit(&self, db: &Db, bug: Option<Bug>) -> Checked {
         if self.accepted != (db.hot.len() + db.done.len()) as u64 {
-            let text = format!(
-                "accepted {}, there are {} + {}",
-                self.accepted,
-                db.hot.len(),
-                db.done.len()
-            );
+            let text = format!("accepted {}, there are {} + {}", self.accepted, db.hot.len(), db.done.len());
             return fault("Q5", "", text);
         }
         let mut counts = [Counts::default(); QUEUES];
@@ -32,38 +27,23 @@ impl Queues<'_> {
                 Is::Done(Ended::Cancelled) => &mut count.cancelled,
             } += 1;
             let exhausted = matches!(item.is, Is::Parked | Is::Done(Ended::Exhausted));
-            let kept = db
-                .bodies
-                .get(seq)
-                .is_some_and(|body| body.payload == item.payload);
+            let kept = db.bodies.get(seq).is_some_and(|body| body.payload == item.payload);
             if !kept || exhausted && db.errors.get(seq).is_none_or(Vec::is_empty) {
                 let id = if exhausted { "Q9" } else { "Q5" };
-                return fault(
-                    id,
-                    self.name(*seq),
-                    format!("what {:?} carried is gone", item.id),
-                );
+                return fault(id, self.name(*seq), format!("what {:?} carried is gone", item.id));
             }
             let there = match item.is {
                 Is::Done(ended) => db.done.get(seq).is_some_and(|done| done.ended == ended),
                 _ => db.hot.contains_key(seq),
             };
             if !there {
-                return fault(
-                    "Q5",
-                    self.name(*seq),
-                    format!("it is {:?} and not there", item.is),
-                );
+                return fault("Q5", self.name(*seq), format!("it is {:?} and not there", item.is));
             }
         }
         for (queue, model) in counts.iter().enumerate() {
             let counted = db.counts(queue_id(queue), bug);
             if counted != *model {
-                return fault(
-                    "Q15",
-                    queue,
-                    format!("counted {counted:?}, there are {model:?}"),
-                );
+                return fault("Q15", queue, format!("counted {counted:?}, there are {model:?}"));
             }
         }
         Ok(())
@@ -77,11 +57,7 @@ impl Queues<'_> {
         for ((queue, _), lane) in &self.lanes {
             let sync = self.policy(*queue).kind == Kind::Sync;
             let waits = |seq: &&Seq| self.items[*seq].is != Is::Parked;
-            let stuck = if sync {
-                lane.open.iter().find(waits)
-            } else {
-                lane.open.first().filter(waits)
-            };
+            let stuck = if sync { lane.open.iter().find(waits) } else { lane.open.first().filter(waits) };
             if stuck.is_some() {
                 return stuck.copied();
             }
@@ -97,10 +73,7 @@ impl Queues<'_> {
         for ((queue, key), lane) in &self.lanes {
             let sync = self.policy(*queue).kind == Kind::Sync;
             if sync && lane.open.is_empty() && lane.delivered < lane.changes {
-                let text = format!(
-                    "change {} of {} was the last to arrive",
-                    lane.delivered, lane.changes
-                );
+                let text = format!("change {} of {} was the last to arrive", lane.delivered, lane.changes);
                 return fault("S1", format!("{}/{key}", queue.0), text);
             }
         }

@@ -48,40 +48,22 @@ impl Queues<'_> {
     fn queued(&mut self, queue: QueueId, new: &NewItem, now: Time, changes: &Changes) -> Checked {
         let id = (queue, new.id.clone());
         if self.ids.contains_key(&id) {
-            return fault(
-                "Q12",
-                subject(queue, new),
-                format!("{} was accepted twice", new.id),
-            );
+            return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
         }
-        let body = changes
-            .bodies
-            .iter()
-            .find(|body| body.queue == queue && body.id == new.id);
+        let body = changes.bodies.iter().find(|body| body.queue == queue && body.id == new.id);
         let Some(seq) = body.map(|body| body.seq) else {
-            return fault(
-                "Q5",
-                subject(queue, new),
-                format!("{} was accepted and is not stored", new.id),
-            );
+            return fault("Q5", subject(queue, new), format!("{} was accepted and is not stored", new.id));
         };
         let mut change = 0;
         if let Some(key) = &new.key {
             let sync = self.policy(queue).kind == Kind::Sync;
             let lane = self.lanes.entry((queue, key.clone())).or_default();
             if seq <= lane.last_seq {
-                let text = format!(
-                    "{} arrived after {} and stands before it",
-                    seq.0, lane.last_seq.0
-                );
+                let text = format!("{} arrived after {} and stands before it", seq.0, lane.last_seq.0);
                 return fault("Q1", subject(queue, new), text);
             }
             if sync && !lane.open.is_empty() {
-                return fault(
-                    "S3",
-                    subject(queue, new),
-                    "a second unfinished item of one key",
-                );
+                return fault("S3", subject(queue, new), "a second unfinished item of one key");
             }
             lane.last_seq = seq;
             lane.changes += 1;
@@ -117,23 +99,14 @@ impl Queues<'_> {
     }
 
     fn duplicate(&self, queue: QueueId, new: &NewItem, differs: bool) -> Checked {
-        let known = self
-            .ids
-            .get(&(queue, new.id.clone()))
-            .and_then(|seq| self.items.get(seq));
+        let known = self.ids.get(&(queue, new.id.clone())).and_then(|seq| self.items.get(seq));
         match known {
-            None => fault(
-                "Q5",
-                subject(queue, new),
-                format!("{} is new and was turned away", new.id),
-            ),
+            None => fault("Q5", subject(queue, new), format!("{} is new and was turned away", new.id)),
             // A sync item carries by now what newer changes brought, so there is nothing to compare with.
             Some(_) if self.policy(queue).kind == Kind::Sync => Ok(()),
-            Some(known) if differs != (known.payload != new.payload) => fault(
-                "Q12",
-                subject(queue, new),
-                format!("{} was told differs: {differs}", new.id),
-            ),
+            Some(known) if differs != (known.payload != new.payload) => {
+                fault("Q12", subject(queue, new), format!("{} was told differs: {differs}", new.id))
+            }
             Some(_) => Ok(()),
         }
     }
@@ -142,11 +115,7 @@ impl Queues<'_> {
     fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, now: Time) -> Checked {
         // An id that was accepted as an item is not accepted again, not even as a change.
         if new.id_given && self.ids.contains_key(&(queue, new.id.clone())) {
-            return fault(
-                "Q12",
-                subject(queue, new),
-                format!("{} was accepted twice", new.id),
-            );
+            return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
         }
         let Some(item) = self.items.get_mut(&seq) else {
             return Ok(());
@@ -161,11 +130,7 @@ impl Queues<'_> {
             item.is = Is::Waiting;
             item.since = now + new.delay;
         }
-        if let Some(lane) = new
-            .key
-            .clone()
-            .and_then(|key| self.lanes.get_mut(&(queue, key)))
-        {
+        if let Some(lane) = new.key.clone().and_then(|key| self.lanes.get_mut(&(queue, key))) {
             lane.changes += 1;
             item.change = lane.changes;
         }
@@ -175,12 +140,7 @@ impl Queues<'_> {
     /// The row of a changed key: its revision has grown, and unless somebody works on it, it may run.
     fn revised(&mut self, seq: Seq, changes: &Changes) -> Checked {
         let of_seq = |item: &&Item| item.seq == seq;
-        let Some(row) = changes
-            .update
-            .iter()
-            .find(of_seq)
-            .or(changes.insert.iter().find(of_seq))
-        else {
+        let Some(row) = changes.update.iter().find(of_seq).or(changes.insert.iter().find(of_seq)) else {
             return fault("S1", self.name(seq), "a change was accepted and not stored");
         };
         let name = self.name(seq);

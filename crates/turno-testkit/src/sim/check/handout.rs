@@ -41,75 +41,36 @@ impl Queues<'_> {
                 }
                 Is::Handed(fence) => {
                     let until = self.deliveries.get(&fence).map(|known| known.until);
-                    return fault(
-                        "Q3",
-                        name,
-                        format!("handed out again before {until:?}, at {}", now.0),
-                    );
+                    return fault("Q3", name, format!("handed out again before {until:?}, at {}", now.0));
                 }
                 Is::Parked | Is::Done(_) => {
-                    return fault(
-                        "Q9",
-                        name,
-                        format!("handed out although it is {:?}", item.is),
-                    );
+                    return fault("Q9", name, format!("handed out although it is {:?}", item.is));
                 }
             }
-            if !changes
-                .update
-                .iter()
-                .any(|row| row.seq == *seq && row.fence == delivery.fence)
-            {
+            if !changes.update.iter().any(|row| row.seq == *seq && row.fence == delivery.fence) {
                 return fault("Q3", name, "handed out, and that is not written down");
             }
             if *attempt != item.attempts + 1 || *attempt > policy.max_attempts {
-                let text = format!(
-                    "attempt {attempt} after {} of {}",
-                    item.attempts, policy.max_attempts
-                );
+                let text = format!("attempt {attempt} after {} of {}", item.attempts, policy.max_attempts);
                 return fault("Q8", name, text);
             }
             if delivery.fence <= item.fence {
-                return fault(
-                    "Q8",
-                    name,
-                    format!("fence {} after {}", delivery.fence.0, item.fence.0),
-                );
+                return fault("Q8", name, format!("fence {} after {}", delivery.fence.0, item.fence.0));
             }
             if now < item.not_before {
-                return fault(
-                    "Q10",
-                    name,
-                    format!("not before {}, handed out at {}", item.not_before.0, now.0),
-                );
+                return fault("Q10", name, format!("not before {}, handed out at {}", item.not_before.0, now.0));
             }
             if body.payload != item.payload || body.id != item.id {
-                let id = if policy.kind == Kind::Sync {
-                    "S1"
-                } else {
-                    "Q5"
-                };
-                return fault(
-                    id,
-                    name,
-                    format!("handed out with {body:?}, accepted was {:?}", item.payload),
-                );
+                let id = if policy.kind == Kind::Sync { "S1" } else { "Q5" };
+                return fault(id, name, format!("handed out with {body:?}, accepted was {:?}", item.payload));
             }
             if policy.kind == Kind::Sync && delivery.revision != item.revision {
-                return fault(
-                    "S1",
-                    name,
-                    format!("revision {} is not the newest", delivery.revision),
-                );
+                return fault("S1", name, format!("revision {} is not the newest", delivery.revision));
             }
         }
         if self.deliveries.contains_key(&delivery.fence) {
             let name = self.name(delivery.seq);
-            return fault(
-                "Q8",
-                name,
-                format!("fence {} was used before", delivery.fence.0),
-            );
+            return fault("Q8", name, format!("fence {} was used before", delivery.fence.0));
         }
         Ok(())
     }
@@ -122,11 +83,7 @@ impl Queues<'_> {
         let Some(head) = self.items.get(&members[0]) else {
             return Ok(());
         };
-        let Some(lane) = head
-            .key
-            .as_ref()
-            .and_then(|key| self.lanes.get(&(head.queue, key.clone())))
-        else {
+        let Some(lane) = head.key.as_ref().and_then(|key| self.lanes.get(&(head.queue, key.clone()))) else {
             return match members.len() {
                 1 => Ok(()),
                 _ => fault("Q10", name, "items of an inbox were grouped"),
@@ -138,44 +95,21 @@ impl Queues<'_> {
             .filter_map(|seq| Some((*seq, self.items.get(seq)?)))
             .filter(|(_, item)| !(item.is == Is::Parked && policy.kind == Kind::Sync))
             .collect();
-        if open
-            .iter()
-            .any(|(_, item)| matches!(item.is, Is::Handed(_)))
-        {
-            return fault(
-                "Q2",
-                name,
-                "a second delivery of a key that is being processed",
-            );
+        if open.iter().any(|(_, item)| matches!(item.is, Is::Handed(_))) {
+            return fault("Q2", name, "a second delivery of a key that is being processed");
         }
         if delivery.fence <= lane.last_fence || delivery.revision < lane.last_revision {
-            let id = if delivery.fence <= lane.last_fence {
-                "Q8"
-            } else {
-                "S4"
-            };
+            let id = if delivery.fence <= lane.last_fence { "Q8" } else { "S4" };
             return fault(id, name, format!("{delivery:?} after {lane:?}"));
         }
-        if !members
-            .iter()
-            .copied()
-            .eq(open.iter().map(|(seq, _)| *seq).take(members.len()))
-        {
+        if !members.iter().copied().eq(open.iter().map(|(seq, _)| *seq).take(members.len())) {
             let first: Vec<i64> = open.iter().map(|(seq, _)| seq.0).take(6).collect();
-            return fault(
-                "Q1",
-                name,
-                format!("handed out {members:?}, waiting are {first:?}"),
-            );
+            return fault("Q1", name, format!("handed out {members:?}, waiting are {first:?}"));
         }
         let group = &open[..members.len()];
         if head.group != Fence(0) {
             if group.iter().any(|(_, item)| item.group != head.group) {
-                return fault(
-                    "Q11",
-                    name,
-                    "somebody joined a group that had been handed out before",
-                );
+                return fault("Q11", name, "somebody joined a group that had been handed out before");
             }
             if head.attempts >= TOGETHER && members.len() > 1 {
                 return fault("Q17", name, "a group that keeps failing was not split");
@@ -186,32 +120,16 @@ impl Queues<'_> {
             return fault("Q11", name, "a retry was mixed with fresh messages");
         }
         let most = policy.batch_max as usize;
-        let mates = open
-            .iter()
-            .take(most)
-            .take_while(|(_, item)| item.group == Fence(0) && item.since <= now);
+        let mates = open.iter().take(most).take_while(|(_, item)| item.group == Fence(0) && item.since <= now);
         let mates: Vec<Time> = mates.map(|(_, item)| item.since).collect();
         if mates.len() != members.len() {
-            let text = format!(
-                "{} were waiting and {} were handed out",
-                mates.len(),
-                members.len()
-            );
+            let text = format!("{} were waiting and {} were handed out", mates.len(), members.len());
             return fault("Q10", name, text);
         }
-        let typed = lane
-            .typed
-            .iter()
-            .rev()
-            .find(|(at, _)| *at <= commit.began)
-            .map(|(_, time)| *time);
+        let typed = lane.typed.iter().rev().find(|(at, _)| *at <= commit.began).map(|(_, time)| *time);
         let due = due(policy, &mates, typed);
         if mates.len() < most && now < due {
-            return fault(
-                "Q10",
-                name,
-                format!("due at {}, handed out at {}", due.0, now.0),
-            );
+            return fault("Q10", name, format!("due at {}, handed out at {}", due.0, now.0));
         }
         Ok(())
     }
@@ -232,29 +150,16 @@ impl Queues<'_> {
                 item.handed_change = item.change;
             }
         }
-        let home = self
-            .items
-            .get(&delivery.seq)
-            .and_then(|item| Some((item.queue, item.key.clone()?)));
+        let home = self.items.get(&delivery.seq).and_then(|item| Some((item.queue, item.key.clone()?)));
         if let Some(lane) = home.and_then(|home| self.lanes.get_mut(&home)) {
             lane.last_fence = delivery.fence;
             lane.last_revision = delivery.revision;
-            if changes
-                .typed
-                .iter()
-                .any(|(_, typed)| Some(*typed) == delivery.lane)
-            {
+            if changes.typed.iter().any(|(_, typed)| Some(*typed) == delivery.lane) {
                 lane.typed.clear();
             }
         }
-        let delivered = Delivered {
-            members,
-            since: now,
-            until: delivery.expires_at,
-            open: true,
-            settled: None,
-            versions: 0,
-        };
+        let delivered =
+            Delivered { members, since: now, until: delivery.expires_at, open: true, settled: None, versions: 0 };
         self.deliveries.insert(delivery.fence, delivered);
     }
 }
@@ -266,8 +171,6 @@ fn due(policy: &Policy, arrivals: &[Time], typed: Option<Time>) -> Time {
     }
     let first = arrivals[0];
     let last = arrivals.iter().copied().max().unwrap_or(first);
-    let quiet = typed.map_or(last + policy.window, |at| {
-        (last + policy.window).max(at + policy.typing_extension)
-    });
+    let quiet = typed.map_or(last + policy.window, |at| (last + policy.window).max(at + policy.typing_extension));
     quiet.min(first + policy.max_wait)
 }

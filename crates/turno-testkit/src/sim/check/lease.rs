@@ -8,9 +8,7 @@ use crate::sim::rng::Map;
 use crate::sim::setup::Setup;
 use turno::store::LeaseWrite;
 use turno_core::id::{Fence, Resource};
-use turno_core::lease::{
-    Action, Beat, Command, Ending, Holder, Outcome, Policy, Reason, Refused, State,
-};
+use turno_core::lease::{Action, Beat, Command, Ending, Holder, Outcome, Policy, Reason, Refused, State};
 use turno_core::time::Time;
 
 /// The ownership that is in force.
@@ -48,14 +46,8 @@ pub(super) struct Leases {
 
 impl Leases {
     pub(super) fn new(setup: &Setup) -> Leases {
-        let all = setup
-            .resources
-            .iter()
-            .map(|(name, _)| (name.clone(), Lease::default()));
-        Leases {
-            all: all.collect(),
-            probing: None,
-        }
+        let all = setup.resources.iter().map(|(name, _)| (name.clone(), Lease::default()));
+        Leases { all: all.collect(), probing: None }
     }
 
     pub(super) fn expect_free(&mut self) {
@@ -116,21 +108,11 @@ impl Leases {
 
     /// What was written is what was answered.
     fn row(&self, state: &State) -> Checked {
-        let own = self
-            .all
-            .get(&state.resource)
-            .and_then(|lease| lease.own.as_ref());
+        let own = self.all.get(&state.resource).and_then(|lease| lease.own.as_ref());
         let told = own.map(|own| (own.fence, own.expires_at, own.locked_at));
-        let written = state
-            .grant
-            .as_ref()
-            .map(|grant| (grant.fence, grant.expires_at, grant.locked_at));
+        let written = state.grant.as_ref().map(|grant| (grant.fence, grant.expires_at, grant.locked_at));
         if told != written {
-            return fault(
-                "L1",
-                &state.resource,
-                format!("answered {told:?} and wrote {written:?}"),
-            );
+            return fault("L1", &state.resource, format!("answered {told:?} and wrote {written:?}"));
         }
         Ok(())
     }
@@ -141,13 +123,7 @@ impl Leases {
 }
 
 impl Lease {
-    fn step(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    fn step(&mut self, command: &Command, answer: &Result<Outcome, Refused>, view: &State, now: Time) -> Checked {
         let at = &command.resource;
         if now < self.decided_at {
             let text = format!("decided at {} after {}", now.0, self.decided_at.0);
@@ -160,19 +136,13 @@ impl Lease {
             self.over(own.clone(), Reason::Expired);
         }
         let leaves = matches!(command.action, Action::LeaveLine)
-            && self
-                .line
-                .offer
-                .as_ref()
-                .is_some_and(|(to, _)| to.is(&command.who));
+            && self.line.offer.as_ref().is_some_and(|(to, _)| to.is(&command.who));
         let looks = matches!(command.action, Action::Claim { .. } | Action::JoinLine) || leaves;
         if self.own.is_none() && (looks || expired.is_some()) {
             self.line.drop_passed(now);
         }
         match &command.action {
-            Action::Claim { .. } | Action::ForceClaim { .. } => {
-                self.claim(command, answer, view, now)?
-            }
+            Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(command, answer, view, now)?,
             Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
             Action::Release { .. } => self.release(command, answer, now)?,
             Action::ForceRelease { .. } => {
@@ -182,10 +152,7 @@ impl Lease {
             }
             Action::RequestRelease { .. } => {}
             Action::JoinLine => {
-                let holds = self
-                    .own
-                    .as_ref()
-                    .is_some_and(|own| own.holder.is(&command.who));
+                let holds = self.own.as_ref().is_some_and(|own| own.holder.is(&command.who));
                 if let Ok(Outcome::InLine { position, .. }) = answer {
                     self.stood(command, Some(*position), now)?;
                 } else if !holds {
@@ -198,13 +165,7 @@ impl Lease {
         self.offered(at, view, now)
     }
 
-    fn claim(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
+    fn claim(&mut self, command: &Command, answer: &Result<Outcome, Refused>, view: &State, now: Time) -> Checked {
         let (at, who) = (&command.resource, &command.who);
         let forced = matches!(command.action, Action::ForceClaim { .. });
         match answer {
@@ -212,9 +173,7 @@ impl Lease {
                 let (Some(own), Some(grant)) = (&mut self.own, &view.grant) else {
                     return fault("L9", at, "renewed what nobody held");
                 };
-                let same = own.holder.is(who)
-                    && own.fence == grant.fence
-                    && own.locked_at == grant.locked_at;
+                let same = own.holder.is(who) && own.fence == grant.fence && own.locked_at == grant.locked_at;
                 if !same || grant.claim != own.claim + 1 || grant.expires_at < own.expires_at {
                     return fault("L9", at, format!("{own:?} was renewed to {grant:?}"));
                 }
@@ -238,11 +197,7 @@ impl Lease {
                 }
                 let turn = self.line.first();
                 if !forced && turn.is_some_and(|first| !first.is(who)) {
-                    return fault(
-                        "L14",
-                        at,
-                        format!("{} was served before {turn:?}", who.user),
-                    );
+                    return fault("L14", at, format!("{} was served before {turn:?}", who.user));
                 }
                 if grant.fence <= self.highest {
                     let text = format!("fence {} after {}", grant.fence.0, self.highest.0);
@@ -262,26 +217,19 @@ impl Lease {
                 Ok(())
             }
             Err(Refused::HeldBy { grant, position }) => {
-                let held = self.own.as_ref().is_some_and(|own| {
-                    own.fence == grant.fence && !own.holder.is(who) && now < own.expires_at
-                });
+                let held = self
+                    .own
+                    .as_ref()
+                    .is_some_and(|own| own.fence == grant.fence && !own.holder.is(who) && now < own.expires_at);
                 if !held {
-                    return fault(
-                        "L13",
-                        at,
-                        format!("refused for {grant:?}, which is not live"),
-                    );
+                    return fault("L13", at, format!("refused for {grant:?}, which is not live"));
                 }
                 self.stood(command, *position, now)
             }
             Err(Refused::OfferedTo { offer, position }) => {
                 let free = self.own.is_none();
                 if !free || !self.line.first().is_some_and(|first| first.is(&offer.to)) {
-                    return fault(
-                        "L14",
-                        at,
-                        format!("refused for {offer:?}, whose turn it is not"),
-                    );
+                    return fault("L14", at, format!("refused for {offer:?}, whose turn it is not"));
                 }
                 self.stood(command, *position, now)
             }
@@ -301,135 +249,58 @@ impl Lease {
     }
 
     fn is_live(&self, fence: Fence, who: &Holder) -> bool {
-        self.own
-            .as_ref()
-            .is_some_and(|own| own.fence == fence && own.holder.is(who))
+        self.own.as_ref().is_some_and(|own| own.fence == fence && own.holder.is(who))
     }
 
-    fn beat(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        view: &State,
-        now: Time,
-    ) -> Checked {
-        let Action::Heartbeat {
-            fence,
-            idle,
-            worked,
-        } = &command.action
-        else {
+    fn beat(&mut self, command: &Command, answer: &Result<Outcome, Refused>, view: &State, now: Time) -> Checked {
+        let Action::Heartbeat { fence, idle, worked } = &command.action else {
             return Ok(());
         };
-        let (
-            at,
-            Policy {
-                idle_guard,
-                rolling_timeout,
-                ..
-            },
-        ) = (&command.resource, &command.policy);
+        let (at, Policy { idle_guard, rolling_timeout, .. }) = (&command.resource, &command.policy);
         let live = self.is_live(*fence, &command.who);
         let Ok(outcome) = answer else {
-            let missing = matches!(answer, Err(Refused::IdleMissing))
-                && idle_guard.is_some()
-                && idle.is_none();
+            let missing = matches!(answer, Err(Refused::IdleMissing)) && idle_guard.is_some() && idle.is_none();
             return match answer {
-                _ if live && !missing => {
-                    fault("L3", at, format!("the live holder was refused: {answer:?}"))
-                }
-                Err(Refused::Lost {
-                    ending: Some(ending),
-                }) => self.told(at, *fence, ending),
+                _ if live && !missing => fault("L3", at, format!("the live holder was refused: {answer:?}")),
+                Err(Refused::Lost { ending: Some(ending) }) => self.told(at, *fence, ending),
                 _ => Ok(()),
             };
         };
         let (Some(own), Some(grant), true) = (&mut self.own, &view.grant, live) else {
-            let id = if self
-                .over
-                .get(fence)
-                .is_some_and(|over| over.0 == Reason::Expired)
-            {
-                "L5"
-            } else {
-                "L3"
-            };
-            return fault(
-                id,
-                at,
-                format!(
-                    "fence {} is not live at {} and was answered {outcome:?}",
-                    fence.0, now.0
-                ),
-            );
+            let id = if self.over.get(fence).is_some_and(|over| over.0 == Reason::Expired) { "L5" } else { "L3" };
+            return fault(id, at, format!("fence {} is not live at {} and was answered {outcome:?}", fence.0, now.0));
         };
         let is_idle = idle_guard.is_some_and(|guard| idle.is_some_and(|idle| idle >= guard));
-        if is_idle && (grant.expires_at != own.expires_at || *outcome != Outcome::Beat(Beat::Idle))
-        {
-            return fault(
-                "L8",
-                at,
-                format!("an idle beat was answered {outcome:?}: {grant:?}"),
-            );
+        if is_idle && (grant.expires_at != own.expires_at || *outcome != Outcome::Beat(Beat::Idle)) {
+            return fault("L8", at, format!("an idle beat was answered {outcome:?}: {grant:?}"));
         }
         if *worked && !is_idle {
             own.worked_at = now;
         }
         if grant.expires_at < own.expires_at {
-            return fault(
-                "L6",
-                at,
-                format!(
-                    "a beat moved {} back to {}",
-                    own.expires_at.0, grant.expires_at.0
-                ),
-            );
+            return fault("L6", at, format!("a beat moved {} back to {}", own.expires_at.0, grant.expires_at.0));
         }
         let latest = rolling_timeout.map(|rolling| own.worked_at + rolling);
         if latest.is_some_and(|latest| latest < grant.expires_at) {
-            return fault(
-                "L7",
-                at,
-                format!(
-                    "beats kept it until {}, past {latest:?}",
-                    grant.expires_at.0
-                ),
-            );
+            return fault("L7", at, format!("beats kept it until {}, past {latest:?}", grant.expires_at.0));
         }
         own.expires_at = grant.expires_at;
         Ok(())
     }
 
-    fn release(
-        &mut self,
-        command: &Command,
-        answer: &Result<Outcome, Refused>,
-        now: Time,
-    ) -> Checked {
+    fn release(&mut self, command: &Command, answer: &Result<Outcome, Refused>, now: Time) -> Checked {
         let Action::Release { fence, claim } = &command.action else {
             return Ok(());
         };
         let at = &command.resource;
         let live = self.is_live(*fence, &command.who);
-        let older = self
-            .own
-            .as_ref()
-            .is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
+        let older = self.own.as_ref().is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
         let ended = self.over.get(fence);
-        let was_mine =
-            ended.is_some_and(|(how, who)| *how == Reason::Released && who.is(&command.who));
+        let was_mine = ended.is_some_and(|(how, who)| *how == Reason::Released && who.is(&command.who));
         let right = match answer {
-            Ok(Outcome::Released {
-                released: true,
-                repeated: false,
-            }) => live && !older,
-            Ok(Outcome::Released {
-                released: true,
-                repeated: true,
-            }) => !live && was_mine,
-            Ok(Outcome::Released {
-                released: false, ..
-            }) => live && older,
+            Ok(Outcome::Released { released: true, repeated: false }) => live && !older,
+            Ok(Outcome::Released { released: true, repeated: true }) => !live && was_mine,
+            Ok(Outcome::Released { released: false, .. }) => live && older,
             Err(Refused::Lost { ending }) => {
                 if let Some(ending) = ending {
                     self.told(at, *fence, ending)?;
@@ -439,10 +310,7 @@ impl Lease {
             _ => false,
         };
         if !right {
-            let text = format!(
-                "release of {} at {} was answered {answer:?}; in force: {:?}",
-                fence.0, now.0, self.own
-            );
+            let text = format!("release of {} at {} was answered {answer:?}; in force: {:?}", fence.0, now.0, self.own);
             return fault("L10", at, text);
         }
         if live
@@ -463,23 +331,14 @@ impl Lease {
     fn told(&self, at: &Resource, fence: Fence, ending: &Ending) -> Checked {
         match self.over.get(&fence) {
             Some((reason, _)) if *reason == ending.reason && ending.grant.fence == fence => Ok(()),
-            other => fault(
-                "L3",
-                at,
-                format!("told that it ended as {ending:?}, but it was {other:?}"),
-            ),
+            other => fault("L3", at, format!("told that it ended as {ending:?}, but it was {other:?}")),
         }
     }
 
     /// What the caller sees afterwards is what is in force: whatever was refused has changed nothing.
     fn view(&self, at: &Resource, view: &State, now: Time) -> Checked {
-        let seen = view
-            .live(now)
-            .map(|grant| (grant.fence, grant.expires_at, grant.claim, grant.locked_at));
-        let own = self
-            .own
-            .as_ref()
-            .map(|own| (own.fence, own.expires_at, own.claim, own.locked_at));
+        let seen = view.live(now).map(|grant| (grant.fence, grant.expires_at, grant.claim, grant.locked_at));
+        let own = self.own.as_ref().map(|own| (own.fence, own.expires_at, own.claim, own.locked_at));
         if seen != own {
             return fault("L3", at, format!("in force is {own:?}, shown is {seen:?}"));
         }
@@ -487,10 +346,7 @@ impl Lease {
     }
 
     fn offered(&mut self, at: &Resource, view: &State, now: Time) -> Checked {
-        let seen = view
-            .offer
-            .as_ref()
-            .map(|offer| (offer.to.clone(), offer.until));
+        let seen = view.offer.as_ref().map(|offer| (offer.to.clone(), offer.until));
         if self.own.is_some() && seen.is_some() {
             return fault("L14", at, "it is held and offered at the same time");
         }
@@ -498,11 +354,7 @@ impl Lease {
             && *until > now
             && !self.line.first().is_some_and(|first| first.is(to))
         {
-            return fault(
-                "L14",
-                at,
-                format!("offered to {to:?}, whose turn it is not"),
-            );
+            return fault("L14", at, format!("offered to {to:?}, whose turn it is not"));
         }
         self.line.offer = seen;
         Ok(())
@@ -512,17 +364,10 @@ impl Lease {
     fn ended(&mut self, at: &Resource, ending: &Ending) -> Checked {
         let grant = &ending.grant;
         let Some(index) = self.ending.iter().position(|own| own.fence == grant.fence) else {
-            return fault(
-                "L12",
-                at,
-                format!("{ending:?} was written, and did not end here"),
-            );
+            return fault("L12", at, format!("{ending:?} was written, and did not end here"));
         };
         let own = self.ending.remove(index);
-        let right = self
-            .over
-            .get(&own.fence)
-            .is_some_and(|(reason, _)| *reason == ending.reason)
+        let right = self.over.get(&own.fence).is_some_and(|(reason, _)| *reason == ending.reason)
             && grant.locked_at == own.locked_at
             && grant.locked_at >= self.last_end
             && ending.at >= grant.locked_at

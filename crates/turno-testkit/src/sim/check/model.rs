@@ -7,9 +7,7 @@ use crate::sim::setup::Setup;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use turno_core::id::{Fence, ItemId, Key, QueueId, Seq};
-use turno_core::queue::{
-    Act, Changes, Ended, Item, Kind, Manage, ManageAnswer, ManageRefused, Policy, SettleOutcome,
-};
+use turno_core::queue::{Act, Changes, Ended, Item, Kind, Manage, ManageAnswer, ManageRefused, Policy, SettleOutcome};
 use turno_core::time::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +105,7 @@ impl<'a> Queues<'a> {
     pub(super) fn name(&self, seq: Seq) -> String {
         match self.items.get(&seq) {
             Some(item) => {
-                let name = item
-                    .key
-                    .as_ref()
-                    .map_or(item.id.as_str(), |key| key.as_str());
+                let name = item.key.as_ref().map_or(item.id.as_str(), |key| key.as_str());
                 format!("{}/{name}", item.queue.0)
             }
             None => format!("#{}", seq.0),
@@ -145,15 +140,8 @@ impl<'a> Queues<'a> {
     }
 
     pub(super) fn versions(&self, fence: Fence) -> u64 {
-        let members = self
-            .deliveries
-            .get(&fence)
-            .map_or(&[][..], |delivered| &delivered.members);
-        members
-            .iter()
-            .filter_map(|seq| self.items.get(seq))
-            .map(|item| item.version)
-            .sum()
+        let members = self.deliveries.get(&fence).map_or(&[][..], |delivered| &delivered.members);
+        members.iter().filter_map(|seq| self.items.get(seq)).map(|item| item.version).sum()
     }
 
     /// An item is finished, or comes back.
@@ -164,13 +152,7 @@ impl<'a> Queues<'a> {
         item.is = is;
         let open = !matches!(is, Is::Done(_));
         let place = match &item.key {
-            Some(key) => {
-                &mut self
-                    .lanes
-                    .entry((item.queue, key.clone()))
-                    .or_default()
-                    .open
-            }
+            Some(key) => &mut self.lanes.entry((item.queue, key.clone())).or_default().open,
             None => &mut self.loose,
         };
         if open {
@@ -182,20 +164,14 @@ impl<'a> Queues<'a> {
     }
 
     fn managed(&mut self, commit: &Commit<'_>) -> Checked {
-        let (Ask::Manage(group), Reply::Manage(answer)) =
-            (&commit.calls[0].ask, &commit.replies[0])
-        else {
+        let (Ask::Manage(group), Reply::Manage(answer)) = (&commit.calls[0].ask, &commit.replies[0]) else {
             return Ok(());
         };
         let seq = self.ids.get(&(group.queue, group.id.clone())).copied();
         let Some((seq, item)) = seq.and_then(|seq| Some((seq, self.items.get_mut(&seq)?))) else {
             return match answer {
                 Err(ManageRefused::Unknown) => Ok(()),
-                other => fault(
-                    "Q5",
-                    &group.id,
-                    format!("nobody sent it, and it is {other:?}"),
-                ),
+                other => fault("Q5", &group.id, format!("nobody sent it, and it is {other:?}")),
             };
         };
         let finished = matches!(item.is, Is::Done(_));
@@ -206,20 +182,14 @@ impl<'a> Queues<'a> {
             Err(ManageRefused::Finished) => finished,
             Err(ManageRefused::Waiting) => item.is == Is::Waiting,
             Ok(ManageAnswer::Retried) => {
-                matches!(
-                    item.is,
-                    Is::Parked | Is::Failed | Is::Done(Ended::Exhausted)
-                ) && group.wish == Manage::Retry
+                matches!(item.is, Is::Parked | Is::Failed | Is::Done(Ended::Exhausted)) && group.wish == Manage::Retry
             }
             Ok(ManageAnswer::Cancelled) => {
                 !finished && !matches!(item.is, Is::Handed(_)) && group.wish == Manage::Cancel
             }
         };
         if !right {
-            let text = format!(
-                "{:?} of an item that is {:?} was answered {answer:?}",
-                group.wish, item.is
-            );
+            let text = format!("{:?} of an item that is {:?} was answered {answer:?}", group.wish, item.is);
             return fault("Q9", self.name(seq), text);
         }
         match answer {

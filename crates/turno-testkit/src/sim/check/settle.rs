@@ -19,17 +19,11 @@ enum Fate {
 }
 
 impl Queues<'_> {
-    pub(super) fn settled(
-        &mut self,
-        commit: &Commit<'_>,
-        changes: &Changes,
-        settled: &mut Vec<Fence>,
-    ) -> Checked {
+    pub(super) fn settled(&mut self, commit: &Commit<'_>, changes: &Changes, settled: &mut Vec<Fence>) -> Checked {
         // A group settles first and renews last: what is settled in it needs no renewal.
         for beats in [false, true] {
             for (call, reply) in commit.calls.iter().zip(commit.replies) {
-                let (Ask::Settle(settle), Reply::Settle { outcome, .. }) = (&call.ask, reply)
-                else {
+                let (Ask::Settle(settle), Reply::Settle { outcome, .. }) = (&call.ask, reply) else {
                     continue;
                 };
                 if matches!(settle.act, Act::Beat) == beats {
@@ -53,8 +47,7 @@ impl Queues<'_> {
         let fence = settle.handed.fence;
         let name = self.name(settle.handed.seq);
         let delivered = self.deliveries.get(&fence);
-        let delivered =
-            delivered.filter(|known| known.open && known.members[0] == settle.handed.seq);
+        let delivered = delivered.filter(|known| known.open && known.members[0] == settle.handed.seq);
         let expire = settle.act == Act::Expire;
         let in_time = delivered.is_some_and(|known| (known.until <= now) == expire);
         let until = delivered.map(|known| known.until);
@@ -63,10 +56,7 @@ impl Queues<'_> {
                 return Ok(false);
             }
             let id = if expire { "Q7" } else { "Q6" };
-            let text = format!(
-                "{:?} of fence {} (until {until:?}) at {} was {outcome:?}",
-                settle.act, fence.0, now.0
-            );
+            let text = format!("{:?} of fence {} (until {until:?}) at {} was {outcome:?}", settle.act, fence.0, now.0);
             return fault(id, name, text);
         }
         let Some(delivered) = delivered else {
@@ -76,15 +66,8 @@ impl Queues<'_> {
         if let SettleOutcome::Renewed { expires_at } = outcome {
             let latest = settle.policy.max_hold.map(|hold| delivered.since + hold);
             let beat = settle.act == Act::Beat;
-            if !beat
-                || Some(*expires_at) < until
-                || latest.is_some_and(|latest| *expires_at > latest)
-            {
-                return fault(
-                    "Q6",
-                    name,
-                    format!("{:?} was {outcome:?} after {until:?}", settle.act),
-                );
+            if !beat || Some(*expires_at) < until || latest.is_some_and(|latest| *expires_at > latest) {
+                return fault("Q6", name, format!("{:?} was {outcome:?} after {until:?}", settle.act));
             }
             if let Some(delivered) = self.deliveries.get_mut(&fence) {
                 delivered.until = *expires_at;
@@ -113,22 +96,13 @@ impl Queues<'_> {
         let right = match outcome {
             SettleOutcome::Acked => !fates.contains(&Fate::Superseded),
             SettleOutcome::Superseded => fates.contains(&Fate::Superseded),
-            SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted => {
-                fates.contains(&Fate::Failed)
-            }
+            SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted => fates.contains(&Fate::Failed),
             SettleOutcome::Returned => settle.act == Act::Return,
             SettleOutcome::Expired => expire,
             _ => false,
         };
         if !right {
-            return fault(
-                "Q6",
-                name,
-                format!(
-                    "{:?} was answered {outcome:?}, but did {fates:?}",
-                    settle.act
-                ),
-            );
+            return fault("Q6", name, format!("{:?} was answered {outcome:?}, but did {fates:?}", settle.act));
         }
         if let Some(delivered) = self.deliveries.get_mut(&fence) {
             delivered.open = false;
@@ -163,21 +137,14 @@ impl Queues<'_> {
     ) -> Checked {
         let name = self.name(seq);
         let policy = &settle.policy;
-        let done = changes
-            .done
-            .iter()
-            .find(|done| done.seq == seq)
-            .map(|done| done.ended);
+        let done = changes.done.iter().find(|done| done.seq == seq).map(|done| done.ended);
         let Some(item) = self.items.get_mut(&seq) else {
             return Ok(());
         };
         match fate {
             Fate::Processed => match done {
                 Some(Ended::Processed) => {
-                    let (change, home) = (
-                        item.handed_change,
-                        item.key.clone().map(|key| (item.queue, key)),
-                    );
+                    let (change, home) = (item.handed_change, item.key.clone().map(|key| (item.queue, key)));
                     self.now_is(seq, Is::Done(Ended::Processed));
                     if let Some(lane) = home.and_then(|home| self.lanes.get_mut(&home)) {
                         lane.delivered = lane.delivered.max(change);
@@ -188,11 +155,7 @@ impl Queues<'_> {
             },
             Fate::Back | Fate::Superseded if done.is_some() => {
                 let id = if fate == Fate::Superseded { "S2" } else { "Q6" };
-                fault(
-                    id,
-                    name,
-                    format!("finished as {done:?}, although it must go round again"),
-                )
+                fault(id, name, format!("finished as {done:?}, although it must go round again"))
             }
             Fate::Back => {
                 item.attempts = item.attempts.saturating_sub(1);
@@ -205,42 +168,24 @@ impl Queues<'_> {
                 Ok(())
             }
             Fate::Failed => {
-                let error = |error: &turno_core::queue::AttemptError| {
-                    error.seq == seq && error.fence == item.fence
-                };
+                let error = |error: &turno_core::queue::AttemptError| error.seq == seq && error.fence == item.fence;
                 if !changes.errors.iter().any(error) {
                     return fault("Q9", name, "a failed attempt left no error");
                 }
                 let gives_up = matches!(settle.act, Act::Fail { give_up: true, .. });
                 if !gives_up && item.attempts < policy.max_attempts {
-                    item.is = if settle.act == Act::Expire {
-                        Is::Waiting
-                    } else {
-                        Is::Failed
-                    };
+                    item.is = if settle.act == Act::Expire { Is::Waiting } else { Is::Failed };
                     return match done {
                         None => Ok(()),
-                        Some(_) => fault(
-                            "Q17",
-                            name,
-                            format!("{done:?} after {} attempts", item.attempts),
-                        ),
+                        Some(_) => fault("Q17", name, format!("{done:?} after {} attempts", item.attempts)),
                     };
                 }
                 if !gives_up && size > 1 && named.is_none() {
-                    return fault(
-                        "Q17",
-                        name,
-                        format!("exhausted together with {} others", size - 1),
-                    );
+                    return fault("Q17", name, format!("exhausted together with {} others", size - 1));
                 }
-                let stays = policy.kind == Kind::Sync
-                    || policy.kind == Kind::Lane && policy.on_exhausted == OnExhausted::Hold;
-                let is = if stays {
-                    Is::Parked
-                } else {
-                    Is::Done(Ended::Exhausted)
-                };
+                let stays =
+                    policy.kind == Kind::Sync || policy.kind == Kind::Lane && policy.on_exhausted == OnExhausted::Hold;
+                let is = if stays { Is::Parked } else { Is::Done(Ended::Exhausted) };
                 if done != (!stays).then_some(Ended::Exhausted) {
                     return fault("Q8", name, format!("no attempts left, and it is {done:?}"));
                 }
@@ -256,18 +201,13 @@ impl Queues<'_> {
         let delivered = self.deliveries.get(&settle.handed.fence);
         let delivered = delivered.filter(|delivered| delivered.members[0] == settle.handed.seq);
         let first = delivered.and_then(|delivered| delivered.settled.as_ref());
-        let untouched = delivered
-            .is_some_and(|delivered| delivered.versions == self.versions(settle.handed.fence));
+        let untouched = delivered.is_some_and(|delivered| delivered.versions == self.versions(settle.handed.fence));
         match (first, known) {
             (Some((act, _)), _) if *act != settle.act => Ok(()),
             (Some((_, outcome)), Some(known)) if known == outcome => Ok(()),
             (Some(_), None) if !untouched => Ok(()),
             (None, None) => Ok(()),
-            (first, known) => fault(
-                "Q16",
-                name,
-                format!("{first:?} was repeated and answered {known:?}"),
-            ),
+            (first, known) => fault("Q16", name, format!("{first:?} was repeated and answered {known:?}")),
         }
     }
 }

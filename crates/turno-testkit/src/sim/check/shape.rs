@@ -14,11 +14,7 @@ impl Queues<'_> {
             self.touch(row.seq, &mut touched);
         }
         for done in &changes.done {
-            if self
-                .items
-                .get(&done.seq)
-                .is_none_or(|item| item.is != Is::Done(done.ended))
-            {
+            if self.items.get(&done.seq).is_none_or(|item| item.is != Is::Done(done.ended)) {
                 let text = format!("{done:?} was written without a reason");
                 return fault("Q6", self.name(done.seq), text);
             }
@@ -51,27 +47,15 @@ impl Queues<'_> {
             return fault("Q5", name, "a row that nobody sent");
         };
         let decided_at = match &item.key {
-            Some(key) => {
-                &mut self
-                    .lanes
-                    .entry((item.queue, key.clone()))
-                    .or_default()
-                    .decided_at
-            }
+            Some(key) => &mut self.lanes.entry((item.queue, key.clone())).or_default().decided_at,
             None => &mut item.decided_at,
         };
         if commit.now < *decided_at {
-            return fault(
-                "T3",
-                name,
-                format!("decided at {} after {}", commit.now.0, decided_at.0),
-            );
+            return fault("T3", name, format!("decided at {} after {}", commit.now.0, decided_at.0));
         }
         *decided_at = commit.now;
         let until = match item.is {
-            Is::Handed(fence) if fence == row.fence => {
-                self.deliveries.get(&fence).map(|known| known.until)
-            }
+            Is::Handed(fence) if fence == row.fence => self.deliveries.get(&fence).map(|known| known.until),
             Is::Done(_) => return fault("Q4", name, format!("finished, and there again: {row:?}")),
             _ => None,
         };
@@ -79,34 +63,13 @@ impl Queues<'_> {
             && row.expires_at == until
             && matches!(item.is, Is::Handed(_)) == until.is_some();
         if !right {
-            return fault(
-                blame,
-                name,
-                format!(
-                    "{row:?} is written, but it is {:?} until {until:?}",
-                    item.is
-                ),
-            );
+            return fault(blame, name, format!("{row:?} is written, but it is {:?} until {until:?}", item.is));
         }
         if row.attempt != item.attempts {
-            return fault(
-                "Q8",
-                name,
-                format!(
-                    "attempt {} is written, it is {}",
-                    row.attempt, item.attempts
-                ),
-            );
+            return fault("Q8", name, format!("attempt {} is written, it is {}", row.attempt, item.attempts));
         }
         if row.revision != item.revision {
-            return fault(
-                "S4",
-                name,
-                format!(
-                    "revision {} is written, it is {}",
-                    row.revision, item.revision
-                ),
-            );
+            return fault("S4", name, format!("revision {} is written, it is {}", row.revision, item.revision));
         }
         item.ready_at = row.ready_at;
         item.not_before = row.not_before;
@@ -127,18 +90,12 @@ impl Queues<'_> {
         if policy.kind == Kind::Sync && open.len() > 1 {
             return fault("S3", name(), format!("unfinished are {open:?}"));
         }
-        let busy = open
-            .iter()
-            .any(|seq| matches!(self.items[seq].is, Is::Handed(_)));
+        let busy = open.iter().any(|seq| matches!(self.items[seq].is, Is::Handed(_)));
         let mut heads = open.iter().filter(|seq| self.items[seq].ready_at.is_some());
         let (head, second) = (heads.next(), heads.next());
         if second.is_some() || busy && head.is_some() {
             let id = if busy { "Q2" } else { "Q1" };
-            return fault(
-                id,
-                name(),
-                format!("{head:?} and {second:?} may both run (busy: {busy})"),
-            );
+            return fault(id, name(), format!("{head:?} and {second:?} may both run (busy: {busy})"));
         }
         let Some(first) = open.first() else {
             return Ok(());
@@ -146,35 +103,23 @@ impl Queues<'_> {
         let item = &self.items[first];
         if busy || item.is == Is::Parked {
             return match head {
-                Some(head) if head != first => {
-                    fault("Q1", name(), format!("{head:?} may run before {first:?}"))
-                }
+                Some(head) if head != first => fault("Q1", name(), format!("{head:?} may run before {first:?}")),
                 _ => Ok(()),
             };
         }
         if head != Some(first) {
             let id = if head.is_none() { "Q14" } else { "Q1" };
-            return fault(
-                id,
-                name(),
-                format!("first is {first:?}, and {head:?} may run"),
-            );
+            return fault(id, name(), format!("first is {first:?}, and {head:?} may run"));
         }
         let mates = open.iter().take(policy.batch_max as usize);
         let full = mates.clone().count() == policy.batch_max as usize
-            && mates
-                .clone()
-                .all(|seq| self.items[seq].group == Fence(0) && self.items[seq].since <= now);
+            && mates.clone().all(|seq| self.items[seq].group == Fence(0) && self.items[seq].since <= now);
         let latest = match item.group {
             Fence(0) if !full => item.since + policy.max_wait,
             _ => item.not_before,
         };
         if item.ready_at > Some(latest.max(now)) {
-            return fault(
-                "Q10",
-                name(),
-                format!("looked at only at {:?}, due at {}", item.ready_at, latest.0),
-            );
+            return fault("Q10", name(), format!("looked at only at {:?}, due at {}", item.ready_at, latest.0));
         }
         Ok(())
     }

@@ -21,14 +21,7 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn new(who: Holder) -> Person {
-        Person {
-            who,
-            resource: 0,
-            mine: None,
-            old: None,
-            waits: false,
-            last: None,
-        }
+        Person { who, resource: 0, mine: None, old: None, waits: false, last: None }
     }
 
     pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
@@ -62,17 +55,12 @@ impl Person {
         let action = match self.mine {
             Some((fence, claim)) => match dice {
                 0..55 => beat(fence, scene),
-                55..67 => Action::Claim {
-                    ttl: None,
-                    wait: false,
-                },
+                55..67 => Action::Claim { ttl: None, wait: false },
                 67..85 => {
                     let claim = scene.rng.percent(75).then_some(claim);
                     Action::Release { fence, claim }
                 }
-                85..87 => Action::ForceClaim {
-                    reason: "mine".to_owned(),
-                },
+                85..87 => Action::ForceClaim { reason: "mine".to_owned() },
                 87..89 => Action::JoinLine,
                 89..92 => {
                     // The tab crashed; whoever opens it again knows nothing.
@@ -88,21 +76,14 @@ impl Person {
                 }
                 match dice {
                     0..58 => Action::Claim {
-                        ttl: scene
-                            .rng
-                            .percent(30)
-                            .then(|| Span(scene.rng.between(90, 1_050))),
+                        ttl: scene.rng.percent(30).then(|| Span(scene.rng.between(90, 1_050))),
                         wait: scene.rng.percent(40),
                     },
                     58..68 => Action::JoinLine,
                     68..74 => Action::LeaveLine,
                     74..79 => Action::RequestRelease { message: None },
-                    79..83 => Action::ForceClaim {
-                        reason: "urgent".to_owned(),
-                    },
-                    83..87 => Action::ForceRelease {
-                        reason: "stuck".to_owned(),
-                    },
+                    79..83 => Action::ForceClaim { reason: "urgent".to_owned() },
+                    83..87 => Action::ForceRelease { reason: "stuck".to_owned() },
                     _ => return self.come_back_late(scene),
                 }
             }
@@ -114,19 +95,12 @@ impl Person {
     fn come_back_late(&mut self, scene: &mut Scene<'_>) -> Next {
         let (resource, fence, claim) = match self.old {
             Some(old) if scene.rng.percent(90) => old,
-            _ => (
-                scene.rng.below(scene.setup.resources.len()),
-                Fence(scene.rng.between(1, 50)),
-                1,
-            ),
+            _ => (scene.rng.below(scene.setup.resources.len()), Fence(scene.rng.between(1, 50)), 1),
         };
         let action = if scene.rng.percent(50) {
             beat(fence, scene)
         } else {
-            Action::Release {
-                fence,
-                claim: scene.rng.percent(50).then_some(claim),
-            }
+            Action::Release { fence, claim: scene.rng.percent(50).then_some(claim) }
         };
         let (resource_of_old, action) = (resource, action);
         let ask = self.ask(resource_of_old, action, scene);
@@ -142,12 +116,7 @@ impl Person {
 
     fn ask(&self, resource: usize, action: Action, scene: &Scene<'_>) -> Ask {
         let (name, policy) = &scene.setup.resources[resource];
-        Ask::Lease(Command {
-            resource: name.clone(),
-            who: self.who.clone(),
-            policy: policy.clone(),
-            action,
-        })
+        Ask::Lease(Command { resource: name.clone(), who: self.who.clone(), policy: policy.clone(), action })
     }
 
     fn learn(&mut self, reply: Reply) {
@@ -161,17 +130,13 @@ impl Person {
                 self.old = grant.map(|grant| (self.resource, grant.fence, grant.claim));
                 self.waits = false;
             }
-            Ok(Outcome::Released { .. } | Outcome::ForceReleased { .. })
-            | Err(Refused::Lost { .. }) => self.mine = None,
+            Ok(Outcome::Released { .. } | Outcome::ForceReleased { .. }) | Err(Refused::Lost { .. }) => {
+                self.mine = None
+            }
             Ok(Outcome::InLine { .. })
-            | Err(
-                Refused::HeldBy {
-                    position: Some(_), ..
-                }
-                | Refused::OfferedTo {
-                    position: Some(_), ..
-                },
-            ) => self.waits = true,
+            | Err(Refused::HeldBy { position: Some(_), .. } | Refused::OfferedTo { position: Some(_), .. }) => {
+                self.waits = true
+            }
             Ok(Outcome::LeftLine) => self.waits = false,
             _ => {}
         }
@@ -182,13 +147,7 @@ fn beat(fence: Fence, scene: &mut Scene<'_>) -> Action {
     let rng = &mut *scene.rng;
     Action::Heartbeat {
         fence,
-        idle: rng.percent(95).then(|| {
-            Span(if rng.percent(75) {
-                0
-            } else {
-                rng.between(100, 900)
-            })
-        }),
+        idle: rng.percent(95).then(|| Span(if rng.percent(75) { 0 } else { rng.between(100, 900) })),
         worked: rng.percent(25),
     }
 }

@@ -35,24 +35,14 @@ impl Producer {
     }
 
     fn produce(&mut self, scene: &mut Scene<'_>) -> Next {
-        let queue = *scene
-            .rng
-            .pick(&[GROUPED, GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC]);
+        let queue = *scene.rng.pick(&[GROUPED, GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC]);
         if queue == GROUPED && scene.rng.percent(20) {
             let key = scene.rng.pick(&scene.setup.keys).clone();
             return Next::Call(Ask::Typing { queue, key });
         }
-        let count = if scene.rng.percent(70) {
-            1
-        } else {
-            scene.rng.between(2, 4)
-        };
+        let count = if scene.rng.percent(70) { 1 } else { scene.rng.between(2, 4) };
         let items = (0..count).map(|_| self.item(queue, scene)).collect();
-        let ask = Ask::Enqueue(Enqueue {
-            queue: queue_id(queue),
-            policy: scene.setup.queues[queue].clone(),
-            items,
-        });
+        let ask = Ask::Enqueue(Enqueue { queue: queue_id(queue), policy: scene.setup.queues[queue].clone(), items });
         self.last = Some(ask.clone());
         Next::Call(ask)
     }
@@ -61,26 +51,11 @@ impl Producer {
         let number = scene.known.fresh();
         let rng = &mut *scene.rng;
         let poisoned = queue != SYNC && rng.percent(4);
-        let payload: Arc<str> = if poisoned {
-            POISON.into()
-        } else {
-            format!("{number}").into()
-        };
+        let payload: Arc<str> = if poisoned { POISON.into() } else { format!("{number}").into() };
         let key = (queue != INBOX).then(|| rng.pick(&scene.setup.keys).clone());
-        let delay = Span(if rng.percent(8) {
-            rng.between(20, 300)
-        } else {
-            0
-        });
+        let delay = Span(if rng.percent(8) { rng.between(20, 300) } else { 0 });
         let id_given = rng.percent(70);
-        let mut item = NewItem {
-            id: item_id(format!("i{number}")),
-            id_given,
-            key,
-            action: None,
-            payload,
-            delay,
-        };
+        let mut item = NewItem { id: item_id(format!("i{number}")), id_given, key, action: None, payload, delay };
         if id_given && rng.percent(8) {
             // Somebody sends again what was sent long ago, with or without the same contents.
             if let Some((known, id, payload)) = scene.known.any(rng)
@@ -92,9 +67,7 @@ impl Producer {
                 }
             }
         } else if id_given {
-            scene
-                .known
-                .remember(queue, item.id.clone(), item.payload.clone());
+            scene.known.remember(queue, item.id.clone(), item.payload.clone());
         }
         item
     }
@@ -114,10 +87,7 @@ impl Operator {
                 self.resumed += 1;
             }
             return if self.resumed < scene.setup.queues.len() {
-                Next::Call(Ask::Pause {
-                    queue: self.resumed,
-                    paused: false,
-                })
+                Next::Call(Ask::Pause { queue: self.resumed, paused: false })
             } else {
                 Next::Sleep(1_000_000)
             };
@@ -126,24 +96,14 @@ impl Operator {
             return Next::Sleep(scene.rng.between(20, 300));
         }
         if let Some(queue) = self.paused.take() {
-            return Next::Call(Ask::Pause {
-                queue,
-                paused: false,
-            });
+            return Next::Call(Ask::Pause { queue, paused: false });
         }
         if scene.rng.percent(6) {
             let queue = scene.rng.below(scene.setup.queues.len());
             self.paused = Some(queue);
-            return Next::Call(Ask::Pause {
-                queue,
-                paused: true,
-            });
+            return Next::Call(Ask::Pause { queue, paused: true });
         }
-        let wish = if scene.rng.percent(60) {
-            Manage::Retry
-        } else {
-            Manage::Cancel
-        };
+        let wish = if scene.rng.percent(60) { Manage::Retry } else { Manage::Cancel };
         match scene.known.any(scene.rng) {
             Some((queue, id, _)) => Next::Call(Ask::Manage(ManageGroup {
                 queue: queue_id(*queue),

@@ -22,13 +22,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(name: Arc<str>) -> Worker {
-        Worker {
-            name,
-            queue: 0,
-            work: Vec::new(),
-            last: None,
-            old: None,
-        }
+        Worker { name, queue: 0, work: Vec::new(), last: None, old: None }
     }
 
     pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
@@ -36,9 +30,7 @@ impl Worker {
             Input::Wake => self.act(scene),
             Input::Answer(reply) => self.learn(reply, scene),
             Input::NoAnswer => match &self.last {
-                Some(again) if scene.draining || scene.rng.percent(75) => {
-                    Next::Call(Ask::Settle(again.clone()))
-                }
+                Some(again) if scene.draining || scene.rng.percent(75) => Next::Call(Ask::Settle(again.clone())),
                 _ => {
                     self.over();
                     Next::Sleep(scene.rng.between(5, 60))
@@ -60,11 +52,7 @@ impl Worker {
         if self.work.is_empty() {
             return self.claim(scene);
         }
-        let act = if scene.draining {
-            Act::Ack { through: None }
-        } else {
-            self.choose(scene)
-        };
+        let act = if scene.draining { Act::Ack { through: None } } else { self.choose(scene) };
         let settle = self.settle(act, scene);
         self.last = Some(settle.clone());
         Next::Call(Ask::Settle(settle))
@@ -79,15 +67,8 @@ impl Worker {
             return Next::Call(Ask::Settle(old));
         }
         let busy = [GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC];
-        self.queue = if scene.draining {
-            (self.queue + 1) % QUEUES
-        } else {
-            *scene.rng.pick(&busy)
-        };
-        let want = Want {
-            instance: self.name.clone(),
-            max: scene.rng.between(1, 3) as u32,
-        };
+        self.queue = if scene.draining { (self.queue + 1) % QUEUES } else { *scene.rng.pick(&busy) };
+        let want = Want { instance: self.name.clone(), max: scene.rng.between(1, 3) as u32 };
         let mut item = None;
         if !scene.draining
             && scene.rng.percent(5)
@@ -96,31 +77,20 @@ impl Worker {
             self.queue = *queue;
             item = Some(id.clone());
         }
-        Next::Call(Ask::Claim {
-            queue: self.queue,
-            want,
-            item,
-        })
+        Next::Call(Ask::Claim { queue: self.queue, want, item })
     }
 
     fn choose(&self, scene: &mut Scene<'_>) -> Act {
         let rng = &mut *scene.rng;
         let bodies = &self.work[0].bodies;
-        let fail = |item, give_up, retry_in| Act::Fail {
-            error: "no".to_owned(),
-            item,
-            retry_in,
-            give_up,
-        };
+        let fail = |item, give_up, retry_in| Act::Fail { error: "no".to_owned(), item, retry_in, give_up };
         if let Some(bad) = bodies.iter().find(|body| &*body.payload == POISON) {
             return fail(rng.percent(40).then(|| bad.id.clone()), false, None);
         }
         let any = || bodies[0].id.clone();
         match rng.below(100) {
             0..52 => Act::Ack { through: None },
-            52..60 => Act::Ack {
-                through: Some(rng.pick(bodies).id.clone()),
-            },
+            52..60 => Act::Ack { through: Some(rng.pick(bodies).id.clone()) },
             60..70 => fail(None, false, None),
             70..75 => fail(Some(rng.pick(bodies).id.clone()), false, None),
             75..77 => fail(Some(rng.pick(bodies).id.clone()), true, None),
@@ -142,11 +112,7 @@ impl Worker {
         if !scene.draining && scene.rng.percent(2) {
             handed.fence = Fence(handed.fence.0 + scene.rng.between(-3, 3));
         }
-        Settle {
-            handed,
-            policy: scene.setup.queues[self.queue].clone(),
-            act,
-        }
+        Settle { handed, policy: scene.setup.queues[self.queue].clone(), act }
     }
 
     fn learn(&mut self, reply: Reply, scene: &mut Scene<'_>) -> Next {

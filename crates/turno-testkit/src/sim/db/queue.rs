@@ -4,27 +4,16 @@ use super::Db;
 use crate::sim::sabotage::Bug;
 use turno::store::Counts;
 use turno_core::id::{Lane, QueueId, Seq};
-use turno_core::queue::{
-    Changes, Ended, FrontItem, Handed, Item, Last, Loaded, Member, SettleOutcome,
-};
+use turno_core::queue::{Changes, Ended, FrontItem, Handed, Item, Last, Loaded, Member, SettleOutcome};
 use turno_core::time::Time;
 
 impl Db {
     /// The first items of a lane, from a place on.
-    pub(crate) fn lane_front(
-        &self,
-        queue: QueueId,
-        lane: Lane,
-        from: Seq,
-        size: usize,
-    ) -> Vec<Item> {
+    pub(crate) fn lane_front(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<Item> {
         let Some(seqs) = self.lanes.get(&(queue, lane)) else {
             return Vec::new();
         };
-        seqs.range(from..)
-            .take(size)
-            .filter_map(|seq| self.hot.get(seq).cloned())
-            .collect()
+        seqs.range(from..).take(size).filter_map(|seq| self.hot.get(seq).cloned()).collect()
     }
 
     /// The heads among a lane's first items: what keeps a claim away from them.
@@ -39,16 +28,9 @@ impl Db {
     pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<FrontItem> {
         let named = |item: Item| {
             let body = &self.bodies[&item.seq];
-            FrontItem {
-                item,
-                id: body.id.clone(),
-                key: body.key.clone(),
-            }
+            FrontItem { item, id: body.id.clone(), key: body.key.clone() }
         };
-        self.lane_front(queue, lane, Seq(i64::MIN), size)
-            .into_iter()
-            .map(named)
-            .collect()
+        self.lane_front(queue, lane, Seq(i64::MIN), size).into_iter().map(named).collect()
     }
 
     /// A delivery and the first item of its lane that is not part of it.
@@ -57,15 +39,9 @@ impl Db {
         let Some(first) = self.hot.get(&handed.seq).filter(|item| is_member(item)) else {
             return Loaded::default();
         };
-        let member = |item: Item| Member {
-            id: named.then(|| self.bodies[&item.seq].id.clone()),
-            item,
-        };
+        let member = |item: Item| Member { id: named.then(|| self.bodies[&item.seq].id.clone()), item };
         let Some(lane) = handed.lane else {
-            return Loaded {
-                members: vec![member(first.clone())],
-                next: None,
-            };
+            return Loaded { members: vec![member(first.clone())], next: None };
         };
         let members: Vec<Member> = self
             .lane_front(handed.queue, lane, handed.seq, handed.size as usize)
@@ -74,14 +50,9 @@ impl Db {
             .map(member)
             .collect();
         let others = self.lanes.get(&(handed.queue, lane));
-        let next = others.and_then(|seqs| {
-            seqs.iter()
-                .find(|seq| !members.iter().any(|member| member.item.seq == **seq))
-        });
-        Loaded {
-            next: next.and_then(|seq| self.hot.get(seq).cloned()),
-            members,
-        }
+        let next =
+            others.and_then(|seqs| seqs.iter().find(|seq| !members.iter().any(|member| member.item.seq == **seq)));
+        Loaded { next: next.and_then(|seq| self.hot.get(seq).cloned()), members }
     }
 
     /// Hand-outs that are over, and how a sweeper would name them.
@@ -96,13 +67,9 @@ impl Db {
                     known.size += 1;
                 }
                 None if full => break,
-                None => found.push(Handed {
-                    queue: item.queue,
-                    seq: *seq,
-                    lane: item.lane,
-                    size: 1,
-                    fence: item.fence,
-                }),
+                None => {
+                    found.push(Handed { queue: item.queue, seq: *seq, lane: item.lane, size: 1, fence: item.fence })
+                }
             }
         }
         found
@@ -110,16 +77,11 @@ impl Db {
 
     /// How a delivery ended, as far as its rows still tell.
     pub(crate) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
-        let members = self
-            .handed
-            .get(&handed.fence)
-            .filter(|seqs| seqs.first() == Some(&handed.seq))?;
+        let members = self.handed.get(&handed.fence).filter(|seqs| seqs.first() == Some(&handed.seq))?;
         let mut failed = None;
         for seq in members {
             let errors = self.errors.get(seq);
-            let Some(error) =
-                errors.and_then(|all| all.iter().find(|error| error.fence == handed.fence))
-            else {
+            let Some(error) = errors.and_then(|all| all.iter().find(|error| error.fence == handed.fence)) else {
                 continue;
             };
             if error.error == "not settled in time" {
@@ -130,9 +92,7 @@ impl Db {
                     return None;
                 }
                 (Some(item), _) if item.parked => SettleOutcome::Exhausted,
-                (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying {
-                    retry_at: item.not_before,
-                },
+                (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying { retry_at: item.not_before },
                 (None, Some(done)) if done.ended == Ended::Exhausted => SettleOutcome::Exhausted,
                 _ => return None,
             };
@@ -147,17 +107,13 @@ impl Db {
             members
                 .iter()
                 .filter_map(|seq| self.hot.get(seq))
-                .any(|item| {
-                    item.fence == handed.fence && item.expires_at.is_none() && item.last == last
-                })
+                .any(|item| item.fence == handed.fence && item.expires_at.is_none() && item.last == last)
         };
         if waiting(Last::Superseded) {
             return Some(SettleOutcome::Superseded);
         }
         match self.done.get(&handed.seq) {
-            Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => {
-                Some(SettleOutcome::Acked)
-            }
+            Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
             Some(_) => None,
             None => waiting(Last::Returned).then_some(SettleOutcome::Returned),
         }
@@ -165,10 +121,7 @@ impl Db {
 
     /// Whether a commit would break the rule that an id exists once per queue.
     pub(crate) fn clashes(&self, changes: &Changes) -> bool {
-        changes
-            .bodies
-            .iter()
-            .any(|body| self.ids.contains_key(&(body.queue, body.id.clone())))
+        changes.bodies.iter().any(|body| self.ids.contains_key(&(body.queue, body.id.clone())))
     }
 
     pub(crate) fn write(&mut self, changes: &Changes) {
@@ -192,10 +145,7 @@ impl Db {
             self.done.insert(done.seq, done.clone());
         }
         for error in &changes.errors {
-            self.errors
-                .entry(error.seq)
-                .or_default()
-                .push(error.clone());
+            self.errors.entry(error.seq).or_default().push(error.clone());
         }
         for (queue, lane, at) in &changes.typing {
             self.typing.insert((*queue, *lane), *at);
@@ -219,10 +169,7 @@ impl Db {
             }
         }
         if let Some(lane) = item.lane {
-            self.lanes
-                .entry((item.queue, lane))
-                .or_default()
-                .insert(item.seq);
+            self.lanes.entry((item.queue, lane)).or_default().insert(item.seq);
         }
         self.hot.insert(item.seq, item.clone());
     }
@@ -255,9 +202,7 @@ impl Db {
             let place = match item {
                 _ if item.parked => &mut counts.exhausted,
                 _ if item.expires_at.is_some() => &mut counts.in_process,
-                _ if item.last == Last::Failed && bug != Some(Bug::CountsWrong) => {
-                    &mut counts.error
-                }
+                _ if item.last == Last::Failed && bug != Some(Bug::CountsWrong) => &mut counts.error,
                 _ => &mut counts.pending,
             };
             *place += 1;

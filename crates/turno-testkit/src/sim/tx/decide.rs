@@ -4,9 +4,7 @@ use super::{Committed, Env, Progress, Read, Tx};
 use crate::sim::message::{Answered, Reply, Work};
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;
-use turno::store::{
-    ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead,
-};
+use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
 use turno_core::id::Numbers;
 use turno_core::lease::{Action, Beat, Decision, Outcome, State};
 use turno_core::queue::{Act, Changes, Ended, EnqueueRead, Item, Kind, ManageRead, Wants};
@@ -17,41 +15,22 @@ impl Tx {
         let now = self.now.unwrap_or_default();
         let numbers = Numbers::new(std::mem::take(&mut self.numbers));
         let read = std::mem::replace(&mut self.read, Read::Nothing);
-        let mut committed = Committed {
-            answered: Answered {
-                now,
-                replies: Vec::new(),
-            },
-            leases: None,
-            changes: None,
-        };
+        let mut committed = Committed { answered: Answered { now, replies: Vec::new() }, leases: None, changes: None };
         let replies = &mut committed.answered.replies;
         let changes = match (&self.group, read) {
             (Group::Lease(group), Read::Lease(states)) => {
-                let (write, answers) = decide_leases(
-                    group,
-                    LeaseRead {
-                        now,
-                        numbers,
-                        states,
-                    },
-                    env.bug,
-                );
+                let (write, answers) = decide_leases(group, LeaseRead { now, numbers, states }, env.bug);
                 env.db.write_leases(&write);
                 committed.leases = Some(write);
-                replies.extend(answers.into_iter().map(|(decision, view)| Reply::Lease {
-                    answer: decision.answer,
-                    view: Arc::new(view),
-                }));
+                replies.extend(
+                    answers
+                        .into_iter()
+                        .map(|(decision, view)| Reply::Lease { answer: decision.answer, view: Arc::new(view) }),
+                );
                 None
             }
             (Group::Enqueue(group), Read::Enqueue { existing, fronts }) => {
-                let read = EnqueueRead {
-                    now,
-                    numbers,
-                    existing,
-                    fronts,
-                };
+                let read = EnqueueRead { now, numbers, existing, fronts };
                 let (changes, answers) = decide_enqueue(group, read, env);
                 let strict = !env.has(Bug::DedupeForgotten) && !env.has(Bug::AckedReinserted);
                 if strict && env.db.clashes(&changes) {
@@ -60,48 +39,17 @@ impl Tx {
                 replies.extend(answers.into_iter().map(Reply::Enqueue));
                 Some(changes)
             }
-            (
-                Group::Claim(group),
-                Read::Claim {
-                    heads,
-                    fronts,
-                    typing,
-                },
-            ) => {
-                let read = Wants {
-                    queue: group.queue,
-                    now,
-                    numbers,
-                    heads,
-                    fronts,
-                    typing,
-                };
+            (Group::Claim(group), Read::Claim { heads, fronts, typing }) => {
+                let read = Wants { queue: group.queue, now, numbers, heads, fronts, typing };
                 Some(self.decide_claim(group, read, env, replies))
             }
             (Group::Settle(group), Read::Settle(loaded)) => {
                 let (changes, answers) = decide_settle(group, SettleRead { now, loaded }, env);
-                replies.extend(answers.into_iter().map(|outcome| Reply::Settle {
-                    outcome,
-                    repeated: false,
-                }));
+                replies.extend(answers.into_iter().map(|outcome| Reply::Settle { outcome, repeated: false }));
                 Some(changes)
             }
-            (
-                Group::Manage(group),
-                Read::Manage {
-                    item,
-                    done,
-                    front,
-                    home,
-                },
-            ) => {
-                let (changes, answer) = group.decide(ManageRead {
-                    now,
-                    item,
-                    done,
-                    front,
-                    home,
-                });
+            (Group::Manage(group), Read::Manage { item, done, front, home }) => {
+                let (changes, answer) = group.decide(ManageRead { now, item, done, front, home });
                 replies.push(Reply::Manage(answer));
                 Some(changes)
             }
@@ -114,15 +62,8 @@ impl Tx {
         if let Some(changes) = &changes {
             env.db.write(changes);
             if env.has(Bug::ErrorsForgotten) {
-                let parked = changes
-                    .update
-                    .iter()
-                    .filter(|item| item.parked)
-                    .map(|item| item.seq);
-                let done = changes
-                    .done
-                    .iter()
-                    .filter(|done| done.ended == Ended::Exhausted);
+                let parked = changes.update.iter().filter(|item| item.parked).map(|item| item.seq);
+                let done = changes.done.iter().filter(|done| done.ended == Ended::Exhausted);
                 for seq in parked.chain(done.map(|done| done.seq)) {
                     env.db.errors.remove(&seq);
                 }
@@ -133,13 +74,7 @@ impl Tx {
         Progress::Committed(Box::new(committed))
     }
 
-    fn decide_claim(
-        &self,
-        group: &ClaimGroup,
-        read: Wants,
-        env: &Env<'_>,
-        replies: &mut Vec<Reply>,
-    ) -> Changes {
+    fn decide_claim(&self, group: &ClaimGroup, read: Wants, env: &Env<'_>, replies: &mut Vec<Reply>) -> Changes {
         let (mut changes, dealt) = if env.has(Bug::WindowIgnored) {
             let mut hasty = group.clone();
             hasty.policy.window = Span::ZERO;
@@ -148,11 +83,7 @@ impl Tx {
             group.decide(read)
         };
         if env.has(Bug::AttemptNotCounted) {
-            for item in changes
-                .update
-                .iter_mut()
-                .filter(|item| item.expires_at.is_some())
-            {
+            for item in changes.update.iter_mut().filter(|item| item.expires_at.is_some()) {
                 item.attempt -= 1;
             }
         }
@@ -161,12 +92,7 @@ impl Tx {
                 bodies: delivery
                     .items
                     .iter()
-                    .map(|(seq, _)| {
-                        self.snapshot
-                            .get(seq)
-                            .unwrap_or(&env.db.bodies[seq])
-                            .clone()
-                    })
+                    .map(|(seq, _)| self.snapshot.get(seq).unwrap_or(&env.db.bodies[seq]).clone())
                     .collect(),
                 delivery,
             });
@@ -185,15 +111,10 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
     let now = read.now;
     let mut group = group.clone();
     for command in &mut group.commands {
-        let state = read
-            .states
-            .iter_mut()
-            .find(|state| state.resource == command.resource);
+        let state = read.states.iter_mut().find(|state| state.resource == command.resource);
         let Some(state) = state else { continue };
         if bug == Bug::LineReversed {
-            state
-                .line
-                .sort_by_key(|ticket| std::cmp::Reverse(ticket.since));
+            state.line.sort_by_key(|ticket| std::cmp::Reverse(ticket.since));
         }
         let who = command.who.clone();
         match (&mut command.action, state.grant.as_mut(), bug) {
@@ -204,17 +125,11 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
             }
             (Action::Release { claim, .. }, _, Bug::ReleaseFreesNewerClaim) => *claim = None,
             (Action::Heartbeat { idle, .. }, _, Bug::IdleIgnored) => *idle = Some(Span::ZERO),
-            (Action::Heartbeat { .. }, _, Bug::RollingIgnored) => {
-                command.policy.rolling_timeout = None
-            }
-            (Action::Heartbeat { fence, .. }, Some(grant), Bug::BeatRevivesExpired)
-                if grant.fence == *fence =>
-            {
+            (Action::Heartbeat { .. }, _, Bug::RollingIgnored) => command.policy.rolling_timeout = None,
+            (Action::Heartbeat { fence, .. }, Some(grant), Bug::BeatRevivesExpired) if grant.fence == *fence => {
                 grant.expires_at = grant.expires_at.max(now + Span(1));
             }
-            (Action::Claim { .. }, Some(grant), Bug::ExpiryNeedsSweeper)
-                if !grant.holder.is(&who) =>
-            {
+            (Action::Claim { .. }, Some(grant), Bug::ExpiryNeedsSweeper) if !grant.holder.is(&who) => {
                 grant.expires_at = grant.expires_at.max(now + Span(1));
             }
             _ => {}
@@ -222,11 +137,7 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
     }
     let (mut write, mut answers) = group.decide(read);
     let mut spoil = |resource: &turno_core::id::Resource, change: &dyn Fn(&mut State)| {
-        write
-            .states
-            .iter_mut()
-            .filter(|state| state.resource == *resource)
-            .for_each(change);
+        write.states.iter_mut().filter(|state| state.resource == *resource).for_each(change);
     };
     for (decision, state) in &mut answers {
         let shorten = |state: &mut State| {
@@ -256,10 +167,7 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
             write.ended.clear();
             write.ended_of.clear();
         }
-        Bug::HistoryOverlaps => write
-            .ended
-            .iter_mut()
-            .for_each(|ending| ending.at = ending.at + Span(2_000)),
+        Bug::HistoryOverlaps => write.ended.iter_mut().for_each(|ending| ending.at = ending.at + Span(2_000)),
         _ => {}
     }
     (write, answers)
@@ -271,12 +179,8 @@ fn decide_enqueue(
     env: &Env<'_>,
 ) -> (Changes, Vec<Vec<turno_core::queue::Accepted>>) {
     let (mut changes, answers) = group.decide(read);
-    let sync = |item: &&mut Item| {
-        group
-            .calls
-            .iter()
-            .any(|call| call.queue == item.queue && call.policy.kind == Kind::Sync)
-    };
+    let sync =
+        |item: &&mut Item| group.calls.iter().any(|call| call.queue == item.queue && call.policy.kind == Kind::Sync);
     for item in changes.update.iter_mut().filter(sync) {
         let Some(before) = env.db.hot.get(&item.seq) else {
             continue;
@@ -307,12 +211,7 @@ fn decide_settle(
         }
         Some(Bug::PoisonTakesNeighbours) => {
             for settle in &mut spoiled.insert(group.clone()).settlements {
-                if let Act::Fail {
-                    item: None,
-                    give_up,
-                    ..
-                } = &mut settle.act
-                {
+                if let Act::Fail { item: None, give_up, .. } = &mut settle.act {
                     *give_up |= settle.handed.size > 1;
                 }
             }

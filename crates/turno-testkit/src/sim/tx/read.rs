@@ -19,27 +19,15 @@ impl Tx {
                 // Without an insert there is no row to lock: whoever was never seen stays unlocked.
                 let creates = group.may_create() && !env.has(Bug::AbsentRowNotInserted);
                 let locked = |resource: &_| creates || env.db.leases.contains_key(resource);
-                group
-                    .resources()
-                    .into_iter()
-                    .filter(locked)
-                    .map(Lock::Lease)
-                    .collect()
+                group.resources().into_iter().filter(locked).map(Lock::Lease).collect()
             }
-            Group::Enqueue(group) => stripes(
-                group
-                    .lanes()
-                    .into_iter()
-                    .map(|(queue, lane, _)| (queue, lane)),
-            ),
+            Group::Enqueue(group) => stripes(group.lanes().into_iter().map(|(queue, lane, _)| (queue, lane))),
             Group::Settle(group) => stripes(group.lanes().into_iter()),
             Group::Manage(group) => stripes(home(env, group).into_iter()),
             Group::Claim(group) => {
                 if env.has(Bug::ClaimJoinsData) {
                     let due = env.db.ready[group.queue.0 as usize].iter();
-                    self.snapshot = due
-                        .map(|(_, seq)| (*seq, env.db.bodies[seq].clone()))
-                        .collect();
+                    self.snapshot = due.map(|(_, seq)| (*seq, env.db.bodies[seq].clone())).collect();
                 }
                 Vec::new()
             }
@@ -48,18 +36,14 @@ impl Tx {
         if env.has(Bug::NoStripes) && !matches!(self.group, Group::Lease(_)) {
             return true;
         }
-        locks
-            .into_iter()
-            .all(|lock| env.db.lock(lock, self.id, &mut self.held))
+        locks.into_iter().all(|lock| env.db.lock(lock, self.id, &mut self.held))
     }
 
     /// Locks and reads the rows; nothing if it has to wait.
     pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let (id, held) = (self.id, &mut self.held);
-        let mut lock = |env: &mut Env<'_>, seqs: Vec<Seq>| {
-            seqs.into_iter()
-                .all(|seq| env.db.lock(Lock::Row(seq), id, held))
-        };
+        let mut lock =
+            |env: &mut Env<'_>, seqs: Vec<Seq>| seqs.into_iter().all(|seq| env.db.lock(Lock::Row(seq), id, held));
         match &self.group {
             Group::Lease(group) => {
                 let resources = group.resources();
@@ -78,12 +62,7 @@ impl Tx {
                 let loaded = read_settle(env, group);
                 for one in &loaded {
                     let members = one.members.iter().map(|member| member.item.seq);
-                    if !lock(
-                        env,
-                        members
-                            .chain(one.next.iter().map(|next| next.seq))
-                            .collect(),
-                    ) {
+                    if !lock(env, members.chain(one.next.iter().map(|next| next.seq)).collect()) {
                         return None;
                     }
                 }
@@ -105,10 +84,7 @@ impl Tx {
             }
             Group::Typing(group) => {
                 let queue = group.queue;
-                let fronts = group
-                    .lanes()
-                    .into_iter()
-                    .map(|lane| (lane, env.db.front_items(queue, lane, 1)));
+                let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, 1)));
                 Some(Read::Typing(fronts.collect()))
             }
         }
@@ -134,9 +110,7 @@ impl Tx {
                 if heads.len() == group.heads() {
                     break;
                 }
-                if env.has(Bug::HeadsUnlocked)
-                    || env.db.try_lock(Lock::Row(seq), self.id, &mut self.held)
-                {
+                if env.has(Bug::HeadsUnlocked) || env.db.try_lock(Lock::Row(seq), self.id, &mut self.held) {
                     heads.push(env.db.hot[&seq].clone());
                 }
             }
@@ -158,18 +132,12 @@ impl Tx {
                 item.group = turno_core::id::Fence(0);
             }
         }
-        Read::Claim {
-            heads,
-            fronts,
-            typing,
-        }
+        Read::Claim { heads, fronts, typing }
     }
 }
 
 fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
-    let mut stripes: Vec<Lock> = lanes
-        .map(|(queue, lane)| Lock::stripe(queue, lane))
-        .collect();
+    let mut stripes: Vec<Lock> = lanes.map(|(queue, lane)| Lock::stripe(queue, lane)).collect();
     // One order for all, or two transactions wait for each other.
     stripes.sort_by_key(|lock| match lock {
         Lock::Stripe(number) => *number,
@@ -202,15 +170,9 @@ fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
     }
     let mut fronts = HashMap::new();
     for (queue, lane, size) in group.lanes() {
-        let sync = group
-            .calls
-            .iter()
-            .any(|call| call.queue == queue && call.policy.kind == Kind::Sync);
+        let sync = group.calls.iter().any(|call| call.queue == queue && call.policy.kind == Kind::Sync);
         if !(sync && env.has(Bug::CoalescingBlind)) {
-            fronts.insert(
-                (queue, lane),
-                env.db.front_items(queue, lane, size as usize),
-            );
+            fronts.insert((queue, lane), env.db.front_items(queue, lane, size as usize));
         }
     }
     Read::Enqueue { existing, fronts }
@@ -240,11 +202,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
         }
         if env.has(Bug::SuccessorWrongOrder)
             && let Some(lane) = handed.lane
-            && let Some(last) = env
-                .db
-                .lanes
-                .get(&(handed.queue, lane))
-                .and_then(|seqs| seqs.last())
+            && let Some(last) = env.db.lanes.get(&(handed.queue, lane)).and_then(|seqs| seqs.last())
             && !loaded.members.iter().any(|member| member.item.seq == *last)
         {
             loaded.next = env.db.hot.get(last).cloned();
@@ -257,8 +215,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
 fn read_manage(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Read {
     let lane = home(env, group);
     let front = lane.map_or_else(Vec::new, |(queue, lane)| {
-        env.db
-            .lane_front(queue, lane, Seq(i64::MIN), group.front_size() as usize)
+        env.db.lane_front(queue, lane, Seq(i64::MIN), group.front_size() as usize)
     });
     Read::Manage {
         item: seq.and_then(|seq| env.db.hot.get(&seq).cloned()),

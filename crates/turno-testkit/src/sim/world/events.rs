@@ -13,13 +13,7 @@ pub(super) enum Event {
     /// A transaction takes its next step.
     Step(u64),
     /// An answer reaches its client, if the instance lived long enough to send it.
-    Answer {
-        server: usize,
-        life: u64,
-        client: usize,
-        call: u64,
-        reply: Box<Reply>,
-    },
+    Answer { server: usize, life: u64, client: usize, call: u64, reply: Box<Reply> },
     /// A client stops waiting.
     Impatient { client: usize, call: u64 },
     /// An instance looks for hand-outs that are over.

@@ -31,9 +31,7 @@ impl World<'_> {
         } else {
             self.tally.faults.steps_back += 1;
         }
-        self.history.note(self.time, || {
-            format!("the database's clock steps by {} ms", by.0)
-        });
+        self.history.note(self.time, || format!("the database's clock steps by {} ms", by.0));
         self.manual.step(by);
         self.wall = self.wall + by;
     }
@@ -44,14 +42,8 @@ impl World<'_> {
             return;
         }
         self.tally.faults.crashes += 1;
-        self.history
-            .note(self.time, || format!("instance {server} dies"));
-        let mut dead: Vec<u64> = self
-            .txs
-            .values()
-            .filter(|tx| tx.instance == server)
-            .map(|tx| tx.id)
-            .collect();
+        self.history.note(self.time, || format!("instance {server} dies"));
+        let mut dead: Vec<u64> = self.txs.values().filter(|tx| tx.instance == server).map(|tx| tx.id).collect();
         dead.sort_unstable();
         self.tally.faults.aborted += dead.len() as u64;
         for id in dead {
@@ -82,10 +74,7 @@ impl World<'_> {
             self.db.forget_numbers(12);
         }
         let life = self.servers[server].life;
-        let fresh = Server {
-            life,
-            ..Server::new(&self.manual)
-        };
+        let fresh = Server { life, ..Server::new(&self.manual) };
         fresh.clock.resume(self.db.mark);
         self.servers[server] = fresh;
         self.servers[server].started = self.db.last_number();
@@ -95,9 +84,7 @@ impl World<'_> {
     /// From here on everybody behaves.
     pub(super) fn stop_faults(&mut self) {
         self.draining = true;
-        self.history.note(self.time, || {
-            "faults stop; what is left is finished".to_owned()
-        });
+        self.history.note(self.time, || "faults stop; what is left is finished".to_owned());
         for server in 0..self.servers.len() {
             self.start(server);
         }

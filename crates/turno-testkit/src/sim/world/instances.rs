@@ -29,14 +29,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(manual: &Arc<Manual>) -> Server {
         let clock = Clock::manual(manual.clone());
-        Server {
-            alive: true,
-            life: 0,
-            clock,
-            inbox: VecDeque::new(),
-            active: 0,
-            started: 0,
-        }
+        Server { alive: true, life: 0, clock, inbox: VecDeque::new(), active: 0, started: 0 }
     }
 }
 
@@ -74,23 +67,12 @@ impl World<'_> {
             return;
         };
         let mut calls = vec![first];
-        while calls.len() < 4
-            && here
-                .inbox
-                .front()
-                .is_some_and(|next| calls[0].ask.goes_with(&next.ask))
-        {
+        while calls.len() < 4 && here.inbox.front().is_some_and(|next| calls[0].ask.goes_with(&next.ask)) {
             calls.extend(here.inbox.pop_front());
         }
         here.active += 1;
         self.next_id += 1;
-        let tx = Tx::new(
-            self.next_id,
-            server,
-            self.checker.commits(),
-            calls,
-            self.setup,
-        );
+        let tx = Tx::new(self.next_id, server, self.checker.commits(), calls, self.setup);
         self.after(0, 3, Event::Step(tx.id));
         self.txs.insert(tx.id, tx);
     }
@@ -111,11 +93,7 @@ impl World<'_> {
         match tx.step(&mut env) {
             Progress::Next => {
                 // Now and then an instance stands still in the middle of a transaction.
-                let stall = if !self.draining && self.rng.below(150) == 0 {
-                    350
-                } else {
-                    2
-                };
+                let stall = if !self.draining && self.rng.below(150) == 0 { 350 } else { 2 };
                 if stall > 2 {
                     self.tally.faults.stalls += 1;
                 }
@@ -165,28 +143,15 @@ impl World<'_> {
 
     /// Whoever is told that a settlement is stale may only be repeating his own.
     fn look_up_repeat(&mut self, call: &Call, reply: Reply) -> Result<Reply, Fault> {
-        let (
-            Ask::Settle(settle),
-            Reply::Settle {
-                outcome: SettleOutcome::Stale,
-                ..
-            },
-        ) = (&call.ask, &reply)
-        else {
+        let (Ask::Settle(settle), Reply::Settle { outcome: SettleOutcome::Stale, .. }) = (&call.ask, &reply) else {
             return Ok(reply);
         };
         if matches!(settle.act, Act::Beat | Act::Expire) {
             return Ok(reply);
         }
-        let known = self
-            .db
-            .settled(&settle.handed)
-            .filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        let known = self.db.settled(&settle.handed).filter(|_| self.bug != Some(Bug::RepeatForgotten));
         self.checker.repeated(settle, known.as_ref())?;
-        Ok(known.map_or(reply, |outcome| Reply::Settle {
-            outcome,
-            repeated: true,
-        }))
+        Ok(known.map_or(reply, |outcome| Reply::Settle { outcome, repeated: true }))
     }
 
     /// Reads what is over, and has it settled now, or much later.
@@ -202,21 +167,9 @@ impl World<'_> {
             }
             self.calls += 1;
             let policy = self.setup.queues[handed.queue.0 as usize].clone();
-            let ask = Ask::Settle(Settle {
-                handed,
-                policy,
-                act: Act::Expire,
-            });
-            let call = Box::new(Call {
-                id: self.calls,
-                client: NOBODY,
-                ask,
-            });
-            let late = if !self.draining && self.rng.percent(10) {
-                1_500
-            } else {
-                10
-            };
+            let ask = Ask::Settle(Settle { handed, policy, act: Act::Expire });
+            let call = Box::new(Call { id: self.calls, client: NOBODY, ask });
+            let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });
         }
         self.after(20, 90, Event::Sweep { server, life });

@@ -4,8 +4,8 @@ use super::Job;
 use super::{Announce, Reply};
 use crate::error::Error;
 use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Hint, LeaseGroup, Outcomes, SettleGroup,
-    Store, StoreError, TypingGroup,
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Hint, LeaseGroup, Outcomes, SettleGroup, Store, StoreError,
+    TypingGroup,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,12 +20,7 @@ const ITEMS_MAX: usize = 4_000;
 /// A conflict with another transaction is gone when the group is redone; more than this is something else.
 const REDO_MAX: usize = 8;
 
-pub(super) async fn run(
-    route: usize,
-    mut jobs: mpsc::Receiver<Job>,
-    store: Arc<dyn Store>,
-    announce: Announce,
-) {
+pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Job>, store: Arc<dyn Store>, announce: Announce) {
     let merges = store.routes().merges;
     let mut waiting = Vec::new();
     while jobs.recv_many(&mut waiting, GROUP_MAX).await > 0 {
@@ -46,15 +41,7 @@ struct Batch {
 }
 
 enum Replies {
-    Lease(
-        Vec<
-            Reply<(
-                turno_core::lease::Decision,
-                turno_core::lease::State,
-                turno_core::time::Time,
-            )>,
-        >,
-    ),
+    Lease(Vec<Reply<(turno_core::lease::Decision, turno_core::lease::State, turno_core::time::Time)>>),
     Enqueue(Vec<Reply<Vec<Accepted>>>),
     Claim(Vec<Reply<ClaimOutcome>>),
     /// With how many settlements each call carried.
@@ -86,20 +73,12 @@ fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
             }
             Job::Enqueue(call, reply) => enqueue_batch(&mut enqueue, call, reply),
             Job::Claim(queue, want, reply) => {
-                let open = claim_of
-                    .get(&queue.id)
-                    .copied()
-                    .filter(|at| fits(&claims[*at], queue.version, want.max));
+                let open = claim_of.get(&queue.id).copied().filter(|at| fits(&claims[*at], queue.version, want.max));
                 match open {
                     Some(at) => {
                         let Batch { group, replies } = &mut claims[at];
-                        if let (
-                            Group::Claim(ClaimGroup {
-                                claim: Claim::Next(wants),
-                                ..
-                            }),
-                            Replies::Claim(replies),
-                        ) = (group, replies)
+                        if let (Group::Claim(ClaimGroup { claim: Claim::Next(wants), .. }), Replies::Claim(replies)) =
+                            (group, replies)
                         {
                             wants.push(want);
                             replies.push(reply);
@@ -111,31 +90,20 @@ fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
                     }
                 }
             }
-            Job::ClaimItem(queue, want, id, reply) => {
-                claims.push(claim_batch(&queue, Claim::Item { want, id }, reply))
+            Job::ClaimItem(queue, want, id, reply) => claims.push(claim_batch(&queue, Claim::Item { want, id }, reply)),
+            Job::Manage(group, reply) => {
+                rest.push(Batch { group: Group::Manage(group), replies: Replies::Manage(reply) })
             }
-            Job::Manage(group, reply) => rest.push(Batch {
-                group: Group::Manage(group),
-                replies: Replies::Manage(reply),
-            }),
             Job::Typing(group, reply) => typing_batch(&mut rest, group, reply),
         }
     }
     let mut batches = Vec::new();
     if !lease.0.is_empty() {
-        batches.push(Batch {
-            group: Group::Lease(LeaseGroup { commands: lease.0 }),
-            replies: Replies::Lease(lease.1),
-        });
+        batches.push(Batch { group: Group::Lease(LeaseGroup { commands: lease.0 }), replies: Replies::Lease(lease.1) });
     }
     if !settle.0.is_empty() {
-        let group = Group::Settle(SettleGroup {
-            settlements: settle.0,
-        });
-        batches.push(Batch {
-            group,
-            replies: Replies::Settle(settle.1),
-        });
+        let group = Group::Settle(SettleGroup { settlements: settle.0 });
+        batches.push(Batch { group, replies: Replies::Settle(settle.1) });
     }
     batches.extend(enqueue);
     batches.extend(rest);
@@ -143,15 +111,8 @@ fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
     batches
 }
 
-fn enqueue_batch(
-    batches: &mut Vec<Batch>,
-    call: turno_core::queue::Enqueue,
-    reply: Reply<Vec<Accepted>>,
-) {
-    if let Some(Batch {
-        group: Group::Enqueue(group),
-        replies: Replies::Enqueue(replies),
-    }) = batches.last_mut()
+fn enqueue_batch(batches: &mut Vec<Batch>, call: turno_core::queue::Enqueue, reply: Reply<Vec<Accepted>>) {
+    if let Some(Batch { group: Group::Enqueue(group), replies: Replies::Enqueue(replies) }) = batches.last_mut()
         && group.numbers() + call.items.len() <= ITEMS_MAX
     {
         group.calls.push(call);
@@ -159,16 +120,12 @@ fn enqueue_batch(
         return;
     }
     let group = Group::Enqueue(EnqueueGroup { calls: vec![call] });
-    batches.push(Batch {
-        group,
-        replies: Replies::Enqueue(vec![reply]),
-    });
+    batches.push(Batch { group, replies: Replies::Enqueue(vec![reply]) });
 }
 
 fn typing_batch(batches: &mut Vec<Batch>, group: TypingGroup, reply: Reply<()>) {
     for batch in batches.iter_mut() {
-        if let (Group::Typing(known), Replies::Typing(replies)) =
-            (&mut batch.group, &mut batch.replies)
+        if let (Group::Typing(known), Replies::Typing(replies)) = (&mut batch.group, &mut batch.replies)
             && known.queue == group.queue
         {
             known.keys.extend(group.keys);
@@ -176,23 +133,12 @@ fn typing_batch(batches: &mut Vec<Batch>, group: TypingGroup, reply: Reply<()>) 
             return;
         }
     }
-    batches.push(Batch {
-        group: Group::Typing(group),
-        replies: Replies::Typing(vec![reply]),
-    });
+    batches.push(Batch { group: Group::Typing(group), replies: Replies::Typing(vec![reply]) });
 }
 
 fn claim_batch(queue: &crate::store::QueueRow, claim: Claim, reply: Reply<ClaimOutcome>) -> Batch {
-    let group = ClaimGroup {
-        queue: queue.id,
-        policy: queue.policy.clone(),
-        version: queue.version,
-        claim,
-    };
-    Batch {
-        group: Group::Claim(group),
-        replies: Replies::Claim(vec![reply]),
-    }
+    let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
+    Batch { group: Group::Claim(group), replies: Replies::Claim(vec![reply]) }
 }
 
 fn fits(batch: &Batch, version: i64, max: u32) -> bool {
@@ -200,16 +146,9 @@ fn fits(batch: &Batch, version: i64, max: u32) -> bool {
 }
 
 /// Commits the batches together; if the database refuses, one by one, and then command by command.
-async fn settle_all(
-    route: usize,
-    batches: Vec<Batch>,
-    store: &Arc<dyn Store>,
-    announce: &Announce,
-) {
-    let (groups, replies): (Vec<Group>, Vec<Replies>) = batches
-        .into_iter()
-        .map(|batch| (batch.group, batch.replies))
-        .unzip();
+async fn settle_all(route: usize, batches: Vec<Batch>, store: &Arc<dyn Store>, announce: &Announce) {
+    let (groups, replies): (Vec<Group>, Vec<Replies>) =
+        batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
     let groups: Arc<[Group]> = groups.into();
     match commit(route, groups.clone(), store).await {
         Ok(outcomes) => {
@@ -225,11 +164,9 @@ async fn settle_all(
             }
             if let [_] = &singles[..] {
                 tracing::error!(reason, "the database refused a command");
-                singles.into_iter().for_each(|single| {
-                    single
-                        .replies
-                        .fail(&Error::Store(StoreError::Rejected(reason.clone())))
-                });
+                singles
+                    .into_iter()
+                    .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
                 return;
             }
             for single in singles {
@@ -238,18 +175,12 @@ async fn settle_all(
         }
         Err(error) => {
             tracing::warn!(%error, "a group was not committed");
-            replies
-                .into_iter()
-                .for_each(|replies| replies.fail(&Error::Store(error.clone())));
+            replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
         }
     }
 }
 
-async fn commit(
-    route: usize,
-    groups: Arc<[Group]>,
-    store: &Arc<dyn Store>,
-) -> Result<Vec<Outcomes>, StoreError> {
+async fn commit(route: usize, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> Result<Vec<Outcomes>, StoreError> {
     let mut redo = 0;
     loop {
         match store.commit(route, groups.clone()).await {
@@ -280,14 +211,7 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
             let frees = |settle: &&turno_core::queue::Settle| {
                 settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat)
             };
-            once(
-                group
-                    .settlements
-                    .iter()
-                    .filter(frees)
-                    .map(|settle| settle.handed.queue),
-                announce,
-            );
+            once(group.settlements.iter().filter(frees).map(|settle| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
         _ => {}
@@ -314,10 +238,7 @@ impl Replies {
                 }
             }
             (Replies::Enqueue(replies), Outcomes::Enqueue(answers)) => {
-                replies
-                    .into_iter()
-                    .zip(answers)
-                    .for_each(|(reply, answer)| drop(reply.send(Ok(answer))));
+                replies.into_iter().zip(answers).for_each(|(reply, answer)| drop(reply.send(Ok(answer))));
             }
             (Replies::Claim(replies), Outcomes::Claim(outcome)) => deal(replies, outcome),
             (Replies::Settle(replies), Outcomes::Settle { now, answers }) => {
@@ -327,20 +248,18 @@ impl Replies {
                 }
             }
             (Replies::Manage(reply), Outcomes::Manage(outcome)) => drop(reply.send(Ok(outcome))),
-            (Replies::Typing(replies), Outcomes::Typing) => replies
-                .into_iter()
-                .for_each(|reply| drop(reply.send(Ok(())))),
-            (replies, _) => replies.fail(&Error::Store(StoreError::Rejected(
-                "the store answered another group".to_owned(),
-            ))),
+            (Replies::Typing(replies), Outcomes::Typing) => {
+                replies.into_iter().for_each(|reply| drop(reply.send(Ok(()))))
+            }
+            (replies, _) => {
+                replies.fail(&Error::Store(StoreError::Rejected("the store answered another group".to_owned())))
+            }
         }
     }
 
     fn fail(self, error: &Error) {
         fn all<T>(replies: impl IntoIterator<Item = Reply<T>>, error: &Error) {
-            replies
-                .into_iter()
-                .for_each(|reply| drop(reply.send(Err(error.clone()))));
+            replies.into_iter().for_each(|reply| drop(reply.send(Err(error.clone()))));
         }
         match self {
             Replies::Lease(replies) => all(replies, error),
@@ -358,50 +277,28 @@ impl Replies {
         match (self, group) {
             (Replies::Lease(replies), Group::Lease(group)) => {
                 for (reply, command) in replies.into_iter().zip(&group.commands) {
-                    single(
-                        Group::Lease(LeaseGroup {
-                            commands: vec![command.clone()],
-                        }),
-                        Replies::Lease(vec![reply]),
-                    );
+                    single(Group::Lease(LeaseGroup { commands: vec![command.clone()] }), Replies::Lease(vec![reply]));
                 }
             }
             (Replies::Enqueue(replies), Group::Enqueue(group)) => {
                 for (reply, call) in replies.into_iter().zip(&group.calls) {
-                    single(
-                        Group::Enqueue(EnqueueGroup {
-                            calls: vec![call.clone()],
-                        }),
-                        Replies::Enqueue(vec![reply]),
-                    );
+                    single(Group::Enqueue(EnqueueGroup { calls: vec![call.clone()] }), Replies::Enqueue(vec![reply]));
                 }
             }
             (Replies::Claim(replies), Group::Claim(group)) => {
                 for (reply, want) in replies.into_iter().zip(group.wants()) {
                     let claim = match &group.claim {
                         Claim::Next(_) => Claim::Next(vec![want.clone()]),
-                        Claim::Item { id, .. } => Claim::Item {
-                            want: want.clone(),
-                            id: id.clone(),
-                        },
+                        Claim::Item { id, .. } => Claim::Item { want: want.clone(), id: id.clone() },
                     };
-                    single(
-                        Group::Claim(ClaimGroup {
-                            claim,
-                            ..group.clone()
-                        }),
-                        Replies::Claim(vec![reply]),
-                    );
+                    single(Group::Claim(ClaimGroup { claim, ..group.clone() }), Replies::Claim(vec![reply]));
                 }
             }
             (Replies::Settle(replies), Group::Settle(group)) => {
                 let mut settlements = group.settlements.iter().cloned();
                 for (count, reply) in replies {
                     let settlements = settlements.by_ref().take(count).collect();
-                    single(
-                        Group::Settle(SettleGroup { settlements }),
-                        Replies::Settle(vec![(count, reply)]),
-                    );
+                    single(Group::Settle(SettleGroup { settlements }), Replies::Settle(vec![(count, reply)]));
                 }
             }
             (replies, group) => single(group.clone(), replies),
@@ -411,30 +308,13 @@ impl Replies {
 
 /// Gives every caller of a claim its own deliveries with what they carry.
 fn deal(replies: Vec<Reply<ClaimOutcome>>, outcome: ClaimOutcome) {
-    let ClaimOutcome::Dealt {
-        now,
-        deliveries,
-        mut bodies,
-        more,
-    } = outcome
-    else {
-        replies
-            .into_iter()
-            .for_each(|reply| drop(reply.send(Ok(outcome.clone()))));
+    let ClaimOutcome::Dealt { now, deliveries, mut bodies, more } = outcome else {
+        replies.into_iter().for_each(|reply| drop(reply.send(Ok(outcome.clone()))));
         return;
     };
     for (reply, deliveries) in replies.into_iter().zip(deliveries) {
-        let seqs = deliveries
-            .iter()
-            .flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
-        let bodies = seqs
-            .filter_map(|seq| Some((seq, bodies.remove(&seq)?)))
-            .collect();
-        drop(reply.send(Ok(ClaimOutcome::Dealt {
-            now,
-            deliveries: vec![deliveries],
-            bodies,
-            more,
-        })));
+        let seqs = deliveries.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
+        let bodies = seqs.filter_map(|seq| Some((seq, bodies.remove(&seq)?))).collect();
+        drop(reply.send(Ok(ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more })));
     }
 }

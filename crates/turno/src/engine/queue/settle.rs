@@ -3,8 +3,8 @@
 use super::QueueHandle;
 use crate::engine::Job;
 use crate::error::Error;
-use turno_core::limits::BATCH_MAX;
 use crate::store::ItemRecord;
+use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
 
 /// What a worker says about a delivery.
@@ -29,60 +29,32 @@ impl QueueHandle {
     /// Settles deliveries; one answer per settlement, in order. A stale one changes nothing.
     pub async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Error> {
         if settlements.len() > BATCH_MAX {
-            return Err(Error::Invalid(format!(
-                "at most {BATCH_MAX} deliveries at once, not {}",
-                settlements.len()
-            )));
+            return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
         }
         let row = self.row().await?;
-        let acts: Vec<(Handed, Act)> = settlements
-            .iter()
-            .map(|said| (said.handed, said.act.clone()))
-            .collect();
+        let acts: Vec<(Handed, Act)> = settlements.iter().map(|said| (said.handed, said.act.clone())).collect();
         let policy = row.policy.clone();
         let batch = settlements.into_iter().map(|said| Settle {
-            handed: Handed {
-                queue: row.id,
-                ..said.handed
-            },
+            handed: Handed { queue: row.id, ..said.handed },
             policy: policy.clone(),
             act: said.act,
         });
         let batch: Vec<Settle> = batch.collect();
-        let (_, outcomes) = self
-            .turno
-            .inner
-            .submit(|reply| Job::Settle(batch, reply))
-            .await?;
-        let mut answers: Vec<Settled> = outcomes
-            .into_iter()
-            .map(|outcome| Settled {
-                outcome,
-                repeated: false,
-            })
-            .collect();
+        let (_, outcomes) = self.turno.inner.submit(|reply| Job::Settle(batch, reply)).await?;
+        let mut answers: Vec<Settled> =
+            outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();
         self.recognise_repeats(&acts, &mut answers).await?;
         Ok(answers)
     }
 
     /// Acks whole deliveries.
-    pub async fn ack(
-        &self,
-        handed: impl IntoIterator<Item = Handed>,
-    ) -> Result<Vec<Settled>, Error> {
-        let ack = |handed| Settlement {
-            handed,
-            act: Act::Ack { through: None },
-        };
+    pub async fn ack(&self, handed: impl IntoIterator<Item = Handed>) -> Result<Vec<Settled>, Error> {
+        let ack = |handed| Settlement { handed, act: Act::Ack { through: None } };
         self.settle(handed.into_iter().map(ack).collect()).await
     }
 
     /// A stale settlement may be somebody repeating their own successful one after a lost answer.
-    async fn recognise_repeats(
-        &self,
-        acts: &[(Handed, Act)],
-        answers: &mut [Settled],
-    ) -> Result<(), Error> {
+    async fn recognise_repeats(&self, acts: &[(Handed, Act)], answers: &mut [Settled]) -> Result<(), Error> {
         let stale: Vec<usize> = answers
             .iter()
             .enumerate()

@@ -105,10 +105,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn new(sql: &'static Sql) -> Call<'a> {
-        Call {
-            sql,
-            params: Vec::new(),
-        }
+        Call { sql, params: Vec::new() }
     }
 
     fn with(mut self, value: impl ToSql + Sync + Send + 'a, kind: Type) -> Call<'a> {

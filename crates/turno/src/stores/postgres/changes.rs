@@ -9,8 +9,7 @@ use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last};
 /// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(6);
-    let seqs =
-        |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
+    let seqs = |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
     if !changes.undone.is_empty() {
         calls.push(seqs(&call::DONE_REMOVE, &changes.undone));
         // Whoever remembers where lanes begin must look again; see the lanes' memory.
@@ -28,12 +27,7 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     if !changes.insert.is_empty() {
         calls.push(add_items(&changes.insert));
     }
-    let saved: Vec<&Item> = changes
-        .insert
-        .iter()
-        .filter(|item| !is_plain(item))
-        .chain(&changes.update)
-        .collect();
+    let saved: Vec<&Item> = changes.insert.iter().filter(|item| !is_plain(item)).chain(&changes.update).collect();
     if !saved.is_empty() {
         calls.push(save_items(&saved));
     }
@@ -52,10 +46,7 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
 
 /// Whether the table's defaults say the rest of it.
 fn is_plain(item: &Item) -> bool {
-    let unhanded = item.expires_at.is_none()
-        && item.claimed_at.is_none()
-        && item.holder.is_none()
-        && item.handed == 0;
+    let unhanded = item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.handed == 0;
     unhanded
         && item.attempt == 0
         && item.fence == Fence(0)

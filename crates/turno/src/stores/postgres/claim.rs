@@ -17,21 +17,13 @@ use turno_core::time::{Span, Time};
 const HEADS_MAX: usize = 5_000;
 
 /// Locks due heads, reads what stands behind them where that may go along, reads the clock, decides.
-pub(super) async fn plan(
-    tx: &mut Tx<'_>,
-    shared: &Shared,
-    group: &ClaimGroup,
-) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, Failure> {
     let estimate = shared.clock.estimate();
     let limit = group.heads().min(HEADS_MAX);
-    let mut scan =
-        matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
+    let mut scan = matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
     let from = scan.as_ref().map_or(BOTTOM, |scan| scan.from);
     let early = !group.groups_items();
-    let mut calls = vec![
-        Call::new(&call::CLAIM_QUEUE).int(group.queue.0),
-        heads(group, from, estimate, limit),
-    ];
+    let mut calls = vec![Call::new(&call::CLAIM_QUEUE).int(group.queue.0), heads(group, from, estimate, limit)];
     if early {
         calls.push(Moment::call(0, false));
     }
@@ -44,12 +36,7 @@ pub(super) async fn plan(
     }
     if rows.is_empty() && from > BOTTOM {
         // Nothing above the floor, so there is time to look whether something lies below it.
-        let mut answers = tx
-            .trip(vec![
-                heads(group, BOTTOM, estimate, limit),
-                Moment::call(0, false),
-            ])
-            .await?;
+        let mut answers = tx.trip(vec![heads(group, BOTTOM, estimate, limit), Moment::call(0, false)]).await?;
         rows = answers.take();
         clock = answers.take();
     }
@@ -64,36 +51,11 @@ pub(super) async fn plan(
     }
     let moment = Moment::read(tx.clock, &clock)?;
     let now = moment.now;
-    let (changes, deliveries) = group.decide(Wants {
-        queue: group.queue,
-        now,
-        numbers,
-        heads,
-        fronts,
-        typing,
-    });
-    let bodies = deliveries
-        .iter()
-        .flatten()
-        .flat_map(|delivery| &delivery.items)
-        .map(|(seq, _)| *seq)
-        .collect();
-    let outcome = ClaimOutcome::Dealt {
-        now,
-        deliveries,
-        bodies: Bodies::new(),
-        more,
-    };
-    let write = if changes.is_empty() {
-        Write::Nothing
-    } else {
-        Write::Queue(changes)
-    };
-    Ok(Plan {
-        bodies,
-        scan,
-        ..Plan::new(Outcomes::Claim(outcome), write, moment.xid)
-    })
+    let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
+    let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();
+    let outcome = ClaimOutcome::Dealt { now, deliveries, bodies: Bodies::new(), more };
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
+    Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
 
 fn heads<'a>(group: &'a ClaimGroup, from: Time, estimate: Time, limit: usize) -> Call<'a> {
@@ -103,10 +65,7 @@ fn heads<'a>(group: &'a ClaimGroup, from: Time, estimate: Time, limit: usize) ->
             .big(from.0)
             .big(estimate.0)
             .big(i64::try_from(limit).unwrap_or(i64::MAX)),
-        Claim::Item { id, .. } => Call::new(&call::CLAIM_ITEM)
-            .int(group.queue.0)
-            .text(id.as_str())
-            .big(estimate.0),
+        Claim::Item { id, .. } => Call::new(&call::CLAIM_ITEM).int(group.queue.0).text(id.as_str()).big(estimate.0),
     }
 }
 
@@ -125,22 +84,13 @@ fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Fa
 
 /// The heads, and the number that came with each.
 fn locked(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
-    let heads = rows
-        .iter()
-        .map(|row| item(row, 0))
-        .collect::<Result<_, _>>()?;
-    let numbers = rows
-        .iter()
-        .map(|row| get(row, ITEM))
-        .collect::<Result<_, _>>()?;
+    let heads = rows.iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
+    let numbers = rows.iter().map(|row| get(row, ITEM)).collect::<Result<_, _>>()?;
     Ok((heads, Numbers::new(numbers)))
 }
 
 fn looked(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
-    let last = heads
-        .last()
-        .filter(|_| heads.len() >= limit)
-        .and_then(|head| head.ready_at);
+    let last = heads.last().filter(|_| heads.len() >= limit).and_then(|head| head.ready_at);
     scan.found(last.unwrap_or(estimate));
 }
 
@@ -148,18 +98,13 @@ type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
 
 /// What stands behind the heads, who types there, and only then the clock.
 async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, Failure> {
-    let lanes: Vec<(Lane, i64)> = heads
-        .iter()
-        .filter_map(|head| Some((head.lane?, head.seq.0)))
-        .collect();
+    let lanes: Vec<(Lane, i64)> = heads.iter().filter_map(|head| Some((head.lane?, head.seq.0))).collect();
     let types = group.policy.typing_extension > Span::ZERO;
     let mut calls = Vec::new();
     if !lanes.is_empty() {
         let of = || lanes.iter().map(|(lane, _)| lane.0);
-        let front = Call::new(&call::CLAIM_FRONTS)
-            .int(group.queue.0)
-            .bigs(of())
-            .bigs(lanes.iter().map(|(_, seq)| *seq));
+        let front =
+            Call::new(&call::CLAIM_FRONTS).int(group.queue.0).bigs(of()).bigs(lanes.iter().map(|(_, seq)| *seq));
         calls.push(front.big(i64::from(group.policy.batch_max)));
         if types {
             calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(of()));

@@ -18,15 +18,8 @@ const ASK_PAUSE: Duration = Duration::from_millis(250);
 
 impl PostgresStore {
     /// Commits one group on one route.
-    pub(super) async fn commit_one(
-        &self,
-        route: usize,
-        group: &Group,
-    ) -> Result<Outcomes, StoreError> {
-        let slot = self
-            .routes
-            .get(route)
-            .ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
+    pub(super) async fn commit_one(&self, route: usize, group: &Group) -> Result<Outcomes, StoreError> {
+        let slot = self.routes.get(route).ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
         let mut again = true;
         loop {
             let mut link = slot.take(&self.address).await?;
@@ -90,11 +83,7 @@ impl PostgresStore {
         match link.trip(&calls).await {
             Ok(mut answers) => {
                 link.put_back();
-                let bodies = if reads {
-                    answers.pop().and(answers.pop()).unwrap_or_default()
-                } else {
-                    Vec::new()
-                };
+                let bodies = if reads { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() };
                 drop(calls);
                 self.committed(&mut plan, &bodies)?;
                 Ok(plan.outcomes)
@@ -104,9 +93,7 @@ impl PostgresStore {
                 link.put_back();
                 if failure.is_poolers() {
                     self.address.unprepared.store(true, Ordering::Relaxed);
-                    return Err(StoreError::Conflict(
-                        "a pooler lost the prepared statements".into(),
-                    ));
+                    return Err(StoreError::Conflict("a pooler lost the prepared statements".into()));
                 }
                 Err(failure.into())
             }
@@ -114,8 +101,7 @@ impl PostgresStore {
                 drop(calls);
                 let life = link.life.clone();
                 drop(link);
-                self.was_committed(plan.xid.as_deref(), &life, &message)
-                    .await?;
+                self.was_committed(plan.xid.as_deref(), &life, &message).await?;
                 let rows = self.read(vec![bodies(&plan.bodies)]).await?.take();
                 self.committed(&mut plan, &rows)?;
                 Ok(plan.outcomes)
@@ -140,12 +126,7 @@ impl PostgresStore {
     }
 
     /// After a connection lost at commit: whether the transaction was committed, from the server itself.
-    async fn was_committed(
-        &self,
-        xid: Option<&str>,
-        life: &str,
-        lost: &str,
-    ) -> Result<(), StoreError> {
+    async fn was_committed(&self, xid: Option<&str>, life: &str, lost: &str) -> Result<(), StoreError> {
         let unknown = |why: &str| Err(StoreError::Unknown(format!("{lost}; {why}")));
         let Some(xid) = xid else {
             return unknown("the transaction had no number");
@@ -158,17 +139,11 @@ impl PostgresStore {
                 }
                 // After a crash the same number may have been given to somebody else, whose commit this would be.
                 Ok((Some(status), now)) if status == "committed" => {
-                    return if now == life {
-                        Ok(())
-                    } else {
-                        unknown("the server has recovered from a crash")
-                    };
+                    return if now == life { Ok(()) } else { unknown("the server has recovered from a crash") };
                 }
                 Ok((None, _)) => return unknown("the server has forgotten the transaction"),
                 // Numbers that the server has not given out yet: a crash has taken ours back.
-                Err(Failure::Refused {
-                    code: Some(code), ..
-                }) if code.code() == "22023" => {
+                Err(Failure::Refused { code: Some(code), .. }) if code.code() == "22023" => {
                     return Err(StoreError::Unavailable(lost.to_owned()));
                 }
                 Ok(_) | Err(Failure::Lost(_)) => tokio::time::sleep(ASK_PAUSE).await,
@@ -181,9 +156,7 @@ impl PostgresStore {
     /// The transaction's status, and the life of the server that says so.
     async fn ask(&self, xid: &str) -> Result<(Option<String>, String), Failure> {
         let mut link = self.address.connect().await?;
-        let rows = link
-            .trip(&[Call::new(&call::XACT_STATUS).text(xid)])
-            .await?;
+        let rows = link.trip(&[Call::new(&call::XACT_STATUS).text(xid)]).await?;
         let row = rows.first().and_then(|rows| rows.first());
         let status = row.map_or(Ok(None), |row| row::get(row, 0))?;
         Ok((status, link.life.to_string()))

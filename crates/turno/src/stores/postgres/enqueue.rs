@@ -17,16 +17,9 @@ use turno_core::time::Span;
 /// Takes the lanes' mutexes, reads known ids and the lanes' fronts, reads the clock, decides.
 ///
 /// An inbox has no lanes: without given ids there is nothing to lock and nothing to read but the clock.
-pub(super) async fn plan(
-    tx: &mut Tx<'_>,
-    shared: &Shared,
-    group: &EnqueueGroup,
-) -> Result<Plan, Failure> {
-    let lanes: Vec<(LaneOf, u32)> = group
-        .lanes()
-        .into_iter()
-        .map(|(queue, lane, size)| ((queue, lane), size))
-        .collect();
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup) -> Result<Plan, Failure> {
+    let lanes: Vec<(LaneOf, u32)> =
+        group.lanes().into_iter().map(|(queue, lane, size)| ((queue, lane), size)).collect();
     let of = || lanes.iter().map(|(of, _)| *of);
     let given = group.given_ids();
     let (known_rebirth, floors) = shared.lanes.recall(of());
@@ -38,11 +31,7 @@ pub(super) async fn plan(
     }
     if !given.is_empty() {
         let queues = given.iter().map(|(queue, _)| queue.0);
-        calls.push(
-            Call::new(&call::BODY_KNOWN)
-                .ints(queues)
-                .texts(given.iter().map(|(_, id)| id.as_str())),
-        );
+        calls.push(Call::new(&call::BODY_KNOWN).ints(queues).texts(given.iter().map(|(_, id)| id.as_str())));
     }
     calls.push(Moment::call(group.numbers(), true));
     let heads_locked = locks_heads(group, &lanes);
@@ -57,11 +46,7 @@ pub(super) async fn plan(
         fronts = answers.take();
         rebirth = lane::rebirth(&answers.take())?;
     }
-    let known = if given.is_empty() {
-        Vec::new()
-    } else {
-        answers.take()
-    };
+    let known = if given.is_empty() { Vec::new() } else { answers.take() };
     let mut clock = answers.take();
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
         // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
@@ -76,40 +61,19 @@ pub(super) async fn plan(
     }
     let mut moment = Moment::read(tx.clock, &clock)?;
     let fronts = front_items(&fronts)?;
-    let lowest = moment
-        .numbers
-        .first()
-        .map(|number| Seq(*number))
-        .unwrap_or_default();
-    let begins = |of: LaneOf| {
-        fronts
-            .get(&of)
-            .and_then(|front| front.first())
-            .map_or(lowest, |first| first.item.seq)
-    };
+    let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
+    let begins = |of: LaneOf| fronts.get(&of).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
     shared.lanes.learn(rebirth, of().map(|of| (of, begins(of))));
     let existing = existing(&known)?;
-    let (changes, answers) = group.decide(EnqueueRead {
-        now: moment.now,
-        numbers: moment.numbers(),
-        existing,
-        fronts,
-    });
-    let write = if changes.is_empty() {
-        Write::Nothing
-    } else {
-        Write::Queue(changes)
-    };
+    let (changes, answers) = group.decide(EnqueueRead { now: moment.now, numbers: moment.numbers(), existing, fronts });
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
     Ok(Plan::new(Outcomes::Enqueue(answers), write, moment.xid))
 }
 
 /// Where an arrival may change the head: when it fills a batch or replaces what waits. Only there is it locked.
 fn changes_heads(group: &EnqueueGroup) -> HashSet<QueueId> {
     let changes = |kind, window| kind == Kind::Sync || (kind == Kind::Lane && window > Span::ZERO);
-    let calls = group
-        .calls
-        .iter()
-        .filter(|call| changes(call.policy.kind, call.policy.window));
+    let calls = group.calls.iter().filter(|call| changes(call.policy.kind, call.policy.window));
     calls.map(|call| call.queue).collect()
 }
 
@@ -120,17 +84,10 @@ fn locks_heads(group: &EnqueueGroup, lanes: &[(LaneOf, u32)]) -> bool {
 
 fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(LaneOf, u32)], floors: &[Seq]) -> Vec<Call<'a>> {
     let queues = changes_heads(group);
-    let (changing, their): (Vec<_>, Vec<_>) = lanes
-        .iter()
-        .copied()
-        .zip(floors.iter().copied())
-        .filter(|(((queue, _), _), _)| queues.contains(queue))
-        .unzip();
-    let lock =
-        (!changing.is_empty()).then(|| lane::fronts(&call::LANE_HEADS_LOCK, &changing, &their));
-    lock.into_iter()
-        .chain([lane::fronts(&call::LANE_FRONTS, lanes, floors)])
-        .collect()
+    let (changing, their): (Vec<_>, Vec<_>) =
+        lanes.iter().copied().zip(floors.iter().copied()).filter(|(((queue, _), _), _)| queues.contains(queue)).unzip();
+    let lock = (!changing.is_empty()).then(|| lane::fronts(&call::LANE_HEADS_LOCK, &changing, &their));
+    lock.into_iter().chain([lane::fronts(&call::LANE_FRONTS, lanes, floors)]).collect()
 }
 
 /// The fronts by lane, each in order.
@@ -139,15 +96,9 @@ pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<LaneOf, Vec<FrontItem>
     for row in rows {
         let item = item(row, 0)?;
         if let Some(lane) = item.lane {
-            let known = FrontItem {
-                id: name(row, ITEM, ItemId::new)?,
-                key: maybe_name(row, ITEM + 1, Key::new)?,
-                item,
-            };
-            fronts
-                .entry((known.item.queue, lane))
-                .or_default()
-                .push(known);
+            let known =
+                FrontItem { id: name(row, ITEM, ItemId::new)?, key: maybe_name(row, ITEM + 1, Key::new)?, item };
+            fronts.entry((known.item.queue, lane)).or_default().push(known);
         }
     }
     for front in fronts.values_mut() {
@@ -157,11 +108,6 @@ pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<LaneOf, Vec<FrontItem>
 }
 
 fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Arc<str>>, Failure> {
-    let one = |row| {
-        Ok((
-            (QueueId(get(row, 0)?), name(row, 1, ItemId::new)?),
-            get::<&str>(row, 2)?.into(),
-        ))
-    };
+    let one = |row| Ok(((QueueId(get(row, 0)?), name(row, 1, ItemId::new)?), get::<&str>(row, 2)?.into()));
     rows.iter().map(one).collect()
 }

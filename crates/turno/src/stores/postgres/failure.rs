@@ -22,32 +22,22 @@ pub(super) enum Failure {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
         if let Some(db) = error.as_db_error() {
-            let ends = matches!(
-                db.parsed_severity(),
-                Some(Severity::Fatal | Severity::Panic)
-            );
+            let ends = matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
             let message = format!("{} ({})", db.message(), db.code().code());
             return if ends || db.code().code().starts_with("08") {
                 Failure::Lost(message)
             } else {
-                Failure::Refused {
-                    code: Some(db.code().clone()),
-                    message,
-                }
+                Failure::Refused { code: Some(db.code().clone()), message }
             };
         }
         let source = std::error::Error::source(&error);
-        let message =
-            source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+        let message = source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
         let io = source.is_some_and(|source| source.is::<std::io::Error>());
         let timeout = message.contains("timed out") || message.contains("connect");
         if error.is_closed() || io || timeout {
             Failure::Lost(message)
         } else {
-            Failure::Refused {
-                code: None,
-                message,
-            }
+            Failure::Refused { code: None, message }
         }
     }
 }
@@ -56,10 +46,7 @@ impl Failure {
     /// The prepared statement is not there, or was there already: something between us and the server hands out
     /// its connections per transaction.
     pub(super) fn is_poolers(&self) -> bool {
-        let Failure::Refused {
-            code: Some(code), ..
-        } = self
-        else {
+        let Failure::Refused { code: Some(code), .. } = self else {
             return false;
         };
         *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
@@ -76,14 +63,8 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Lost(message) => StoreError::Unavailable(message),
             Failure::Garbled(message) => StoreError::Schema(message),
-            Failure::Refused {
-                code: None,
-                message,
-            } => StoreError::Rejected(message),
-            Failure::Refused {
-                code: Some(code),
-                message,
-            } => match code {
+            Failure::Refused { code: None, message } => StoreError::Rejected(message),
+            Failure::Refused { code: Some(code), message } => match code {
                 SqlState::T_R_SERIALIZATION_FAILURE
                 | SqlState::T_R_DEADLOCK_DETECTED
                 | SqlState::UNIQUE_VIOLATION

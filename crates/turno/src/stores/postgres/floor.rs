@@ -50,25 +50,14 @@ impl Floors {
     /// Begins a look at roughly `now`.
     pub(super) fn scan(&self, queue: QueueId, now: Time) -> Scan {
         let mut all = self.lock();
-        let floor = all.entry(queue).or_insert(Floor {
-            at: BOTTOM,
-            full: now,
-            scans: Vec::new(),
-            next: 0,
-        });
+        let floor = all.entry(queue).or_insert(Floor { at: BOTTOM, full: now, scans: Vec::new(), next: 0 });
         if floor.full + RESCAN <= now || now < floor.full {
             (floor.at, floor.full) = (BOTTOM, now);
         }
         let token = floor.next;
         floor.next += 1;
         floor.scans.push((token, Time(i64::MAX)));
-        Scan {
-            floors: self.clone(),
-            queue,
-            token,
-            from: floor.at,
-            result: None,
-        }
+        Scan { floors: self.clone(), queue, token, from: floor.at, result: None }
     }
 
     /// These changes were committed.
@@ -130,11 +119,7 @@ impl Drop for Scan {
         let Some(floor) = all.get_mut(&self.queue) else {
             return;
         };
-        let Some(index) = floor
-            .scans
-            .iter()
-            .position(|(token, _)| *token == self.token)
-        else {
+        let Some(index) = floor.scans.iter().position(|(token, _)| *token == self.token) else {
             return;
         };
         let (_, lowest) = floor.scans.swap_remove(index);

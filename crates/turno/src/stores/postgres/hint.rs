@@ -52,22 +52,13 @@ struct Payload {
 
 impl Hints {
     pub(super) fn new(address: Address, floors: Floors) -> Hints {
-        Hints {
-            address,
-            floors,
-            outgoing: Arc::default(),
-            incoming: OnceLock::new(),
-        }
+        Hints { address, floors, outgoing: Arc::default(), incoming: OnceLock::new() }
     }
 
     /// Passes hints on, later and together with others.
     pub(super) fn announce(&self, hints: Vec<Hint>) {
         self.start();
-        let mut waiting = self
-            .outgoing
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(hints);
         if waiting.len() > WAITING_MAX {
             *waiting = HashSet::from([Hint::All]);
@@ -90,13 +81,8 @@ impl Hints {
                 let us = uuid::Uuid::now_v7().simple().to_string();
                 let mut first = true;
                 loop {
-                    if let Err(failure) =
-                        serve(&address, &floors, &outgoing, &sender, &us, first).await
-                    {
-                        tracing::debug!(
-                            ?failure,
-                            "the connection for hints is lost; connecting again"
-                        );
+                    if let Err(failure) = serve(&address, &floors, &outgoing, &sender, &us, first).await {
+                        tracing::debug!(?failure, "the connection for hints is lost; connecting again");
                     }
                     first = false;
                     if sender.is_closed() {
@@ -135,19 +121,10 @@ async fn serve(
         }
         loop {
             outgoing.wake.notified().await;
-            let hints = std::mem::take(
-                &mut *outgoing
-                    .waiting
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
+            let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));
             if let Some(payload) = payload(hints, us) {
                 let call = Call::new(&call::HINT_NOTIFY).text(&payload);
-                let params: Vec<_> = call
-                    .params
-                    .iter()
-                    .map(|(value, kind)| (&**value as _, kind.clone()))
-                    .collect();
+                let params: Vec<_> = call.params.iter().map(|(value, kind)| (&**value as _, kind.clone())).collect();
                 client.query_typed(call.sql.text, &params).await?;
                 tokio::time::sleep(INTERVAL).await;
             }
@@ -163,12 +140,7 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if hints.is_empty() {
         return None;
     }
-    let mut payload = Payload {
-        from: us.to_owned(),
-        queues: Vec::new(),
-        leases: Vec::new(),
-        all: false,
-    };
+    let mut payload = Payload { from: us.to_owned(), queues: Vec::new(), leases: Vec::new(), all: false };
     for hint in hints {
         match hint {
             Hint::Queue(queue) => payload.queues.push(queue.0),
@@ -180,13 +152,7 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if text.len() <= PAYLOAD_MAX {
         return Some(text);
     }
-    serde_json::to_string(&Payload {
-        queues: Vec::new(),
-        leases: Vec::new(),
-        all: true,
-        ..payload
-    })
-    .ok()
+    serde_json::to_string(&Payload { queues: Vec::new(), leases: Vec::new(), all: true, ..payload }).ok()
 }
 
 /// Takes in what another process said. What cannot be understood may come from a newer version: it says

@@ -37,9 +37,7 @@ impl Lanes {
     /// Where to begin in each lane, and the rebirth number that this must be confirmed by.
     pub(super) fn recall(&self, lanes: impl Iterator<Item = LaneOf>) -> (i64, Vec<Seq>) {
         let memory = self.lock();
-        let floors = lanes
-            .map(|lane| memory.floors.get(&lane).copied().unwrap_or_default())
-            .collect();
+        let floors = lanes.map(|lane| memory.floors.get(&lane).copied().unwrap_or_default()).collect();
         (memory.rebirth, floors)
     }
 
@@ -76,11 +74,7 @@ fn slot((QueueId(queue), Lane(lane)): LaneOf) -> i32 {
 }
 
 /// A read of lanes' fronts: from which place on, and how much, of each.
-pub(super) fn fronts<'a>(
-    sql: &'static call::Sql,
-    lanes: &[(LaneOf, u32)],
-    floors: &[Seq],
-) -> Call<'a> {
+pub(super) fn fronts<'a>(sql: &'static call::Sql, lanes: &[(LaneOf, u32)], floors: &[Seq]) -> Call<'a> {
     Call::new(sql)
         .ints(lanes.iter().map(|((queue, _), _)| queue.0))
         .bigs(lanes.iter().map(|((_, lane), _)| lane.0))

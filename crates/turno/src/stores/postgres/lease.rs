@@ -20,18 +20,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
     if group.may_create() {
         calls.push(Call::new(&call::LEASE_INSERT).texts(names()));
     }
-    let beats = group
-        .commands
-        .iter()
-        .all(|command| matches!(command.action, Action::Heartbeat { .. }));
-    calls.push(
-        Call::new(if beats {
-            &call::LEASE_LOCK_BEATS
-        } else {
-            &call::LEASE_LOCK
-        })
-        .texts(names()),
-    );
+    let beats = group.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. }));
+    calls.push(Call::new(if beats { &call::LEASE_LOCK_BEATS } else { &call::LEASE_LOCK }).texts(names()));
     calls.push(Moment::call(group.numbers(), false));
     let mut answers = tx.trip(calls).await?;
     if group.may_create() {
@@ -41,22 +31,10 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
     let mut moment = Moment::read(tx.clock, &answers.take())?;
     let states = states(&rows, resources)?;
     let now = moment.now;
-    let (write, answers) = group.decide(LeaseRead {
-        now,
-        numbers: moment.numbers(),
-        states,
-    });
+    let (write, answers) = group.decide(LeaseRead { now, numbers: moment.numbers(), states });
     let nothing = write.states.is_empty() && write.ended.is_empty() && write.events.is_empty();
-    let write = if nothing {
-        Write::Nothing
-    } else {
-        Write::Lease(write)
-    };
-    Ok(Plan::new(
-        Outcomes::Lease { now, answers },
-        write,
-        moment.xid,
-    ))
+    let write = if nothing { Write::Nothing } else { Write::Lease(write) };
+    Ok(Plan::new(Outcomes::Lease { now, answers }, write, moment.xid))
 }
 
 /// One state per resource, in their order, from rows that begin with the resource's index.
@@ -138,11 +116,7 @@ pub(super) fn events(events: &[Event]) -> Call<'_> {
         .texts(events.iter().map(|event| event.name))
         .texts(events.iter().map(|event| &*event.resource))
         .bigs(events.iter().map(|event| event.at.0))
-        .maybe_bigs(
-            events
-                .iter()
-                .map(|event| event.fence.map(|Fence(fence)| fence)),
-        )
+        .maybe_bigs(events.iter().map(|event| event.fence.map(|Fence(fence)| fence)))
         .maybe_texts(events.iter().map(|event| Some(event.by.as_ref()?.as_str())))
         .maybe_texts(events.iter().map(|event| event.detail.as_deref()))
 }

@@ -23,11 +23,7 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, F
         (state.line, state.offer, state.requests) = (line, offer, requests);
     }
     if let Some(text) = get::<Option<&str>>(row, at + 12)? {
-        state.ended = Some(
-            serde_json::from_str::<Ended>(text)
-                .map_err(garbled)?
-                .into_ending()?,
-        );
+        state.ended = Some(serde_json::from_str::<Ended>(text).map_err(garbled)?.into_ending()?);
     }
     Ok(state)
 }
@@ -64,12 +60,7 @@ fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
 
 /// The line, the offer and the requests, if there is any of them.
 pub(super) fn waiting_to(state: &State) -> Option<String> {
-    let State {
-        line,
-        offer,
-        requests,
-        ..
-    } = state;
+    let State { line, offer, requests, .. } = state;
     let nobody = line.is_empty() && offer.is_none() && requests.is_empty();
     (!nobody).then(|| json(&(line, offer, requests)))
 }
@@ -78,19 +69,7 @@ pub(super) fn waiting_to(state: &State) -> Option<String> {
 pub(super) fn ended_to(state: &State) -> Option<String> {
     let ending = state.ended.as_ref()?;
     let Ending {
-        grant:
-            Grant {
-                holder,
-                fence,
-                claim,
-                ttl,
-                locked_at,
-                worked_at,
-                heartbeat_at,
-                expires_at,
-                idle,
-            },
-        ..
+        grant: Grant { holder, fence, claim, ttl, locked_at, worked_at, heartbeat_at, expires_at, idle }, ..
     } = ending;
     let grant = (
         &holder.user,
@@ -102,14 +81,7 @@ pub(super) fn ended_to(state: &State) -> Option<String> {
         (locked_at, worked_at, heartbeat_at, expires_at),
         idle,
     );
-    Some(json(&(
-        grant,
-        ending.at,
-        reason_to(ending.reason),
-        cause_to(ending.cause),
-        &ending.by,
-        &ending.note,
-    )))
+    Some(json(&(grant, ending.at, reason_to(ending.reason), cause_to(ending.cause), &ending.by, &ending.note)))
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -119,62 +91,18 @@ fn json(value: &impl Serialize) -> String {
 #[derive(Deserialize)]
 struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>);
 
-type GrantParts = (
-    UserId,
-    String,
-    Option<Instance>,
-    Fence,
-    i64,
-    Span,
-    (Time, Time, Time, Time),
-    bool,
-);
+type GrantParts = (UserId, String, Option<Instance>, Fence, i64, Span, (Time, Time, Time, Time), bool);
 
 #[derive(Deserialize)]
-struct Ended<'a>(
-    GrantParts,
-    Time,
-    &'a str,
-    &'a str,
-    Option<UserId>,
-    Option<String>,
-);
+struct Ended<'a>(GrantParts, Time, &'a str, &'a str, Option<UserId>, Option<String>);
 
 impl Ended<'_> {
     fn into_ending(self) -> Result<Ending, Failure> {
-        let Ended(
-            (user, name, instance, fence, claim, ttl, times, idle),
-            at,
-            reason,
-            cause,
-            by,
-            note,
-        ) = self;
+        let Ended((user, name, instance, fence, claim, ttl, times, idle), at, reason, cause, by, note) = self;
         let (locked_at, worked_at, heartbeat_at, expires_at) = times;
-        let holder = Holder {
-            user,
-            name,
-            instance,
-        };
-        let grant = Grant {
-            holder,
-            fence,
-            claim,
-            ttl,
-            locked_at,
-            worked_at,
-            heartbeat_at,
-            expires_at,
-            idle,
-        };
-        Ok(Ending {
-            grant,
-            at,
-            reason: reason_from(reason)?,
-            cause: cause_from(cause)?,
-            by,
-            note,
-        })
+        let holder = Holder { user, name, instance };
+        let grant = Grant { holder, fence, claim, ttl, locked_at, worked_at, heartbeat_at, expires_at, idle };
+        Ok(Ending { grant, at, reason: reason_from(reason)?, cause: cause_from(cause)?, by, note })
     }
 }
 
@@ -188,9 +116,7 @@ pub(super) fn reason_to(reason: Reason) -> &'static str {
 
 fn reason_from(text: &str) -> Result<Reason, Failure> {
     let all = [Reason::Expired, Reason::Released, Reason::Forced];
-    all.into_iter()
-        .find(|reason| reason_to(*reason) == text)
-        .ok_or_else(|| garbled(format!("reason = {text}")))
+    all.into_iter().find(|reason| reason_to(*reason) == text).ok_or_else(|| garbled(format!("reason = {text}")))
 }
 
 pub(super) fn cause_to(cause: Cause) -> &'static str {
@@ -204,14 +130,6 @@ pub(super) fn cause_to(cause: Cause) -> &'static str {
 }
 
 fn cause_from(text: &str) -> Result<Cause, Failure> {
-    let all = [
-        Cause::NoHeartbeat,
-        Cause::Idle,
-        Cause::RollingTimeout,
-        Cause::Override,
-        Cause::Released,
-    ];
-    all.into_iter()
-        .find(|cause| cause_to(*cause) == text)
-        .ok_or_else(|| garbled(format!("cause = {text}")))
+    let all = [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::Released];
+    all.into_iter().find(|cause| cause_to(*cause) == text).ok_or_else(|| garbled(format!("cause = {text}")))
 }

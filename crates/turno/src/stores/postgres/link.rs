@@ -35,10 +35,7 @@ impl Address {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             Failure::Refused {
                 code: None,
-                message: format!(
-                    "the database's url: {}",
-                    source.unwrap_or_else(|| error.to_string())
-                ),
+                message: format!("the database's url: {}", source.unwrap_or_else(|| error.to_string())),
             }
         })?;
         if config.get_application_name().is_none() {
@@ -50,21 +47,15 @@ impl Address {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(NETWORK_TIMEOUT);
         }
-        config
-            .keepalives_idle(NETWORK_TIMEOUT)
-            .keepalives_interval(Duration::from_secs(2));
-        Ok(Address {
-            config,
-            unprepared: Arc::default(),
-        })
+        config.keepalives_idle(NETWORK_TIMEOUT).keepalives_interval(Duration::from_secs(2));
+        Ok(Address { config, unprepared: Arc::default() })
     }
 
     pub(super) async fn connect(&self) -> Result<Link, Failure> {
         let made = self.config.connect(NoTls);
         // The configured limit is per host and does not cover the handshake.
         let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, made).await;
-        let (client, connection) =
-            made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
+        let (client, connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
         // Its error also reaches whoever waits for an answer.
         tokio::spawn(connection.map(drop));
         let mut link = Link {
@@ -79,12 +70,7 @@ impl Address {
             .first()
             .and_then(|rows| rows.first())
             .ok_or_else(|| Failure::Garbled("the server has no version".into()))?;
-        link.version = row
-            .try_get::<_, &str>(0)?
-            .split(' ')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        link.version = row.try_get::<_, &str>(0)?.split(' ').next().unwrap_or_default().to_owned();
         link.life = row.try_get::<_, &str>(1)?.into();
         Ok(link)
     }
@@ -122,11 +108,7 @@ impl Link {
     pub(super) fn abandon(&self) {
         match self.statements.get(call::ROLLBACK.name) {
             Some(statement) => drop(self.client.query(statement, &[]).now_or_never()),
-            None => drop(
-                self.client
-                    .batch_execute(call::ROLLBACK.text)
-                    .now_or_never(),
-            ),
+            None => drop(self.client.batch_execute(call::ROLLBACK.text).now_or_never()),
         }
     }
 
@@ -137,46 +119,32 @@ impl Link {
 
     /// Prepares what this connection has not used yet, in one trip of its own.
     async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), Failure> {
-        let mut missing: Vec<&'static Sql> = wanted
-            .filter(|sql| !self.statements.contains_key(sql.name))
-            .collect();
+        let mut missing: Vec<&'static Sql> = wanted.filter(|sql| !self.statements.contains_key(sql.name)).collect();
         if missing.is_empty() {
             return Ok(());
         }
         missing.push(&call::ROLLBACK);
         missing.sort_by_key(|sql| sql.name);
         missing.dedup_by_key(|sql| sql.name);
-        let prepared = missing
-            .iter()
-            .map(|sql| self.client.prepare(sql.text).map(|made| Ok(made?)).boxed());
+        let prepared = missing.iter().map(|sql| self.client.prepare(sql.text).map(|made| Ok(made?)).boxed());
         let prepared = in_order(prepared.collect()).await?;
-        self.statements
-            .extend(missing.iter().map(|sql| sql.name).zip(prepared));
+        self.statements.extend(missing.iter().map(|sql| sql.name).zip(prepared));
         Ok(())
     }
 
     fn send<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
-        let statement = self
-            .statements
-            .get(call.sql.name)
-            .expect("`trip` prepares what it sends");
+        let statement = self.statements.get(call.sql.name).expect("`trip` prepares what it sends");
         Box::pin(async move {
-            let params: Vec<&(dyn ToSql + Sync)> = call
-                .params
-                .iter()
-                .map(|(value, _)| &**value as &(dyn ToSql + Sync))
-                .collect();
+            let params: Vec<&(dyn ToSql + Sync)> =
+                call.params.iter().map(|(value, _)| &**value as &(dyn ToSql + Sync)).collect();
             Ok(self.client.query(statement, &params).await?)
         })
     }
 
     fn send_text<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
         Box::pin(async move {
-            let params: Vec<_> = call
-                .params
-                .iter()
-                .map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone()))
-                .collect();
+            let params: Vec<_> =
+                call.params.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
             Ok(self.client.query_typed(call.sql.text, &params).await?)
         })
     }

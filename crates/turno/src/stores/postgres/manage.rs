@@ -15,38 +15,21 @@ use turno_core::time::Time;
 
 /// Finds the item's lane, takes its mutex and its head, reads item and front, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, Failure> {
-    let find = Call::new(&call::MANAGE_FIND)
-        .int(group.queue.0)
-        .text(group.id.as_str());
+    let find = Call::new(&call::MANAGE_FIND).int(group.queue.0).text(group.id.as_str());
     let found = tx.trip(vec![find]).await?.take();
-    let home = found.first().map(|row| {
-        Ok::<_, Failure>((
-            Seq(get(row, 0)?),
-            maybe_name(row, 1, Key::new)?,
-            Time(get(row, 2)?),
-        ))
-    });
+    let home = found
+        .first()
+        .map(|row| Ok::<_, Failure>((Seq(get(row, 0)?), maybe_name(row, 1, Key::new)?, Time(get(row, 2)?))));
     let home = home.transpose()?;
-    let lane = home
-        .as_ref()
-        .and_then(|(_, key, _)| key.as_ref())
-        .filter(|_| group.policy.kind != Kind::Inbox)
-        .map(Lane::of);
+    let lane =
+        home.as_ref().and_then(|(_, key, _)| key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::of);
     let seq = home.as_ref().map_or(Seq(0), |(seq, _, _)| *seq);
     let mut calls = Vec::with_capacity(6);
     if let Some(lane) = lane {
         let of = (group.queue, lane);
         calls.push(lane::lock([of].into_iter()));
-        calls.push(lane::fronts(
-            &call::LANE_HEADS_LOCK,
-            &[(of, group.front_size())],
-            &[Seq(0)],
-        ));
-        calls.push(lane::fronts(
-            &call::LANE_FRONTS,
-            &[(of, group.front_size())],
-            &[Seq(0)],
-        ));
+        calls.push(lane::fronts(&call::LANE_HEADS_LOCK, &[(of, group.front_size())], &[Seq(0)]));
+        calls.push(lane::fronts(&call::LANE_FRONTS, &[(of, group.front_size())], &[Seq(0)]));
     }
     calls.push(Call::new(&call::MANAGE_ITEM).big(seq.0));
     calls.push(Call::new(&call::MANAGE_DONE).big(seq.0));
@@ -63,53 +46,25 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let finished = answers.take().first().map(|row| done(row, 0)).transpose()?;
     let moment = Moment::read(tx.clock, &answers.take())?;
     let home = home.map(|(_, _, enqueued_at)| (lane, enqueued_at));
-    let read = ManageRead {
-        now: moment.now,
-        item: unfinished,
-        done: finished,
-        front,
-        home,
-    };
+    let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home };
     let (changes, outcome) = group.decide(read);
-    Ok(Plan::new(
-        Outcomes::Manage(outcome),
-        write(changes),
-        moment.xid,
-    ))
+    Ok(Plan::new(Outcomes::Manage(outcome), write(changes), moment.xid))
 }
 
 /// Reads the lanes' first items, without a lock, and the clock. A sign of typing that comes a moment too late
 /// or too early for its message does no harm.
-pub(super) async fn typing(
-    tx: &mut Tx<'_>,
-    shared: &Shared,
-    group: &TypingGroup,
-) -> Result<Plan, Failure> {
-    let lanes: Vec<(LaneOf, u32)> = group
-        .lanes()
-        .into_iter()
-        .map(|lane| ((group.queue, lane), 1))
-        .collect();
+pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup) -> Result<Plan, Failure> {
+    let lanes: Vec<(LaneOf, u32)> = group.lanes().into_iter().map(|lane| ((group.queue, lane), 1)).collect();
     let (_, floors) = shared.lanes.recall(lanes.iter().map(|(of, _)| *of));
-    let calls = vec![
-        lane::fronts(&call::LANE_FRONTS, &lanes, &floors),
-        Moment::call(0, true),
-    ];
+    let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
     let mut fronts = front_items(&answers.take())?;
     let moment = Moment::read(tx.clock, &answers.take())?;
-    let fronts: HashMap<Lane, _> = lanes
-        .iter()
-        .map(|(of, _)| (of.1, fronts.remove(of).unwrap_or_default()))
-        .collect();
+    let fronts: HashMap<Lane, _> = lanes.iter().map(|(of, _)| (of.1, fronts.remove(of).unwrap_or_default())).collect();
     let changes = group.decide(fronts, moment.now);
     Ok(Plan::new(Outcomes::Typing, write(changes), moment.xid))
 }
 
 fn write(changes: Changes) -> Write {
-    if changes.is_empty() {
-        Write::Nothing
-    } else {
-        Write::Queue(changes)
-    }
+    if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) }
 }

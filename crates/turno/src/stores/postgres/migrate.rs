@@ -13,11 +13,8 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    min_compatible: 1,
-    text: include_str!("migrations/0001_engine.sql"),
-}];
+const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") }];
 
 /// Applies what is missing, in one transaction: all of it or nothing.
 pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
@@ -29,11 +26,7 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
 }
 
 async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreError> {
-    let calls = [
-        Call::new(&call::BEGIN),
-        Call::new(&call::SCHEMA_LOCK),
-        Call::new(&call::SCHEMA_EXISTS),
-    ];
+    let calls = [Call::new(&call::BEGIN), Call::new(&call::SCHEMA_LOCK), Call::new(&call::SCHEMA_EXISTS)];
     let answers = link.trip(&calls).await?;
     let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
     let mine = migrations.last().map_or(0, |migration| migration.version);
@@ -50,14 +43,9 @@ async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreErr
             }
         }
     }
-    for migration in migrations
-        .iter()
-        .filter(|migration| migration.version > has)
-    {
+    for migration in migrations.iter().filter(|migration| migration.version > has) {
         link.script(migration.text).await?;
-        let note = Call::new(&call::SCHEMA_NOTE)
-            .int(migration.version)
-            .int(migration.min_compatible);
+        let note = Call::new(&call::SCHEMA_NOTE).int(migration.version).int(migration.min_compatible);
         link.trip(&[note]).await?;
     }
     link.trip(&[Call::new(&call::COMMIT)]).await?;

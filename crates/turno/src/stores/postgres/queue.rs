@@ -11,10 +11,7 @@ use turno_core::queue::Policy;
 
 impl PostgresStore {
     pub(super) async fn queue_get(&self, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
-        let rows = self
-            .read(vec![Call::new(&call::QUEUE_GET).text(name.as_str())])
-            .await?
-            .take();
+        let rows = self.read(vec![Call::new(&call::QUEUE_GET).text(name.as_str())]).await?.take();
         Ok(rows.first().map(row::queue).transpose()?)
     }
 
@@ -24,28 +21,15 @@ impl PostgresStore {
     }
 
     pub(super) async fn queue_pause(&self, queue: QueueId, paused: bool) -> Result<(), StoreError> {
-        self.read(vec![
-            Call::new(&call::QUEUE_PAUSE).int(queue.0).flag(paused),
-        ])
-        .await?;
+        self.read(vec![Call::new(&call::QUEUE_PAUSE).int(queue.0).flag(paused)]).await?;
         Ok(())
     }
 
     /// Creates the queue or changes its policy, with its row locked.
-    pub(super) async fn queue_put(
-        &self,
-        name: &QueueName,
-        policy: &Policy,
-    ) -> Result<QueueRow, StoreError> {
+    pub(super) async fn queue_put(&self, name: &QueueName, policy: &Policy) -> Result<QueueRow, StoreError> {
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
         let mut link = self.readers[0].take(&self.address).await?;
-        let done = put(
-            &mut Tx::new(&mut link, &self.shared.clock),
-            name,
-            policy,
-            &text,
-        )
-        .await;
+        let done = put(&mut Tx::new(&mut link, &self.shared.clock), name, policy, &text).await;
         match done {
             Ok(done) => {
                 if done.is_err() {
@@ -72,27 +56,16 @@ async fn put(
     text: &str,
 ) -> Result<Result<QueueRow, StoreError>, Failure> {
     let kind = kind_to(policy.kind);
-    let add = Call::new(&call::QUEUE_ADD)
-        .text(name.as_str())
-        .text(text)
-        .text(kind);
-    let mut answers = tx
-        .trip(vec![add, Call::new(&call::QUEUE_LOCK).text(name.as_str())])
-        .await?;
+    let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind);
+    let mut answers = tx.trip(vec![add, Call::new(&call::QUEUE_LOCK).text(name.as_str())]).await?;
     answers.take();
     let rows = answers.take();
-    let mut queue = rows
-        .first()
-        .map(row::queue)
-        .transpose()?
-        .ok_or_else(|| row::garbled("a queue that is not there"))?;
+    let mut queue =
+        rows.first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
     let mut last = Vec::new();
     if queue.policy != *policy {
         if queue.policy.kind != policy.kind {
-            let busy = tx
-                .trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)])
-                .await?
-                .take();
+            let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
             if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
                 let was = kind_to(queue.policy.kind);
                 let message = format!(
@@ -101,12 +74,7 @@ async fn put(
                 return Ok(Err(StoreError::Rejected(message)));
             }
         }
-        last.push(
-            Call::new(&call::QUEUE_CHANGE)
-                .int(queue.id.0)
-                .text(text)
-                .text(kind),
-        );
+        last.push(Call::new(&call::QUEUE_CHANGE).int(queue.id.0).text(text).text(kind));
         queue.version += 1;
         queue.policy = policy.clone();
     }

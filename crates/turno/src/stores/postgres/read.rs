@@ -26,11 +26,7 @@ impl PostgresStore {
         self.read_on(free.unwrap_or(&self.readers[0]), calls).await
     }
 
-    pub(super) async fn read_on(
-        &self,
-        slot: &Slot,
-        mut calls: Vec<Call<'_>>,
-    ) -> Result<Answers, Failure> {
+    pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
         calls.push(Call::new(&call::COMMIT));
         let mut all = vec![Call::new(&call::BEGIN), Call::new(&call::SETTINGS)];
         all.extend(calls);
@@ -66,14 +62,9 @@ impl PostgresStore {
         }
     }
 
-    pub(super) async fn lease_peek(
-        &self,
-        resources: Vec<Resource>,
-    ) -> Result<(Time, Vec<State>), StoreError> {
-        let calls = vec![
-            Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)),
-            Moment::call(0, false),
-        ];
+    pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<(Time, Vec<State>), StoreError> {
+        let calls =
+            vec![Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
         let mut answers = self.read_on(&self.peeker, calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -85,30 +76,14 @@ impl PostgresStore {
         resource: &Resource,
         Fence(fence): Fence,
     ) -> Result<Option<Ending>, StoreError> {
-        let rows = self
-            .read(vec![
-                Call::new(&call::LEASE_ENDING)
-                    .text(resource.as_str())
-                    .big(fence),
-            ])
-            .await?
-            .take();
+        let rows = self.read(vec![Call::new(&call::LEASE_ENDING).text(resource.as_str()).big(fence)]).await?.take();
         Ok(rows.first().map(lease_row::ending).transpose()?)
     }
 
-    pub(super) async fn lease_history(
-        &self,
-        resource: &Resource,
-        limit: u32,
-    ) -> Result<Vec<Ending>, StoreError> {
-        let call = Call::new(&call::LEASE_HISTORY)
-            .text(resource.as_str())
-            .big(limit.into());
+    pub(super) async fn lease_history(&self, resource: &Resource, limit: u32) -> Result<Vec<Ending>, StoreError> {
+        let call = Call::new(&call::LEASE_HISTORY).text(resource.as_str()).big(limit.into());
         let rows = self.read(vec![call]).await?.take();
-        Ok(rows
-            .iter()
-            .map(lease_row::ending)
-            .collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(lease_row::ending).collect::<Result<_, _>>()?)
     }
 
     /// The database's time, guarded.
@@ -117,50 +92,26 @@ impl PostgresStore {
         Ok(Moment::read(&self.shared.clock, &rows)?.now)
     }
 
-    pub(super) async fn items_expired(
-        &self,
-        limit: u32,
-    ) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+    pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
         let now = self.now().await?;
         let from = self.expiry.from(now);
-        let expired = Call::new(&call::EXPIRED)
-            .big(from.0)
-            .big(now.0)
-            .big(limit.into());
-        let mut answers = self
-            .read(vec![expired, Call::new(&call::EXPIRY_NEXT).big(now.0)])
-            .await?;
-        let expired: Vec<Handed> = answers
-            .take()
-            .iter()
-            .map(handed)
-            .collect::<Result<_, _>>()?;
-        let next = answers
-            .take()
-            .first()
-            .map(|row| get(row, 0))
-            .transpose()?
-            .map(Time);
+        let expired = Call::new(&call::EXPIRED).big(from.0).big(now.0).big(limit.into());
+        let mut answers = self.read(vec![expired, Call::new(&call::EXPIRY_NEXT).big(now.0)]).await?;
+        let expired: Vec<Handed> = answers.take().iter().map(handed).collect::<Result<_, _>>()?;
+        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
         if expired.is_empty() {
             self.expiry.clear_before(now + Span(-EXPIRY_MARGIN.0));
         }
         Ok((expired, next))
     }
 
-    pub(super) async fn queue_next_look(
-        &self,
-        queue: QueueId,
-        after: Time,
-    ) -> Result<Option<Time>, StoreError> {
+    pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
         let call = Call::new(&call::NEXT_LOOK).int(queue.0).big(after.0);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
     }
 
-    pub(super) async fn items_settled(
-        &self,
-        handed: Vec<Handed>,
-    ) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+    pub(super) async fn items_settled(&self, handed: Vec<Handed>) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
         let call = Call::new(&call::SETTLED)
             .bigs(handed.iter().map(|one| one.seq.0))
             .bigs(handed.iter().map(|one| one.fence.0));
@@ -175,15 +126,8 @@ impl PostgresStore {
         Ok(outcomes)
     }
 
-    pub(super) async fn item_get(
-        &self,
-        queue: QueueId,
-        id: &ItemId,
-    ) -> Result<Option<ItemRecord>, StoreError> {
-        let rows = self
-            .read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())])
-            .await?
-            .take();
+    pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())]).await?.take();
         Ok(self.records(&rows).await?.pop())
     }
 
@@ -193,30 +137,15 @@ impl PostgresStore {
         after: Seq,
         limit: u32,
     ) -> Result<Vec<ItemRecord>, StoreError> {
-        let rows = self
-            .read(vec![
-                Call::new(&call::ITEMS)
-                    .int(queue.0)
-                    .big(after.0)
-                    .big(limit.into()),
-            ])
-            .await?
-            .take();
+        let rows = self.read(vec![Call::new(&call::ITEMS).int(queue.0).big(after.0).big(limit.into())]).await?.take();
         self.records(&rows).await
     }
 
     async fn records(&self, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
-        let seqs = rows
-            .iter()
-            .map(|row| get(row, 0))
-            .collect::<Result<Vec<i64>, _>>()?;
+        let seqs = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<i64>, _>>()?;
         let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
         if !seqs.is_empty() {
-            for row in &self
-                .read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())])
-                .await?
-                .take()
-            {
+            for row in &self.read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())]).await?.take() {
                 let error = row::attempt_error(row)?;
                 errors.entry(error.seq).or_default().push(error);
             }
@@ -224,40 +153,20 @@ impl PostgresStore {
         let record = |row| {
             let body = row::body(row)?;
             let there = |at| get::<Option<i64>>(row, at).map(|seq| seq.is_some());
-            let item = if there(row::BODY)? {
-                Some(row::item(row, row::BODY)?)
-            } else {
-                None
-            };
+            let item = if there(row::BODY)? { Some(row::item(row, row::BODY)?) } else { None };
             let at = row::BODY + row::ITEM;
-            let done = if there(at)? {
-                Some(row::done(row, at)?)
-            } else {
-                None
-            };
+            let done = if there(at)? { Some(row::done(row, at)?) } else { None };
             let errors = errors.remove(&body.seq).unwrap_or_default();
-            Ok(ItemRecord {
-                body,
-                item,
-                done,
-                errors,
-            })
+            Ok(ItemRecord { body, item, done, errors })
         };
         rows.iter().map(record).collect()
     }
 
     /// Counted by a plain scan, and hence without the settings that forbid one.
     pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
-        let call = Call::new(&call::QUEUE_COUNTS)
-            .int(queue.0)
-            .big(self.shared.clock.estimate().0);
-        let answers = self
-            .any(&self.readers[self.readers.len() - 1], &[call])
-            .await?;
-        let row = answers
-            .first()
-            .and_then(|rows| rows.first())
-            .ok_or_else(|| row::garbled("no counts"))?;
+        let call = Call::new(&call::QUEUE_COUNTS).int(queue.0).big(self.shared.clock.estimate().0);
+        let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
+        let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| row::garbled("no counts"))?;
         Ok(Counts {
             pending: get(row, 0)?,
             in_process: get(row, 1)?,

@@ -16,14 +16,11 @@ pub(super) const BODY: usize = 7;
 
 /// A column's value.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
-    row.try_get(column)
-        .map_err(|error| garbled(format!("column {column}: {error}")))
+    row.try_get(column).map_err(|error| garbled(format!("column {column}: {error}")))
 }
 
 pub(super) fn garbled(what: impl std::fmt::Display) -> Failure {
-    Failure::Garbled(format!(
-        "the database holds something that this version cannot have written: {what}"
-    ))
+    Failure::Garbled(format!("the database holds something that this version cannot have written: {what}"))
 }
 
 /// A column that holds a name.
@@ -41,10 +38,7 @@ pub(super) fn maybe_name<N>(
     column: usize,
     new: impl Fn(Arc<str>) -> Result<N, turno_core::id::BadName>,
 ) -> Result<Option<N>, Failure> {
-    get::<Option<&str>>(row, column)?
-        .map(|text| new(text.into()))
-        .transpose()
-        .map_err(garbled)
+    get::<Option<&str>>(row, column)?.map(|text| new(text.into())).transpose().map_err(garbled)
 }
 
 /// The item in the columns from `at` on.
@@ -145,16 +139,8 @@ pub(super) fn last_to(last: Last) -> i16 {
 }
 
 pub(super) fn last_from(number: i16) -> Result<Last, Failure> {
-    let all = [
-        Last::None,
-        Last::Failed,
-        Last::Returned,
-        Last::Expired,
-        Last::Superseded,
-    ];
-    all.into_iter()
-        .find(|last| last_to(*last) == number)
-        .ok_or_else(|| garbled(format!("last = {number}")))
+    let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
+    all.into_iter().find(|last| last_to(*last) == number).ok_or_else(|| garbled(format!("last = {number}")))
 }
 
 pub(super) fn ended_to(ended: Ended) -> i16 {
@@ -167,7 +153,5 @@ pub(super) fn ended_to(ended: Ended) -> i16 {
 
 pub(super) fn ended_from(number: i16) -> Result<Ended, Failure> {
     let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
-    all.into_iter()
-        .find(|ended| ended_to(*ended) == number)
-        .ok_or_else(|| garbled(format!("ended = {number}")))
+    all.into_iter().find(|ended| ended_to(*ended) == number).ok_or_else(|| garbled(format!("ended = {number}")))
 }

@@ -29,11 +29,7 @@ struct Sorted {
 }
 
 /// Takes the lanes' mutexes and the items' locks, reads the deliveries and who comes next, reads the clock, decides.
-pub(super) async fn plan(
-    tx: &mut Tx<'_>,
-    shared: &Shared,
-    group: &SettleGroup,
-) -> Result<Plan, Failure> {
+pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) -> Result<Plan, Failure> {
     let sorted = Sorted::of(group);
     let lanes = group.lanes();
     let mut calls = Vec::with_capacity(7);
@@ -51,11 +47,7 @@ pub(super) async fn plan(
     if !lanes.is_empty() {
         answers.take();
     }
-    let mut loaded: Vec<Loaded> = group
-        .settlements
-        .iter()
-        .map(|_| Loaded::default())
-        .collect();
+    let mut loaded: Vec<Loaded> = group.settlements.iter().map(|_| Loaded::default()).collect();
     sorted.load(&mut answers, &mut loaded)?;
     let mut next = Vec::new();
     let mut rebirth = known_rebirth;
@@ -66,10 +58,7 @@ pub(super) async fn plan(
     let mut clock = answers.take();
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
         // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
-        let calls = vec![
-            sorted.next(&vec![Seq(0); floors.len()]),
-            Moment::call(0, false),
-        ];
+        let calls = vec![sorted.next(&vec![Seq(0); floors.len()]), Moment::call(0, false)];
         let mut answers = tx.trip(calls).await?;
         next = answers.take();
         clock = answers.take();
@@ -79,41 +68,20 @@ pub(super) async fn plan(
             loaded.next = Some(item(row, 1)?);
         }
     }
-    shared.lanes.learn(
-        rebirth,
-        sorted
-            .laned()
-            .filter_map(|(of, n)| Some((of, begin(&loaded[n])?))),
-    );
+    shared.lanes.learn(rebirth, sorted.laned().filter_map(|(of, n)| Some((of, begin(&loaded[n])?))));
     let moment = Moment::read(tx.clock, &clock)?;
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded });
-    let write = if changes.is_empty() {
-        Write::Nothing
-    } else {
-        Write::Queue(changes)
-    };
-    Ok(Plan::new(
-        Outcomes::Settle { now, answers },
-        write,
-        moment.xid,
-    ))
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
+    Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
 }
 
 impl Sorted {
     fn of(group: &SettleGroup) -> Sorted {
-        let mut sorted = Sorted {
-            loose: Vec::new(),
-            single: Vec::new(),
-            grouped: Vec::new(),
-        };
+        let mut sorted = Sorted { loose: Vec::new(), single: Vec::new(), grouped: Vec::new() };
         for (index, settle) in group.settlements.iter().enumerate() {
             let handed = settle.handed;
-            let one = One {
-                n: i32::try_from(index).unwrap_or(i32::MAX),
-                handed,
-                named: group.names_items(index),
-            };
+            let one = One { n: i32::try_from(index).unwrap_or(i32::MAX), handed, named: group.names_items(index) };
             match (handed.lane, handed.size) {
                 (None, _) => sorted.loose.push(one),
                 (Some(_), 0 | 1) => sorted.single.push(one),
@@ -125,12 +93,7 @@ impl Sorted {
 
     /// The settlements in lanes, with their places in the group.
     fn laned(&self) -> impl Iterator<Item = (LaneOf, usize)> {
-        let place = |one: &One| {
-            Some((
-                (one.handed.queue, one.handed.lane?),
-                usize::try_from(one.n).ok()?,
-            ))
-        };
+        let place = |one: &One| Some(((one.handed.queue, one.handed.lane?), usize::try_from(one.n).ok()?));
         self.single.iter().chain(&self.grouped).filter_map(place)
     }
 
@@ -146,8 +109,7 @@ impl Sorted {
         }
         if !self.grouped.is_empty() {
             let call = laned(places(&call::SETTLE_LANES, &self.grouped), &self.grouped);
-            let call = fenced(call, &self.grouped)
-                .bigs(self.grouped.iter().map(|one| i64::from(one.handed.size)));
+            let call = fenced(call, &self.grouped).bigs(self.grouped.iter().map(|one| i64::from(one.handed.size)));
             calls.push(named(call, &self.grouped));
         }
         calls
@@ -159,10 +121,7 @@ impl Sorted {
                 continue;
             }
             for row in answers.take() {
-                let member = Member {
-                    item: item(&row, 1)?,
-                    id: maybe_name(&row, 1 + ITEM, ItemId::new)?,
-                };
+                let member = Member { item: item(&row, 1)?, id: maybe_name(&row, 1 + ITEM, ItemId::new)? };
                 if let Some(loaded) = loaded.get_mut(index(&row)?) {
                     loaded.members.push(member);
                 }
@@ -188,22 +147,15 @@ impl Sorted {
 }
 
 fn places<'a>(sql: &'static call::Sql, asked: &[One]) -> Call<'a> {
-    Call::new(sql)
-        .ints(asked.iter().map(|one| one.n))
-        .ints(asked.iter().map(|one| one.handed.queue.0))
+    Call::new(sql).ints(asked.iter().map(|one| one.n)).ints(asked.iter().map(|one| one.handed.queue.0))
 }
 
 fn laned<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
-    call.bigs(
-        asked
-            .iter()
-            .map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)),
-    )
+    call.bigs(asked.iter().map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)))
 }
 
 fn fenced<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
-    call.bigs(asked.iter().map(|one| one.handed.seq.0))
-        .bigs(asked.iter().map(|one| one.handed.fence.0))
+    call.bigs(asked.iter().map(|one| one.handed.seq.0)).bigs(asked.iter().map(|one| one.handed.fence.0))
 }
 
 fn named<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
@@ -217,10 +169,5 @@ fn index(row: &Row) -> Result<usize, Failure> {
 /// The lowest place seen in a delivery's lane. Of a stale one nothing is learned.
 fn begin(loaded: &Loaded) -> Option<Seq> {
     let first = loaded.members.first()?.item.seq;
-    Some(
-        loaded
-            .next
-            .as_ref()
-            .map_or(first, |next| first.min(next.seq)),
-    )
+    Some(loaded.next.as_ref().map_or(first, |next| first.min(next.seq)))
 }

@@ -37,20 +37,12 @@ impl Slot {
     pub(super) async fn take(&self, address: &Address) -> Result<Taken<'_>, Failure> {
         let mut place = self.0.lock().await;
         if let Some(link) = place.link.take().filter(|link| !link.is_closed()) {
-            return Ok(Taken {
-                place,
-                link,
-                fresh: false,
-            });
+            return Ok(Taken { place, link, fresh: false });
         }
         match address.connect().await {
             Ok(link) => {
                 place.failures = 0;
-                Ok(Taken {
-                    place,
-                    link,
-                    fresh: true,
-                })
+                Ok(Taken { place, link, fresh: true })
             }
             Err(failure) => {
                 // A server that is down must not be hammered by those who try again at once.
@@ -75,9 +67,7 @@ impl Slot {
 impl Taken<'_> {
     /// Puts the connection back for the next one: no transaction is open on it.
     pub(super) fn put_back(self) {
-        let Taken {
-            mut place, link, ..
-        } = self;
+        let Taken { mut place, link, .. } = self;
         place.link = Some(link);
     }
 }

@@ -10,7 +10,10 @@ mod schema;
 
 use super::PostgresStore;
 use crate::clock::Clock;
-use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup, Store, StoreError};
+use crate::store::{
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup, Store,
+    StoreError,
+};
 use std::sync::Arc;
 use tokio_postgres::{Client, NoTls};
 use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};

@@ -22,22 +22,14 @@ pub(super) struct Moment {
 impl Moment {
     /// Reads the clock and takes `numbers` fresh numbers; `writes` if something is certainly written.
     pub(super) fn call<'a>(numbers: usize, writes: bool) -> Call<'a> {
-        Call::new(&call::CLOCK)
-            .int(i32::try_from(numbers).unwrap_or(i32::MAX))
-            .flag(writes)
+        Call::new(&call::CLOCK).int(i32::try_from(numbers).unwrap_or(i32::MAX)).flag(writes)
     }
 
     /// Reads the answer and passes the time through the guard.
     pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
-        let row = rows
-            .first()
-            .ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
+        let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
         let now = clock.observe(Time(get(row, 0)?));
-        Ok(Moment {
-            now,
-            xid: get(row, 1)?,
-            numbers: get(row, 2)?,
-        })
+        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)? })
     }
 
     pub(super) fn numbers(&mut self) -> Numbers {
@@ -54,11 +46,7 @@ pub(super) struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     pub(super) fn new(link: &'a mut Link, clock: &'a Clock) -> Tx<'a> {
-        Tx {
-            link,
-            clock,
-            open: false,
-        }
+        Tx { link, clock, open: false }
     }
 
     /// Sends the calls; the first time behind the beginning of the transaction, in the same trip.
@@ -109,13 +97,7 @@ pub(super) enum Write {
 
 impl Plan {
     pub(super) fn new(outcomes: Outcomes, write: Write, xid: Option<String>) -> Plan {
-        Plan {
-            outcomes,
-            write,
-            xid,
-            bodies: Vec::new(),
-            scan: None,
-        }
+        Plan { outcomes, write, xid, bodies: Vec::new(), scan: None }
     }
 
     pub(super) fn changes(&self) -> Option<&Changes> {

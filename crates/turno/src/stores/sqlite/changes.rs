@@ -12,24 +12,12 @@ use turno_core::queue::Changes;
 
 /// Writes everything, in an order in which a row that comes back is free before it is inserted.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
-    each(tx, sql::DONE_REMOVE, &changes.undone, |to, seq| {
-        to.execute([seq.0])
-    })?;
+    each(tx, sql::DONE_REMOVE, &changes.undone, |to, seq| to.execute([seq.0]))?;
     bodies(tx, changes)?;
     items(tx, changes)?;
     finished(tx, changes)?;
-    each(
-        tx,
-        sql::TYPING_SAVE,
-        &changes.typing,
-        |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)),
-    )?;
-    each(
-        tx,
-        sql::TYPING_REMOVE,
-        &changes.typed,
-        |to, (queue, lane)| to.execute((queue.0, lane.0)),
-    )?;
+    each(tx, sql::TYPING_SAVE, &changes.typing, |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)))?;
+    each(tx, sql::TYPING_REMOVE, &changes.typed, |to, (queue, lane)| to.execute((queue.0, lane.0)))?;
     events(tx, &changes.events)
 }
 
@@ -89,9 +77,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.holder,
         ])
     })?;
-    each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| {
-        to.execute([seq.0])
-    })
+    each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
 }
 
 fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -108,14 +94,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
-        to.execute(params![
-            error.seq.0,
-            error.attempt,
-            error.fence.0,
-            error.at.0,
-            error.error,
-            error.holder,
-        ])
+        to.execute(params![error.seq.0, error.attempt, error.fence.0, error.at.0, error.error, error.holder,])
     })
 }
 

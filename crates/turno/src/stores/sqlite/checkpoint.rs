@@ -25,10 +25,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Lets every commit of `writer` say how long the log is, and checkpoints on `own` when it is long enough.
-    pub(super) fn start(
-        writer: &mut Connection,
-        own: Connection,
-    ) -> Result<Checkpoints, StoreError> {
+    pub(super) fn start(writer: &mut Connection, own: Connection) -> Result<Checkpoints, StoreError> {
         let (wake, woken) = mpsc::sync_channel(1);
         let due = Arc::new(AtomicI32::new(PASSIVE));
         let threshold = due.clone();
@@ -56,13 +53,9 @@ impl Checkpoints {
                 }
             }
         };
-        let thread = thread::Builder::new()
-            .name("turno-checkpoint".into())
-            .spawn(work);
+        let thread = thread::Builder::new().name("turno-checkpoint".into()).spawn(work);
         let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Checkpoints {
-            thread: Some(thread),
-        })
+        Ok(Checkpoints { thread: Some(thread) })
     }
 }
 

@@ -66,23 +66,18 @@ fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreErr
 /// one switch SQLite does not ask the busy handler.
 fn use_log(connection: &Connection) -> Result<(), StoreError> {
     for _ in 0..POLLS {
-        let mode: Result<String, _> =
-            connection.query_row("pragma journal_mode = wal", [], |row| row.get(0));
+        let mode: Result<String, _> = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0));
         match mode {
             Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
             Ok(mode) => {
-                let text = format!(
-                    "the file cannot have a write-ahead log (it says {mode}); put it on a local disk"
-                );
+                let text = format!("the file cannot have a write-ahead log (it says {mode}); put it on a local disk");
                 return Err(StoreError::Unavailable(text));
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => pause(),
             Err(error) => return Err(error.into()),
         }
     }
-    Err(StoreError::Unavailable(
-        "another process keeps the file locked; stop it and try again".into(),
-    ))
+    Err(StoreError::Unavailable("another process keeps the file locked; stop it and try again".into()))
 }
 
 /// SQLite only says "unable to open database file".
@@ -92,28 +87,20 @@ fn check_folder(path: &str) -> Result<(), StoreError> {
         _ => Path::new("."),
     };
     if path.is_empty() {
-        return Err(StoreError::Unavailable(
-            "no file is named; write sqlite:PATH".into(),
-        ));
+        return Err(StoreError::Unavailable("no file is named; write sqlite:PATH".into()));
     }
     if Path::new(path).is_dir() {
         let text = format!("{path} is a folder; name a file in it, such as sqlite:{path}/turno.db");
         return Err(StoreError::Unavailable(text));
     }
     if !folder.is_dir() {
-        let text = format!(
-            "the folder {} does not exist; create it first",
-            folder.display()
-        );
+        let text = format!("the folder {} does not exist; create it first", folder.display());
         return Err(StoreError::Unavailable(text));
     }
     Ok(())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "SQLite has no signal for a lock that was let go"
-)]
+#[expect(clippy::disallowed_methods, reason = "SQLite has no signal for a lock that was let go")]
 fn pause() {
     std::thread::sleep(POLL);
 }

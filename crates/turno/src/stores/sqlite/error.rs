@@ -1,17 +1,11 @@
 //! What SQLite's errors mean for the engine: whether to try again, redo, or look for the culprit.
 
 use crate::store::StoreError;
-use rusqlite::ffi::{
-    SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE,
-};
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Error, ErrorCode};
 
 /// Extended codes of "there is such a row already".
-const TAKEN: [i32; 3] = [
-    SQLITE_CONSTRAINT_UNIQUE,
-    SQLITE_CONSTRAINT_PRIMARYKEY,
-    SQLITE_CONSTRAINT_ROWID,
-];
+const TAKEN: [i32; 3] = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID];
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
@@ -28,9 +22,7 @@ impl From<Error> for StoreError {
             | ErrorCode::ReadOnly
             | ErrorCode::PermissionDenied
             | ErrorCode::OutOfMemory => StoreError::Unavailable(text),
-            ErrorCode::ConstraintViolation if TAKEN.contains(&failure.extended_code) => {
-                StoreError::Conflict(text)
-            }
+            ErrorCode::ConstraintViolation if TAKEN.contains(&failure.extended_code) => StoreError::Conflict(text),
             ErrorCode::NotADatabase => {
                 StoreError::Schema("the file is not a SQLite database; give another path".into())
             }

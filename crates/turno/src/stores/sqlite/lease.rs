@@ -14,11 +14,8 @@ const GRANT: usize = 11;
 /// Columns of an ending: its grant, and how it ended.
 const ENDING: usize = GRANT + 5;
 
-const REASONS: [(Reason, &str); 3] = [
-    (Reason::Expired, "expired"),
-    (Reason::Released, "released"),
-    (Reason::Forced, "forced"),
-];
+const REASONS: [(Reason, &str); 3] =
+    [(Reason::Expired, "expired"), (Reason::Released, "released"), (Reason::Forced, "forced")];
 const CAUSES: [(Cause, &str); 5] = [
     (Cause::NoHeartbeat, "no_heartbeat"),
     (Cause::Idle, "idle"),
@@ -52,11 +49,7 @@ struct WaitingRef<'a> {
 pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outcomes, StoreError> {
     let states = states(tx, group.resources())?;
     let numbers = numbers(tx, group.numbers())?;
-    let (write, answers) = group.decide(LeaseRead {
-        now,
-        numbers,
-        states,
-    });
+    let (write, answers) = group.decide(LeaseRead { now, numbers, states });
     if !write.states.is_empty() {
         let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
         for state in &write.states {
@@ -89,36 +82,20 @@ pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<St
     Ok(states)
 }
 
-pub(super) fn ending(
-    db: &Connection,
-    resource: &Resource,
-    fence: Fence,
-) -> Result<Option<Ending>, StoreError> {
+pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
     let mut read = db.prepare_cached(sql::HISTORY_ONE)?;
-    let found = read
-        .query_row((resource.as_str(), fence.0), |row| ending_at(row, 0))
-        .optional()?;
+    let found = read.query_row((resource.as_str(), fence.0), |row| ending_at(row, 0)).optional()?;
     Ok(found.flatten())
 }
 
-pub(super) fn history(
-    db: &Connection,
-    resource: &Resource,
-    limit: u32,
-) -> Result<Vec<Ending>, StoreError> {
+pub(super) fn history(db: &Connection, resource: &Resource, limit: u32) -> Result<Vec<Ending>, StoreError> {
     let mut read = db.prepare_cached(sql::HISTORY_LIST)?;
     let found = read.query_map((resource.as_str(), limit), |row| ending_at(row, 0))?;
-    Ok(found
-        .filter_map(Result::transpose)
-        .collect::<Result<_, _>>()?)
+    Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }
 
 fn state(row: &Row<'_>, resource: Resource) -> Result<State, Error> {
-    let mut state = State {
-        grant: grant_at(row, 0)?,
-        ended: ending_at(row, GRANT + 1)?,
-        ..State::unseen(resource)
-    };
+    let mut state = State { grant: grant_at(row, 0)?, ended: ending_at(row, GRANT + 1)?, ..State::unseen(resource) };
     if let Some(text) = row.get_ref(GRANT)?.as_str_or_null()? {
         let waiting: Waiting = serde_json::from_str(text).map_err(|error| damaged(GRANT, error))?;
         state.line = waiting.line;
@@ -167,21 +144,14 @@ fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<Ending>, Error> {
 fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
     let text = row.get_ref(at)?.as_str()?;
     let found = words.iter().find(|(_, word)| *word == text);
-    found
-        .map(|(value, _)| *value)
-        .ok_or_else(|| damaged(at, UnknownWord))
+    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord))
 }
 
 fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError> {
     let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
     let waiting = waits.then(|| {
-        let waiting = WaitingRef {
-            line: &state.line,
-            offer: state.offer.as_ref(),
-            requests: &state.requests,
-        };
-        serde_json::to_string(&waiting)
-            .expect("names, texts and numbers can always be written as JSON")
+        let waiting = WaitingRef { line: &state.line, offer: state.offer.as_ref(), requests: &state.requests };
+        serde_json::to_string(&waiting).expect("names, texts and numbers can always be written as JSON")
     });
     bind_grant(save, 1, state.grant.as_ref())?;
     save.raw_bind_parameter(GRANT + 1, waiting)?;
@@ -212,23 +182,13 @@ fn bind_ending(to: &mut Statement<'_>, at: usize, ending: Option<&Ending>) -> Re
     bind_grant(to, at, ending.map(|ending| &ending.grant))?;
     let at = at + GRANT;
     to.raw_bind_parameter(at, ending.map(|ending| ending.at.0))?;
-    to.raw_bind_parameter(
-        at + 1,
-        ending.map(|ending| word_of(ending.reason, &REASONS)),
-    )?;
+    to.raw_bind_parameter(at + 1, ending.map(|ending| word_of(ending.reason, &REASONS)))?;
     to.raw_bind_parameter(at + 2, ending.map(|ending| word_of(ending.cause, &CAUSES)))?;
-    to.raw_bind_parameter(
-        at + 3,
-        ending
-            .and_then(|ending| ending.by.as_ref())
-            .map(UserId::as_str),
-    )?;
+    to.raw_bind_parameter(at + 3, ending.and_then(|ending| ending.by.as_ref()).map(UserId::as_str))?;
     to.raw_bind_parameter(at + 4, ending.and_then(|ending| ending.note.as_ref()))
 }
 
 fn word_of<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
     let found = words.iter().find(|(known, _)| *known == value);
-    found
-        .map(|(_, word)| *word)
-        .expect("every variant has its word")
+    found.map(|(_, word)| *word).expect("every variant has its word")
 }

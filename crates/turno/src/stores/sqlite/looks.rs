@@ -11,11 +11,7 @@ use turno_core::queue::{Body, Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
 /// Overdue deliveries, oldest first, and when the next one will be.
-pub(super) fn expired(
-    db: &Connection,
-    now: Time,
-    limit: u32,
-) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
     let mut found: Vec<Handed> = Vec::new();
     let mut places: HashMap<Fence, usize> = HashMap::new();
     let mut latest = None;
@@ -36,13 +32,7 @@ pub(super) fn expired(
             places.insert(fence, found.len());
             let lane = row.get::<_, Option<i64>>(2)?.map(Lane);
             let (queue, seq) = (QueueId(row.get(0)?), Seq(row.get(1)?));
-            found.push(Handed {
-                queue,
-                seq,
-                lane,
-                size: 1,
-                fence,
-            });
+            found.push(Handed { queue, seq, lane, size: 1, fence });
         }
     }
     let mut read = db.prepare_cached(sql::HOT_NEXT_EXPIRY)?;
@@ -50,26 +40,16 @@ pub(super) fn expired(
     Ok((found, next.map(Time)))
 }
 
-pub(super) fn next_look(
-    db: &Connection,
-    queue: QueueId,
-    after: Time,
-) -> Result<Option<Time>, StoreError> {
+pub(super) fn next_look(db: &Connection, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {
     let mut read = db.prepare_cached(sql::HOT_NEXT_LOOK)?;
     let next: Option<i64> = read.query_row((queue.0, after.0), |row| row.get(0))?;
     Ok(next.map(Time))
 }
 
 /// How deliveries ended by a settlement of their own fence.
-pub(super) fn settled(
-    db: &mut Connection,
-    handed: &[Handed],
-) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
+pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
     let tx = db.transaction()?;
-    let answers = handed
-        .iter()
-        .map(|handed| settled_one(&tx, handed))
-        .collect::<Result<_, _>>()?;
+    let answers = handed.iter().map(|handed| settled_one(&tx, handed)).collect::<Result<_, _>>()?;
     tx.commit()?;
     Ok(answers)
 }
@@ -89,13 +69,8 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
 }
 
-pub(super) fn put_queue(
-    db: &mut Connection,
-    name: &QueueName,
-    policy: &Policy,
-) -> Result<QueueRow, StoreError> {
-    let text =
-        serde_json::to_string(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
+pub(super) fn put_queue(db: &mut Connection, name: &QueueName, policy: &Policy) -> Result<QueueRow, StoreError> {
+    let text = serde_json::to_string(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let row = match queue_named(&tx, name)? {
         Some(row) if row.policy == *policy => row,
@@ -107,17 +82,9 @@ pub(super) fn put_queue(
                     "queue {name} has unfinished items, so it stays of kind {kind}; finish or cancel them first"
                 )));
             }
-            tx.query_row(
-                sql::QUEUE_SAVE,
-                (row.id.0, text, kind_word(policy.kind)),
-                queue,
-            )?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind)), queue)?
         }
-        None => tx.query_row(
-            sql::QUEUE_ADD,
-            (name.as_str(), text, kind_word(policy.kind)),
-            queue,
-        )?,
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind)), queue)?,
     };
     tx.commit().map_err(super::error::at_commit)?;
     Ok(row)
@@ -133,18 +100,12 @@ fn kind_word(kind: Kind) -> &'static str {
 
 pub(super) fn pause_queue(db: &Connection, queue: QueueId, paused: bool) -> Result<(), StoreError> {
     match db.execute(sql::QUEUE_PAUSE, (queue.0, paused))? {
-        0 => Err(StoreError::Rejected(format!(
-            "queue number {} does not exist",
-            queue.0
-        ))),
+        0 => Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))),
         _ => Ok(()),
     }
 }
 
-pub(super) fn queue_named(
-    db: &Connection,
-    name: &QueueName,
-) -> Result<Option<QueueRow>, StoreError> {
+pub(super) fn queue_named(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
     let mut read = db.prepare_cached(sql::QUEUE_FIND)?;
     Ok(read.query_row([name.as_str()], queue).optional()?)
 }
@@ -155,18 +116,12 @@ pub(super) fn queues(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn item_record(
-    db: &mut Connection,
-    queue: QueueId,
-    id: &ItemId,
-) -> Result<Option<ItemRecord>, StoreError> {
+pub(super) fn item_record(db: &mut Connection, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
     let tx = db.transaction()?;
     let Some(home) = find(&tx, queue, id)? else {
         return Ok(None);
     };
-    let body = tx
-        .prepare_cached(sql::BODY_READ)?
-        .query_row([home.seq.0], body)?;
+    let body = tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?;
     Ok(Some(record(&tx, body)?))
 }
 
@@ -189,33 +144,17 @@ pub(super) fn item_records(
 fn record(db: &Connection, body: Body) -> Result<ItemRecord, StoreError> {
     let seq = body.seq.0;
     let item = items(db, sql::HOT_READ, [seq])?.pop();
-    let done = db
-        .prepare_cached(sql::DONE_READ)?
-        .query_row([seq], done)
-        .optional()?;
+    let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
     let mut read = db.prepare_cached(sql::ERROR_LIST)?;
-    let errors = read
-        .query_map([seq], attempt_error)?
-        .collect::<Result<_, _>>()?;
-    Ok(ItemRecord {
-        body,
-        item,
-        done,
-        errors,
-    })
+    let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
+    Ok(ItemRecord { body, item, done, errors })
 }
 
 pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
     let tx = db.transaction()?;
     let mut counts = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
         let (pending, in_process) = (row.get(0)?, row.get(1)?);
-        Ok(Counts {
-            pending,
-            in_process,
-            error: row.get(2)?,
-            exhausted: row.get(3)?,
-            ..Counts::default()
-        })
+        Ok(Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() })
     })?;
     tx.query_row(sql::DONE_COUNT, [queue.0], |row| {
         counts.processed = row.get(0)?;

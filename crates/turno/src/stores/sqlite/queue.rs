@@ -3,29 +3,21 @@
 use super::rows::{ITEM_COLUMNS, body, done, item, name, name_if};
 use super::{changes, numbers, statements as sql};
 use crate::store::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup,
-    SettleRead, StoreError, TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead, StoreError,
+    TypingGroup,
 };
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{
-    Delivery, EnqueueRead, FrontItem, Handed, Item, Kind, Loaded, ManageRead, Member, Wants,
-};
+use turno_core::queue::{Delivery, EnqueueRead, FrontItem, Handed, Item, Kind, Loaded, ManageRead, Member, Wants};
 use turno_core::time::{Span, Time};
 
-pub(super) fn enqueue(
-    tx: &Connection,
-    now: Time,
-    group: &EnqueueGroup,
-) -> Result<Outcomes, StoreError> {
+pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Result<Outcomes, StoreError> {
     let mut existing = HashMap::new();
     let mut read = tx.prepare_cached(sql::BODY_PAYLOAD)?;
     for (queue, id) in group.given_ids() {
-        let payload: Option<Arc<str>> = read
-            .query_row((queue.0, id.as_str()), |row| row.get(0))
-            .optional()?;
+        let payload: Option<Arc<str>> = read.query_row((queue.0, id.as_str()), |row| row.get(0)).optional()?;
         if let Some(payload) = payload {
             existing.insert((queue, id), payload);
         }
@@ -35,25 +27,15 @@ pub(super) fn enqueue(
         fronts.insert((queue, lane), front_named(tx, queue, lane, size)?);
     }
     let numbers = numbers(tx, group.numbers())?;
-    let (written, answers) = group.decide(EnqueueRead {
-        now,
-        numbers,
-        existing,
-        fronts,
-    });
+    let (written, answers) = group.decide(EnqueueRead { now, numbers, existing, fronts });
     changes::write(tx, &written)?;
     Ok(Outcomes::Enqueue(answers))
 }
 
-pub(super) fn claim(
-    tx: &Connection,
-    now: Time,
-    group: &ClaimGroup,
-) -> Result<Outcomes, StoreError> {
+pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
     let mut read = tx.prepare_cached(sql::QUEUE_READ)?;
-    let queue: Option<(i64, bool)> = read
-        .query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let queue: Option<(i64, bool)> =
+        read.query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     match queue {
         Some((version, false)) if version == group.version => {}
         Some((version, true)) if version == group.version => {
@@ -68,8 +50,7 @@ pub(super) fn claim(
         }
         Claim::Item { id, .. } => due_head(tx, now, group.queue, id)?.into_iter().collect(),
     };
-    let more =
-        matches!(group.claim, Claim::Next(_)) && !heads.is_empty() && heads.len() == group.heads();
+    let more = matches!(group.claim, Claim::Next(_)) && !heads.is_empty() && heads.len() == group.heads();
     let mut fronts = HashMap::new();
     let mut typing = HashMap::new();
     for head in &heads {
@@ -80,65 +61,36 @@ pub(super) fn claim(
         }
         if group.policy.window > Span::ZERO {
             let mut read = tx.prepare_cached(sql::TYPING_READ)?;
-            let at = read
-                .query_row((group.queue.0, lane.0), |row| row.get(0))
-                .optional()?;
+            let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
             typing.extend(at.map(|at| (lane, Time(at))));
         }
     }
     let numbers = numbers(tx, heads.len())?;
-    let (written, deliveries) = group.decide(Wants {
-        queue: group.queue,
-        now,
-        numbers,
-        heads,
-        fronts,
-        typing,
-    });
+    let (written, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
     changes::write(tx, &written)?;
     let bodies = bodies(tx, &deliveries)?;
-    Ok(Outcomes::Claim(ClaimOutcome::Dealt {
-        now,
-        deliveries,
-        bodies,
-        more,
-    }))
+    Ok(Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more }))
 }
 
 /// The item, if it heads its lane and is due.
-fn due_head(
-    tx: &Connection,
-    now: Time,
-    queue: QueueId,
-    id: &ItemId,
-) -> Result<Option<Item>, StoreError> {
+fn due_head(tx: &Connection, now: Time, queue: QueueId, id: &ItemId) -> Result<Option<Item>, StoreError> {
     let Some(home) = find(tx, queue, id)? else {
         return Ok(None);
     };
     let found = items(tx, sql::HOT_READ, [home.seq.0])?;
-    Ok(found
-        .into_iter()
-        .find(|item| item.ready_at.is_some_and(|ready_at| ready_at <= now)))
+    Ok(found.into_iter().find(|item| item.ready_at.is_some_and(|ready_at| ready_at <= now)))
 }
 
 fn bodies(tx: &Connection, deliveries: &[Vec<Delivery>]) -> Result<Bodies, StoreError> {
     let mut bodies = Bodies::new();
     let mut read = tx.prepare_cached(sql::BODY_READ)?;
-    for (seq, _) in deliveries
-        .iter()
-        .flatten()
-        .flat_map(|delivery| &delivery.items)
-    {
+    for (seq, _) in deliveries.iter().flatten().flat_map(|delivery| &delivery.items) {
         bodies.insert(*seq, read.query_row([seq.0], body)?);
     }
     Ok(bodies)
 }
 
-pub(super) fn settle(
-    tx: &Connection,
-    now: Time,
-    group: &SettleGroup,
-) -> Result<Outcomes, StoreError> {
+pub(super) fn settle(tx: &Connection, now: Time, group: &SettleGroup) -> Result<Outcomes, StoreError> {
     let mut loaded = Vec::with_capacity(group.settlements.len());
     for (index, settle) in group.settlements.iter().enumerate() {
         loaded.push(load(tx, &settle.handed, group.names_items(index))?);
@@ -154,32 +106,19 @@ fn load(tx: &Connection, handed: &Handed, named: bool) -> Result<Loaded, StoreEr
     let (queue, seq, fence) = (handed.queue.0, handed.seq.0, handed.fence.0);
     let mut members = items(tx, sql::HOT_FIRST, (seq, queue, lane, fence))?;
     let (Some(first), Some(lane)) = (members.first(), lane) else {
-        return Ok(Loaded {
-            members: with_ids(tx, members, named)?,
-            next: None,
-        });
+        return Ok(Loaded { members: with_ids(tx, members, named)?, next: None });
     };
     let first = first.seq;
     if handed.size > 1 {
-        members = items(
-            tx,
-            sql::HOT_MEMBERS,
-            (queue, lane, first.0, fence, handed.size),
-        )?;
+        members = items(tx, sql::HOT_MEMBERS, (queue, lane, first.0, fence, handed.size))?;
     }
     let next = items(tx, sql::HOT_NEXT, (queue, lane, fence))?.pop();
-    Ok(Loaded {
-        members: with_ids(tx, members, named)?,
-        next,
-    })
+    Ok(Loaded { members: with_ids(tx, members, named)?, next })
 }
 
 fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member>, StoreError> {
     if !named {
-        return Ok(items
-            .into_iter()
-            .map(|item| Member { item, id: None })
-            .collect());
+        return Ok(items.into_iter().map(|item| Member { item, id: None }).collect());
     }
     let mut read = tx.prepare_cached(sql::BODY_ID)?;
     let mut members = Vec::with_capacity(items.len());
@@ -190,24 +129,11 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
     Ok(members)
 }
 
-pub(super) fn manage(
-    tx: &Connection,
-    now: Time,
-    group: &ManageGroup,
-) -> Result<Outcomes, StoreError> {
-    let mut read = ManageRead {
-        now,
-        item: None,
-        done: None,
-        front: Vec::new(),
-        home: None,
-    };
+pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Outcomes, StoreError> {
+    let mut read = ManageRead { now, item: None, done: None, front: Vec::new(), home: None };
     if let Some(home) = find(tx, group.queue, &group.id)? {
         read.item = items(tx, sql::HOT_READ, [home.seq.0])?.pop();
-        read.done = tx
-            .prepare_cached(sql::DONE_READ)?
-            .query_row([home.seq.0], done)
-            .optional()?;
+        read.done = tx.prepare_cached(sql::DONE_READ)?.query_row([home.seq.0], done).optional()?;
         let lane = match (&read.item, group.policy.kind) {
             (Some(item), _) => item.lane,
             (None, Kind::Inbox) => None,
@@ -224,11 +150,7 @@ pub(super) fn manage(
     Ok(Outcomes::Manage(outcome))
 }
 
-pub(super) fn typing(
-    tx: &Connection,
-    now: Time,
-    group: &TypingGroup,
-) -> Result<Outcomes, StoreError> {
+pub(super) fn typing(tx: &Connection, now: Time, group: &TypingGroup) -> Result<Outcomes, StoreError> {
     let mut fronts = HashMap::new();
     for lane in group.lanes() {
         fronts.insert(lane, front_named(tx, group.queue, lane, 1)?);
@@ -245,39 +167,22 @@ pub(super) struct Home {
 }
 
 /// An item by its id.
-pub(super) fn find(
-    db: &Connection,
-    queue: QueueId,
-    id: &ItemId,
-) -> Result<Option<Home>, StoreError> {
+pub(super) fn find(db: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Home>, StoreError> {
     let mut read = db.prepare_cached(sql::BODY_FIND)?;
     let home = read.query_row((queue.0, id.as_str()), |row| {
-        Ok(Home {
-            seq: Seq(row.get(0)?),
-            key: name_if(row, 1, Key::new)?,
-            enqueued_at: Time(row.get(2)?),
-        })
+        Ok(Home { seq: Seq(row.get(0)?), key: name_if(row, 1, Key::new)?, enqueued_at: Time(row.get(2)?) })
     });
     Ok(home.optional()?)
 }
 
 /// Unfinished items that a statement finds.
-pub(super) fn items(
-    db: &Connection,
-    text: &str,
-    values: impl Params,
-) -> Result<Vec<Item>, StoreError> {
+pub(super) fn items(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Item>, StoreError> {
     let mut read = db.prepare_cached(text)?;
     let found = read.query_map(values, item)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn front_named(
-    tx: &Connection,
-    queue: QueueId,
-    lane: Lane,
-    size: u32,
-) -> Result<Vec<FrontItem>, StoreError> {
+fn front_named(tx: &Connection, queue: QueueId, lane: Lane, size: u32) -> Result<Vec<FrontItem>, StoreError> {
     let mut read = tx.prepare_cached(sql::HOT_FRONT_NAMED)?;
     let found = read.query_map((queue.0, lane.0, size), |row| {
         Ok(FrontItem {

@@ -29,8 +29,7 @@ pub(super) fn name_if<T>(
     parse: impl FnOnce(Arc<str>) -> Result<T, BadName>,
 ) -> Result<Option<T>, Error> {
     let text: Option<Arc<str>> = row.get(at)?;
-    text.map(|text| parse(text).map_err(|bad| damaged(at, bad)))
-        .transpose()
+    text.map(|text| parse(text).map_err(|bad| damaged(at, bad))).transpose()
 }
 
 /// What stands in column `at` is nothing that this program writes.
@@ -118,13 +117,7 @@ pub(super) fn last_number(last: Last) -> i64 {
 }
 
 pub(super) fn last_of(number: i64) -> Option<Last> {
-    let all = [
-        Last::None,
-        Last::Failed,
-        Last::Returned,
-        Last::Expired,
-        Last::Superseded,
-    ];
+    let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
     all.into_iter().find(|last| last_number(*last) == number)
 }
 

@@ -14,26 +14,18 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    min_compatible: 1,
-    text: include_str!("migrations/0001_engine.sql"),
-}];
+const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") }];
 
 /// Runs what is missing. A newer schema is fine as long as it says so.
 ///
 /// The write lock is taken before the version is read: whoever comes second finds the work done.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let known = MIGRATIONS
-        .iter()
-        .map(|migration| migration.version)
-        .max()
-        .unwrap_or(0);
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let exists: bool = tx.query_row(sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
     let stored: Option<(i64, i64)> = if exists {
-        tx.query_row(sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?
+        tx.query_row(sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?
     } else {
         None
     };
@@ -44,16 +36,10 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
              knows {known}: install a newer turno"
         )));
     }
-    for migration in MIGRATIONS
-        .iter()
-        .filter(|migration| migration.version > version)
-    {
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version > version) {
         tx.execute_batch(migration.text)?;
         tx.execute(sql::SCHEMA_CLEAR, [])?;
-        tx.execute(
-            sql::SCHEMA_SAVE,
-            [migration.version, migration.min_compatible],
-        )?;
+        tx.execute(sql::SCHEMA_SAVE, [migration.version, migration.min_compatible])?;
     }
     tx.commit()?;
     Ok(())

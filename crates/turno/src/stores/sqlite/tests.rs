@@ -43,9 +43,7 @@ impl Drop for Folder {
 
 async fn store(folder: &Folder) -> (SqliteStore, Arc<Manual>) {
     let manual = Manual::starting_at(START);
-    let store = open(&folder.file(), Arc::new(Clock::manual(manual.clone())))
-        .await
-        .unwrap();
+    let store = open(&folder.file(), Arc::new(Clock::manual(manual.clone()))).await.unwrap();
     (store, manual)
 }
 
@@ -67,23 +65,11 @@ fn holder(user: &str) -> Holder {
 }
 
 fn command(name: &str, user: &str, action: Action) -> Command {
-    Command {
-        resource: resource(name),
-        who: holder(user),
-        policy: Policy::default(),
-        action,
-    }
+    Command { resource: resource(name), who: holder(user), policy: Policy::default(), action }
 }
 
 fn claim(name: &str, user: &str) -> Command {
-    command(
-        name,
-        user,
-        Action::Claim {
-            ttl: None,
-            wait: false,
-        },
-    )
+    command(name, user, Action::Claim { ttl: None, wait: false })
 }
 
 async fn lease(store: &SqliteStore, commands: Vec<Command>) -> Vec<(Decision, State)> {
@@ -106,21 +92,14 @@ async fn reopening_keeps_everything_and_time_does_not_go_back() {
     store.mark(START + Span(20_000)).await.unwrap();
     store.mark(START).await.unwrap();
     drop(store);
-    assert!(
-        !PathBuf::from(format!("{}-wal", folder.file())).exists(),
-        "the last to close takes the log in"
-    );
+    assert!(!PathBuf::from(format!("{}-wal", folder.file())).exists(), "the last to close takes the log in");
 
     let (store, _) = self::store(&folder).await;
     let (now, states) = store.peek(vec![resource("a")]).await.unwrap();
     assert_eq!((now, states), (START + Span(20_000), vec![state.clone()]));
     let (_, next) = lease(&store, vec![claim("b", "luis")]).await.pop().unwrap();
     assert!(fence(&next) > fence(&state), "numbers are not given twice");
-    assert!(
-        store.describe().starts_with("SQLite 3."),
-        "{}",
-        store.describe()
-    );
+    assert!(store.describe().starts_with("SQLite 3."), "{}", store.describe());
 }
 
 #[tokio::test]
@@ -133,11 +112,8 @@ async fn a_panicking_job_is_rolled_back_and_the_next_one_works() {
         panic!("as a bug would");
     });
     assert!(matches!(broken.await, Err(StoreError::Rejected(_))));
-    let high: i64 = store
-        .writer
-        .run(|db| Ok(db.query_row("select high from mark", [], |row| row.get(0))?))
-        .await
-        .unwrap();
+    let high: i64 =
+        store.writer.run(|db| Ok(db.query_row("select high from mark", [], |row| row.get(0))?)).await.unwrap();
     assert_eq!(high, 0);
 }
 
@@ -150,10 +126,7 @@ async fn a_folder_that_is_missing_is_named() {
         matches!(&error, StoreError::Unavailable(text) if text.contains("missing does not exist; create it")),
         "{error}"
     );
-    let error = open(&folder.0.display().to_string(), Arc::new(Clock::system()))
-        .await
-        .err()
-        .unwrap();
+    let error = open(&folder.0.display().to_string(), Arc::new(Clock::system())).await.err().unwrap();
     assert!(error.to_string().contains("is a folder"), "{error}");
 }
 

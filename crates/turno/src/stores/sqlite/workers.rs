@@ -26,15 +26,9 @@ pub(super) struct Workers {
 
 impl Workers {
     /// The one writer. It tells `changed` when somebody else has written to the file.
-    pub(super) fn writer(
-        connection: Connection,
-        changed: Arc<Notify>,
-    ) -> Result<Workers, StoreError> {
+    pub(super) fn writer(connection: Connection, changed: Arc<Notify>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
-        let mut workers = Workers {
-            jobs: Some(sender),
-            threads: Vec::new(),
-        };
+        let mut workers = Workers { jobs: Some(sender), threads: Vec::new() };
         workers.spawn("turno-write", move || write(connection, &jobs, &changed))?;
         Ok(workers)
     }
@@ -43,10 +37,7 @@ impl Workers {
     pub(super) fn readers(name: &str, connections: Vec<Connection>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
         let jobs = Arc::new(Mutex::new(jobs));
-        let mut workers = Workers {
-            jobs: Some(sender),
-            threads: Vec::new(),
-        };
+        let mut workers = Workers { jobs: Some(sender), threads: Vec::new() };
         for connection in connections {
             let jobs = jobs.clone();
             workers.spawn(name, move || read(connection, &jobs))?;
@@ -54,11 +45,7 @@ impl Workers {
         Ok(workers)
     }
 
-    fn spawn(
-        &mut self,
-        name: &str,
-        work: impl FnOnce() + Send + 'static,
-    ) -> Result<(), StoreError> {
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
         let thread = thread::Builder::new().name(name.into()).spawn(work);
         let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         self.threads.push(thread);
@@ -77,11 +64,7 @@ impl Workers {
                 // A bug in one group must not silence the store for everybody else. Unwinding has rolled
                 // the transaction back.
                 let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
-                let bug = |_| {
-                    Err(StoreError::Rejected(
-                        "a bug: the work on it panicked, see the log".into(),
-                    ))
-                };
+                let bug = |_| Err(StoreError::Rejected("a bug: the work on it panicked, see the log".into()));
                 // Nobody waits any more: what was committed stays.
                 let _ = sender.send(done.unwrap_or_else(bug));
             });

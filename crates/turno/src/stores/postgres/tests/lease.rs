@@ -28,7 +28,11 @@ async fn the_clock_is_read_after_the_lock_was_waited_for() {
         async move { decide(&store, lease("a", "luis", CLAIM)).await }
     });
     let other = outside(&url).await;
-    wait_until(&other, "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()").await;
+    wait_until(
+        &other,
+        "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    )
+    .await;
     let released = number(&other, "select (extract(epoch from statement_timestamp()) * 1000)::bigint").await;
     client.batch_execute("rollback").await.unwrap();
     let (now, granted, _) = waiting.await.unwrap().unwrap();

@@ -16,13 +16,40 @@ const LARGE: &str = "
 /// Everything that a group or a look of the engine does all the time.
 fn hot() -> [&'static Sql; 34] {
     [
-        &call::BODY_ADD, &call::BODY_KNOWN, &call::BODY_REPLACE, &call::CLAIM_BODIES, &call::CLAIM_FRONTS,
-        &call::CLAIM_HEADS, &call::CLAIM_ITEM, &call::CLAIM_QUEUE, &call::CLAIM_TYPING, &call::DONE_ADD,
-        &call::DONE_REMOVE, &call::ERROR_ADD, &call::EXPIRED, &call::EXPIRY_NEXT, &call::HOT_ADD, &call::HOT_REMOVE,
-        &call::HOT_SAVE, &call::ITEM, &call::LANE_FRONTS, &call::LANE_HEADS_LOCK, &call::LEASE_ENDING,
-        &call::LEASE_HISTORY, &call::LEASE_INSERT, &call::LEASE_LOCK, &call::LEASE_LOCK_BEATS, &call::LEASE_PEEK,
-        &call::LEASE_SAVE, &call::MANAGE_ITEM, &call::NEXT_LOOK, &call::SETTLE_ITEMS, &call::SETTLE_ITEMS_LOCK,
-        &call::SETTLE_LANES, &call::SETTLE_NEXT, &call::STRIPE_LOCK,
+        &call::BODY_ADD,
+        &call::BODY_KNOWN,
+        &call::BODY_REPLACE,
+        &call::CLAIM_BODIES,
+        &call::CLAIM_FRONTS,
+        &call::CLAIM_HEADS,
+        &call::CLAIM_ITEM,
+        &call::CLAIM_QUEUE,
+        &call::CLAIM_TYPING,
+        &call::DONE_ADD,
+        &call::DONE_REMOVE,
+        &call::ERROR_ADD,
+        &call::EXPIRED,
+        &call::EXPIRY_NEXT,
+        &call::HOT_ADD,
+        &call::HOT_REMOVE,
+        &call::HOT_SAVE,
+        &call::ITEM,
+        &call::LANE_FRONTS,
+        &call::LANE_HEADS_LOCK,
+        &call::LEASE_ENDING,
+        &call::LEASE_HISTORY,
+        &call::LEASE_INSERT,
+        &call::LEASE_LOCK,
+        &call::LEASE_LOCK_BEATS,
+        &call::LEASE_PEEK,
+        &call::LEASE_SAVE,
+        &call::MANAGE_ITEM,
+        &call::NEXT_LOOK,
+        &call::SETTLE_ITEMS,
+        &call::SETTLE_ITEMS_LOCK,
+        &call::SETTLE_LANES,
+        &call::SETTLE_NEXT,
+        &call::STRIPE_LOCK,
     ]
 }
 
@@ -37,7 +64,8 @@ async fn no_hot_statement_reads_a_whole_table() {
         let params = client.prepare(sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
         client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
-        let explain = if params == 0 { "explain execute p".to_owned() } else { format!("explain execute p({arguments})") };
+        let explain =
+            if params == 0 { "explain execute p".to_owned() } else { format!("explain execute p({arguments})") };
         let rows = client.query(&explain, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = plan.join("\n");

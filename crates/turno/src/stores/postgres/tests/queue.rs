@@ -6,7 +6,9 @@ use turno_core::queue::{Manage, ManageAnswer};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
     let group = ManageGroup { queue: queue.id, policy: queue.policy.clone(), id: ItemId::new(id).unwrap(), wish };
-    let Outcomes::Manage(outcome) = commit(store, 4, Group::Manage(group)).await.unwrap() else { panic!("a manage's outcome") };
+    let Outcomes::Manage(outcome) = commit(store, 4, Group::Manage(group)).await.unwrap() else {
+        panic!("a manage's outcome")
+    };
     outcome
 }
 
@@ -122,7 +124,11 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
     assert_eq!(store.expired(10).await.unwrap(), (vec![], Some(delivery.expires_at)));
     manual.advance(Span(15_000));
     let (expired, next) = store.expired(1).await.unwrap();
-    assert_eq!((&expired[..], next), (&[handed(&queue, &delivery)][..], None), "with its whole size, whatever the limit");
+    assert_eq!(
+        (&expired[..], next),
+        (&[handed(&queue, &delivery)][..], None),
+        "with its whole size, whatever the limit"
+    );
     assert_eq!(settle(&store, &queue, &expired, Act::Expire).await, [SettleOutcome::Expired]);
     assert_eq!(store.settled(expired).await.unwrap(), [None], "an expiry is no settlement");
     assert_eq!(claim(&store, &queue, 5).await[0].1, ["a1", "a2", "a3"]);

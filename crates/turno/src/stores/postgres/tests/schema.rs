@@ -44,7 +44,11 @@ async fn the_dumped_schema_is_what_the_migrations_make() {
     if std::env::var_os("TURNO_UPDATE_SCHEMA").is_some() {
         std::fs::write(&path, &dump).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), dump, "run it with TURNO_UPDATE_SCHEMA=1 and look at the diff");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap_or_default(),
+        dump,
+        "run it with TURNO_UPDATE_SCHEMA=1 and look at the diff"
+    );
 }
 
 #[tokio::test]
@@ -59,7 +63,8 @@ async fn every_statement_can_be_prepared_on_a_fresh_database() {
 #[test]
 fn every_file_is_a_statement_in_use() {
     let files = std::fs::read_dir(Path::new(FOLDER).join("sql")).unwrap();
-    let files: BTreeSet<String> = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let files: BTreeSet<String> =
+        files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     let known: BTreeSet<String> = ALL.iter().map(|sql| sql.name.to_owned()).collect();
     assert_eq!(files, known);
 }
@@ -67,10 +72,12 @@ fn every_file_is_a_statement_in_use() {
 #[tokio::test]
 async fn instances_that_start_at_once_migrate_once() {
     let url = Cluster::for_tests().fresh_database().await;
-    let starts = (0..6).map(|_| tokio::spawn({
-        let url = url.clone();
-        async move { store_at(&url).await }
-    }));
+    let starts = (0..6).map(|_| {
+        tokio::spawn({
+            let url = url.clone();
+            async move { store_at(&url).await }
+        })
+    });
     let mut stores = Vec::new();
     for start in starts.collect::<Vec<_>>() {
         stores.push(start.await.unwrap());

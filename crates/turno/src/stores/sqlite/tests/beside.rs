@@ -31,9 +31,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
                 ticks.try_iter().for_each(drop);
                 ticks.iter().take(3).for_each(drop);
                 let before = commits.load(Ordering::SeqCst);
-                let tx = other
-                    .transaction_with_behavior(TransactionBehavior::Immediate)
-                    .unwrap();
+                let tx = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
                 tx.execute("update mark set high = high + 1", []).unwrap();
                 tx.commit().unwrap();
                 longest = longest.max(commits.load(Ordering::SeqCst) - before);
@@ -47,9 +45,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
         let (store, stop, commits, tick) = (&store, stop.clone(), commits.clone(), tick.clone());
         async move {
             while !stop.load(Ordering::SeqCst) {
-                let commands = (0..64)
-                    .map(|n| claim(&format!("{user}-{n}"), user))
-                    .collect();
+                let commands = (0..64).map(|n| claim(&format!("{user}-{n}"), user)).collect();
                 let group = Group::Lease(LeaseGroup { commands });
                 store.commit(0, Arc::new([group])).await.unwrap();
                 commits.fetch_add(1, Ordering::SeqCst);
@@ -60,13 +56,8 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
     };
     tokio::join!(busy("ana"), busy("luis"), busy("eva"));
     let longest = other.await.unwrap();
-    assert!(
-        longest < PATIENCE,
-        "{longest} commits passed before the other had its turn"
-    );
-    let high = store
-        .looks
-        .run(|db| Ok(db.query_row("select high from mark", [], |row| row.get::<_, i64>(0))?));
+    assert!(longest < PATIENCE, "{longest} commits passed before the other had its turn");
+    let high = store.looks.run(|db| Ok(db.query_row("select high from mark", [], |row| row.get::<_, i64>(0))?));
     assert_eq!(high.await, Ok(30));
 }
 
@@ -85,8 +76,5 @@ async fn the_log_stays_bounded_while_the_writer_does_not_rest() {
         let log = std::fs::metadata(format!("{}-wal", folder.file())).unwrap();
         longest = longest.max(log.len());
     }
-    assert!(
-        longest < 64 * 1024 * 1024,
-        "the log grew to {longest} bytes"
-    );
+    assert!(longest < 64 * 1024 * 1024, "the log grew to {longest} bytes");
 }

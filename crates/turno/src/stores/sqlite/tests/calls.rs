@@ -1,21 +1,14 @@
 //! Calls of the queue's groups, one at a time.
 
 use super::one;
-use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store,
-};
+use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::id::{ItemId, Key, QueueName};
-use turno_core::queue::{
-    Accepted, Act, Delivery, Enqueue, Handed, NewItem, Policy, Settle, SettleOutcome, Want,
-};
+use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Policy, Settle, SettleOutcome, Want};
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store
-        .put_queue(QueueName::new(name).unwrap(), policy)
-        .await
-        .unwrap()
+    store.put_queue(QueueName::new(name).unwrap(), policy).await.unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {
@@ -33,16 +26,8 @@ pub(super) fn item(name: &str, key: Option<&str>) -> NewItem {
     }
 }
 
-pub(super) async fn enqueue(
-    store: &SqliteStore,
-    queue: &QueueRow,
-    items: Vec<NewItem>,
-) -> Vec<Accepted> {
-    let call = Enqueue {
-        queue: queue.id,
-        policy: queue.policy.clone(),
-        items,
-    };
+pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
+    let call = Enqueue { queue: queue.id, policy: queue.policy.clone(), items };
     match one(store, Group::Enqueue(EnqueueGroup { calls: vec![call] })).await {
         Outcomes::Enqueue(mut answers) => answers.remove(0),
         other => panic!("{other:?}"),
@@ -50,19 +35,11 @@ pub(super) async fn enqueue(
 }
 
 pub(super) fn want(max: u32) -> Want {
-    Want {
-        instance: "worker-7".into(),
-        max,
-    }
+    Want { instance: "worker-7".into(), max }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
-    let group = ClaimGroup {
-        queue: queue.id,
-        policy: queue.policy.clone(),
-        version: queue.version,
-        claim,
-    };
+    let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
     match one(store, Group::Claim(group)).await {
         Outcomes::Claim(outcome) => outcome,
         other => panic!("{other:?}"),
@@ -86,35 +63,14 @@ pub(super) fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
     }
 }
 
-pub(super) async fn settle(
-    store: &SqliteStore,
-    queue: &QueueRow,
-    handed: Handed,
-    act: Act,
-) -> SettleOutcome {
-    let settle = Settle {
-        handed,
-        policy: queue.policy.clone(),
-        act,
-    };
-    match one(
-        store,
-        Group::Settle(SettleGroup {
-            settlements: vec![settle],
-        }),
-    )
-    .await
-    {
+pub(super) async fn settle(store: &SqliteStore, queue: &QueueRow, handed: Handed, act: Act) -> SettleOutcome {
+    let settle = Settle { handed, policy: queue.policy.clone(), act };
+    match one(store, Group::Settle(SettleGroup { settlements: vec![settle] })).await {
         Outcomes::Settle { mut answers, .. } => answers.remove(0),
         other => panic!("{other:?}"),
     }
 }
 
 pub(super) fn fail(error: &str) -> Act {
-    Act::Fail {
-        error: error.into(),
-        item: None,
-        retry_in: None,
-        give_up: false,
-    }
+    Act::Fail { error: error.into(), item: None, retry_in: None, give_up: false }
 }

@@ -13,72 +13,37 @@ async fn a_claim_is_stored_and_a_release_is_remembered() {
     let (store, manual) = store(&folder).await;
     let (decision, claimed) = lease(&store, vec![claim("a", "ana")]).await.pop().unwrap();
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: false }));
-    let (now, states) = store
-        .peek(vec![resource("b"), resource("a")])
-        .await
-        .unwrap();
+    let (now, states) = store.peek(vec![resource("b"), resource("a")]).await.unwrap();
     assert_eq!((now, &states[1]), (START, &claimed));
     assert_eq!(states[0], State::unseen(resource("b")));
 
     manual.advance(Span(1_234));
-    let release = Action::Release {
-        fence: fence(&claimed),
-        claim: None,
-    };
-    let (decision, released) = lease(&store, vec![command("a", "ana", release)])
-        .await
-        .pop()
-        .unwrap();
-    assert_eq!(
-        decision.answer,
-        Ok(Outcome::Released {
-            released: true,
-            repeated: false
-        })
-    );
+    let release = Action::Release { fence: fence(&claimed), claim: None };
+    let (decision, released) = lease(&store, vec![command("a", "ana", release)]).await.pop().unwrap();
+    assert_eq!(decision.answer, Ok(Outcome::Released { released: true, repeated: false }));
     let (_, states) = store.peek(vec![resource("a")]).await.unwrap();
     assert_eq!(states, std::slice::from_ref(&released));
     let ended = released.ended.unwrap();
-    assert_eq!(
-        (ended.at, ended.reason, ended.cause),
-        (START + Span(1_234), Reason::Released, Cause::Released)
-    );
-    assert_eq!(
-        store.ending(resource("a"), fence(&claimed)).await.unwrap(),
-        Some(ended.clone())
-    );
+    assert_eq!((ended.at, ended.reason, ended.cause), (START + Span(1_234), Reason::Released, Cause::Released));
+    assert_eq!(store.ending(resource("a"), fence(&claimed)).await.unwrap(), Some(ended.clone()));
     assert_eq!(store.ending(resource("a"), Fence(99)).await.unwrap(), None);
 
     let (_, second) = lease(&store, vec![claim("a", "luis")]).await.pop().unwrap();
-    let force = Action::ForceRelease {
-        reason: "shift is over".into(),
-    };
-    let (_, forced) = lease(&store, vec![command("a", "eva", force)])
-        .await
-        .pop()
-        .unwrap();
+    let force = Action::ForceRelease { reason: "shift is over".into() };
+    let (_, forced) = lease(&store, vec![command("a", "eva", force)]).await.pop().unwrap();
     assert!(fence(&second) > fence(&claimed));
     let newest_first = vec![forced.ended.unwrap(), ended];
     assert_eq!(newest_first[0].note.as_deref(), Some("shift is over"));
-    assert_eq!(
-        store.history(resource("a"), 10).await.unwrap(),
-        newest_first
-    );
-    assert_eq!(
-        store.history(resource("a"), 1).await.unwrap(),
-        newest_first[..1]
-    );
+    assert_eq!(store.history(resource("a"), 10).await.unwrap(), newest_first);
+    assert_eq!(store.history(resource("a"), 1).await.unwrap(), newest_first[..1]);
 }
 
 #[tokio::test]
 async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let group = |users: [&str; 2]| {
-        Group::Lease(LeaseGroup {
-            commands: users.iter().map(|user| claim("a", user)).collect(),
-        })
-    };
+    let group =
+        |users: [&str; 2]| Group::Lease(LeaseGroup { commands: users.iter().map(|user| claim("a", user)).collect() });
     let groups = [group(["ana", "luis"]), group(["eva", "ana"])];
     let outcomes = store.commit(0, Arc::new(groups)).await.unwrap();
     let answers: Vec<_> = outcomes
@@ -90,12 +55,8 @@ async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
         .map(|(decision, _)| decision)
         .collect();
     assert_eq!(answers[0].answer, Ok(Outcome::Claimed { renewed: false }));
-    assert!(
-        matches!(&answers[1].answer, Err(Refused::HeldBy { grant, .. }) if grant.holder.is(&holder("ana")))
-    );
-    assert!(
-        matches!(&answers[2].answer, Err(Refused::HeldBy { grant, .. }) if grant.holder.is(&holder("ana")))
-    );
+    assert!(matches!(&answers[1].answer, Err(Refused::HeldBy { grant, .. }) if grant.holder.is(&holder("ana"))));
+    assert!(matches!(&answers[2].answer, Err(Refused::HeldBy { grant, .. }) if grant.holder.is(&holder("ana"))));
     assert_eq!(answers[3].answer, Ok(Outcome::Claimed { renewed: true }));
 }
 
@@ -103,38 +64,18 @@ async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
 async fn those_who_wait_are_stored_and_read_back() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let ask = Action::RequestRelease {
-        message: Some("un momento, \u{1F600}".into()),
-    };
+    let ask = Action::RequestRelease { message: Some("un momento, \u{1F600}".into()) };
     let commands = vec![
         claim("a", "ana"),
-        command(
-            "a",
-            "luis",
-            Action::Claim {
-                ttl: Some(Span(900)),
-                wait: true,
-            },
-        ),
+        command("a", "luis", Action::Claim { ttl: Some(Span(900)), wait: true }),
         command("a", "eva", Action::JoinLine),
         command("a", "eva", ask),
     ];
     let (_, state) = lease(&store, commands).await.pop().unwrap();
     assert_eq!((state.line.len(), state.requests.len()), (2, 1));
-    let release = Action::Release {
-        fence: fence(&state),
-        claim: Some(1),
-    };
+    let release = Action::Release { fence: fence(&state), claim: Some(1) };
     assert_eq!(store.peek(vec![resource("a")]).await.unwrap().1, [state]);
-    let (_, state) = lease(&store, vec![command("a", "ana", release)])
-        .await
-        .pop()
-        .unwrap();
-    assert!(
-        state
-            .offer
-            .as_ref()
-            .is_some_and(|offer| offer.to.is(&holder("luis")))
-    );
+    let (_, state) = lease(&store, vec![command("a", "ana", release)]).await.pop().unwrap();
+    assert!(state.offer.as_ref().is_some_and(|offer| offer.to.is(&holder("luis"))));
     assert_eq!(store.peek(vec![resource("a")]).await.unwrap().1, [state]);
 }

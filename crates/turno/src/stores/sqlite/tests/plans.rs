@@ -6,23 +6,12 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// Tables that grow with use, and by which statement a look through all of one would be found.
-const GROWING: &[&str] = &[
-    "hot",
-    "body",
-    "lease",
-    "lease_history",
-    "done",
-    "attempt_error",
-    "event_in",
-    "typing",
-];
+const GROWING: &[&str] = &["hot", "body", "lease", "lease_history", "done", "attempt_error", "event_in", "typing"];
 
 /// Name and text of every statement.
 fn statements() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stores/sqlite/sql");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut found: Vec<_> = files
         .map(|path| {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -36,17 +25,13 @@ fn statements() -> Vec<(String, String)> {
 
 /// The steps of a plan that look through a growing table.
 fn scans(connection: &Connection, text: &str) -> Vec<String> {
-    let mut explain = connection
-        .prepare(&format!("explain query plan {text}"))
-        .unwrap();
+    let mut explain = connection.prepare(&format!("explain query plan {text}")).unwrap();
     let mut rows = explain.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next().unwrap() {
         let step: String = row.get(3).unwrap();
         let mut words = step.split_whitespace();
-        if words.next() == Some("SCAN")
-            && words.next().is_some_and(|table| GROWING.contains(&table))
-        {
+        if words.next() == Some("SCAN") && words.next().is_some_and(|table| GROWING.contains(&table)) {
             found.push(step);
         }
     }
@@ -74,11 +59,7 @@ fn every_statement_can_be_prepared() {
     let folder = Folder::new();
     let connection = fresh(&folder);
     for (name, text) in statements() {
-        assert!(
-            connection.prepare(&text).is_ok(),
-            "{name}: {:?}",
-            connection.prepare(&text).err()
-        );
+        assert!(connection.prepare(&text).is_ok(), "{name}: {:?}", connection.prepare(&text).err());
     }
 }
 
@@ -87,10 +68,7 @@ fn no_statement_looks_through_a_growing_table() {
     let folder = Folder::new();
     let connection = fresh(&folder);
     fill(&connection);
-    for (name, text) in statements()
-        .into_iter()
-        .filter(|(_, text)| !text.contains("pragma"))
-    {
+    for (name, text) in statements().into_iter().filter(|(_, text)| !text.contains("pragma")) {
         assert_eq!(scans(&connection, &text), Vec::<String>::new(), "{name}");
     }
     let control = scans(&connection, "select seq from hot where attempt = ?1");
@@ -119,18 +97,13 @@ fn the_hot_statements_sort_nothing_and_use_their_index() {
         let Some((_, index)) = expected.iter().find(|(known, _)| *known == name) else {
             continue;
         };
-        let mut explain = connection
-            .prepare(&format!("explain query plan {text}"))
-            .unwrap();
+        let mut explain = connection.prepare(&format!("explain query plan {text}")).unwrap();
         let mut rows = explain.raw_query();
         let mut plan = String::new();
         while let Some(row) = rows.next().unwrap() {
             plan.push_str(&row.get::<_, String>(3).unwrap());
             plan.push('\n');
         }
-        assert!(
-            plan.contains(index) && !plan.contains("TEMP B-TREE"),
-            "{name}:\n{plan}"
-        );
+        assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{name}:\n{plan}");
     }
 }

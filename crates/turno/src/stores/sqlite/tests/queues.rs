@@ -4,9 +4,7 @@ use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, 
 use super::{Folder, START, one, store};
 use crate::store::{Claim, ClaimOutcome, Counts, Group, ManageGroup, Outcomes, Store, StoreError};
 use turno_core::id::{Fence, QueueName, Seq};
-use turno_core::queue::{
-    Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome,
-};
+use turno_core::queue::{Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 #[tokio::test]
@@ -16,208 +14,76 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
     let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;
     let items = vec![item("a", None), item("b", Some("key")), item("a", None)];
     let answers = enqueue(&store, &inbox, items).await;
-    assert_eq!(
-        answers,
-        [
-            Accepted::Queued,
-            Accepted::Queued,
-            Accepted::Duplicate { differs: false }
-        ]
-    );
+    assert_eq!(answers, [Accepted::Queued, Accepted::Queued, Accepted::Duplicate { differs: false }]);
     let mut other = item("a", None);
     other.payload = "{}".into();
-    assert_eq!(
-        enqueue(&store, &inbox, vec![other]).await,
-        [Accepted::Duplicate { differs: true }]
-    );
+    assert_eq!(enqueue(&store, &inbox, vec![other]).await, [Accepted::Duplicate { differs: true }]);
 
     manual.advance(Span(77));
-    let ClaimOutcome::Dealt {
-        now,
-        deliveries,
-        bodies,
-        more,
-    } = claim(&store, &inbox, Claim::Next(vec![want(2)])).await
+    let ClaimOutcome::Dealt { now, deliveries, bodies, more } = claim(&store, &inbox, Claim::Next(vec![want(2)])).await
     else {
         panic!("nothing was dealt")
     };
-    assert_eq!(
-        (now, deliveries[0].len(), bodies.len(), more),
-        (START + Span(77), 2, 2, true)
-    );
+    assert_eq!((now, deliveries[0].len(), bodies.len(), more), (START + Span(77), 2, 2, true));
     let first = &deliveries[0][0];
     let body = &bodies[&first.seq];
-    assert_eq!(
-        (body.id.as_str(), body.action.as_deref(), body.key.as_ref()),
-        ("a", Some("do a"), None)
-    );
+    assert_eq!((body.id.as_str(), body.action.as_deref(), body.key.as_ref()), ("a", Some("do a"), None));
     assert_eq!(&*body.payload, "{\"of\":\"a\\u0000\"}");
 
     let handed = handed(&inbox, first);
-    assert_eq!(
-        store.settled(vec![handed]).await.unwrap(),
-        [None],
-        "still live"
-    );
-    let stale = Handed {
-        fence: Fence(first.fence.0 + 1_000),
-        ..handed
-    };
-    assert_eq!(
-        settle(&store, &inbox, stale, Act::Ack { through: None }).await,
-        SettleOutcome::Stale
-    );
-    assert_eq!(
-        settle(&store, &inbox, handed, Act::Ack { through: None }).await,
-        SettleOutcome::Acked
-    );
-    assert_eq!(
-        settle(&store, &inbox, handed, Act::Ack { through: None }).await,
-        SettleOutcome::Stale
-    );
-    assert_eq!(
-        store.settled(vec![stale, handed]).await.unwrap(),
-        [None, Some(SettleOutcome::Acked)]
-    );
+    assert_eq!(store.settled(vec![handed]).await.unwrap(), [None], "still live");
+    let stale = Handed { fence: Fence(first.fence.0 + 1_000), ..handed };
+    assert_eq!(settle(&store, &inbox, stale, Act::Ack { through: None }).await, SettleOutcome::Stale);
+    assert_eq!(settle(&store, &inbox, handed, Act::Ack { through: None }).await, SettleOutcome::Acked);
+    assert_eq!(settle(&store, &inbox, handed, Act::Ack { through: None }).await, SettleOutcome::Stale);
+    assert_eq!(store.settled(vec![stale, handed]).await.unwrap(), [None, Some(SettleOutcome::Acked)]);
 
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
     let done = record.done.unwrap();
-    assert_eq!(
-        (done.ended, done.at, done.attempt, done.fence),
-        (Ended::Processed, START + Span(77), 1, first.fence)
-    );
-    assert_eq!(
-        (done.holder.as_deref(), record.item),
-        (Some("worker-7"), None)
-    );
-    let counts = Counts {
-        in_process: 1,
-        processed: 1,
-        ..Counts::default()
-    };
+    assert_eq!((done.ended, done.at, done.attempt, done.fence), (Ended::Processed, START + Span(77), 1, first.fence));
+    assert_eq!((done.holder.as_deref(), record.item), (Some("worker-7"), None));
+    let counts = Counts { in_process: 1, processed: 1, ..Counts::default() };
     assert_eq!(store.counts(inbox.id).await.unwrap(), counts);
     let listed = store.items(inbox.id, Seq(0), 10).await.unwrap();
-    assert_eq!(
-        listed
-            .iter()
-            .map(|record| record.body.id.as_str())
-            .collect::<Vec<_>>(),
-        ["a", "b"]
-    );
-    assert_eq!(
-        store.items(inbox.id, listed[0].body.seq, 10).await.unwrap(),
-        listed[1..]
-    );
+    assert_eq!(listed.iter().map(|record| record.body.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(store.items(inbox.id, listed[0].body.seq, 10).await.unwrap(), listed[1..]);
 }
 
 #[tokio::test]
 async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
-    let policy = Policy {
-        max_attempts: 2,
-        ..Policy::of(Kind::Inbox)
-    };
+    let policy = Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) };
     let inbox = queue(&store, "inbox", policy).await;
     enqueue(&store, &inbox, vec![item("a", None)]).await;
     let first = handed(&inbox, &next(&store, &inbox, 1).await[0]);
     let outcome = settle(&store, &inbox, first, fail("no route")).await;
-    let SettleOutcome::Retrying { retry_at } = outcome else {
-        panic!("{outcome:?}")
-    };
+    let SettleOutcome::Retrying { retry_at } = outcome else { panic!("{outcome:?}") };
     assert_eq!(store.settled(vec![first]).await.unwrap(), [Some(outcome)]);
     assert_eq!(store.next_look(inbox.id, Time(0)).await.unwrap(), Some(retry_at));
-    assert_eq!(
-        store.counts(inbox.id).await.unwrap(),
-        Counts {
-            error: 1,
-            ..Counts::default()
-        }
-    );
+    assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { error: 1, ..Counts::default() });
     assert!(next(&store, &inbox, 1).await.is_empty());
 
     manual.advance(Time::until(START, retry_at));
     assert_eq!(store.next_look(inbox.id, Time(0)).await.unwrap(), None, "due");
-    let named = claim(
-        &store,
-        &inbox,
-        Claim::Item {
-            want: want(1),
-            id: id("a"),
-        },
-    )
-    .await;
-    let ClaimOutcome::Dealt {
-        deliveries, more, ..
-    } = named
-    else {
-        panic!("{named:?}")
-    };
+    let named = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
+    let ClaimOutcome::Dealt { deliveries, more, .. } = named else { panic!("{named:?}") };
     assert!(!more);
     let second = handed(&inbox, &deliveries[0][0]);
-    assert_eq!(
-        settle(&store, &inbox, second, fail("still no route")).await,
-        SettleOutcome::Exhausted
-    );
+    assert_eq!(settle(&store, &inbox, second, fail("still no route")).await, SettleOutcome::Exhausted);
     let told = store.settled(vec![first, second]).await.unwrap();
-    assert_eq!(
-        told,
-        [
-            Some(SettleOutcome::Retrying { retry_at: START }),
-            Some(SettleOutcome::Exhausted)
-        ]
-    );
+    assert_eq!(told, [Some(SettleOutcome::Retrying { retry_at: START }), Some(SettleOutcome::Exhausted)]);
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
-    let errors: Vec<_> = record
-        .errors
-        .iter()
-        .map(|error| (error.attempt, error.error.as_str()))
-        .collect();
+    let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
     assert_eq!(errors, [(1, "no route"), (2, "still no route")]);
 
-    let group = ManageGroup {
-        queue: inbox.id,
-        policy: inbox.policy.clone(),
-        id: id("a"),
-        wish: Manage::Retry,
-    };
-    assert_eq!(
-        one(&store, Group::Manage(group)).await,
-        Outcomes::Manage(Ok(ManageAnswer::Retried))
-    );
-    assert_eq!(
-        store.counts(inbox.id).await.unwrap(),
-        Counts {
-            pending: 1,
-            ..Counts::default()
-        }
-    );
-    let group = ManageGroup {
-        queue: inbox.id,
-        policy: inbox.policy.clone(),
-        id: id("a"),
-        wish: Manage::Cancel,
-    };
-    assert_eq!(
-        one(&store, Group::Manage(group)).await,
-        Outcomes::Manage(Ok(ManageAnswer::Cancelled))
-    );
-    assert_eq!(
-        store.counts(inbox.id).await.unwrap(),
-        Counts {
-            cancelled: 1,
-            ..Counts::default()
-        }
-    );
-    let none = claim(
-        &store,
-        &inbox,
-        Claim::Item {
-            want: want(1),
-            id: id("a"),
-        },
-    )
-    .await;
+    let group = ManageGroup { queue: inbox.id, policy: inbox.policy.clone(), id: id("a"), wish: Manage::Retry };
+    assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Retried)));
+    assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { pending: 1, ..Counts::default() });
+    let group = ManageGroup { queue: inbox.id, policy: inbox.policy.clone(), id: id("a"), wish: Manage::Cancel };
+    assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Cancelled)));
+    assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { cancelled: 1, ..Counts::default() });
+    let none = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
     assert!(matches!(none, ClaimOutcome::Dealt { deliveries, .. } if deliveries == [vec![]]));
 }
 
@@ -228,48 +94,21 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     let name = QueueName::new("jobs").unwrap();
     let before = queue(&store, "jobs", Policy::of(Kind::Inbox)).await;
     assert_eq!(queue(&store, "jobs", Policy::of(Kind::Inbox)).await, before);
-    let policy = Policy {
-        max_attempts: 3,
-        ..Policy::of(Kind::Inbox)
-    };
+    let policy = Policy { max_attempts: 3, ..Policy::of(Kind::Inbox) };
     let after = queue(&store, "jobs", policy).await;
     assert_eq!((after.id, after.version), (before.id, before.version + 1));
-    assert_eq!(
-        claim(&store, &before, Claim::Next(vec![want(1)])).await,
-        ClaimOutcome::PolicyChanged
-    );
+    assert_eq!(claim(&store, &before, Claim::Next(vec![want(1)])).await, ClaimOutcome::PolicyChanged);
     store.pause_queue(after.id, true).await.unwrap();
-    assert_eq!(
-        claim(&store, &after, Claim::Next(vec![want(1)])).await,
-        ClaimOutcome::Paused
-    );
+    assert_eq!(claim(&store, &after, Claim::Next(vec![want(1)])).await, ClaimOutcome::Paused);
     store.pause_queue(after.id, false).await.unwrap();
     assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
     let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync)).await;
-    assert!(
-        matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")), "{refused:?}");
     let delivery = next(&store, &after, 1).await.remove(0);
-    assert!(
-        store
-            .put_queue(name.clone(), Policy::of(Kind::Sync))
-            .await
-            .is_err(),
-        "handed out is unfinished too"
-    );
-    settle(
-        &store,
-        &after,
-        handed(&after, &delivery),
-        Act::Ack { through: None },
-    )
-    .await;
-    let changed = store
-        .put_queue(name.clone(), Policy::of(Kind::Sync))
-        .await
-        .unwrap();
+    assert!(store.put_queue(name.clone(), Policy::of(Kind::Sync)).await.is_err(), "handed out is unfinished too");
+    settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
+    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync)).await.unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
 }

@@ -21,9 +21,8 @@ fn dump(connection: &Connection) -> String {
     let text = "select sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by tbl_name, type desc, name";
     let mut read = connection.prepare(text).unwrap();
     let rows = read.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    let mut dump = String::from(
-        "-- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.\n",
-    );
+    let mut dump =
+        String::from("-- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.\n");
     for row in rows {
         dump.push_str(&format!("\n{};\n", row.unwrap()));
     }
@@ -39,29 +38,16 @@ fn the_committed_dump_is_what_the_migrations_make() {
         std::fs::write(&path, &made).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        made == committed,
-        "{DUMP} is out of date; run the test with TURNO_UPDATE_SCHEMA=1:\n{made}"
-    );
+    assert!(made == committed, "{DUMP} is out of date; run the test with TURNO_UPDATE_SCHEMA=1:\n{made}");
 }
 
 #[tokio::test]
 async fn a_newer_schema_is_refused_unless_it_is_compatible() {
     let folder = Folder::new();
-    fresh(&folder)
-        .execute(
-            "update schema_version set version = 9, min_compatible = 1",
-            [],
-        )
-        .unwrap();
+    fresh(&folder).execute("update schema_version set version = 9, min_compatible = 1", []).unwrap();
     store(&folder).await;
-    fresh(&folder)
-        .execute("update schema_version set min_compatible = 8", [])
-        .unwrap();
-    let refused = open(&folder.file(), Arc::new(Clock::system()))
-        .await
-        .err()
-        .unwrap();
+    fresh(&folder).execute("update schema_version set min_compatible = 8", []).unwrap();
+    let refused = open(&folder.file(), Arc::new(Clock::system())).await.err().unwrap();
     assert!(
         matches!(&refused, StoreError::Schema(text) if text.contains("schema 9") && text.contains("newer turno")),
         "{refused}"
@@ -71,15 +57,8 @@ async fn a_newer_schema_is_refused_unless_it_is_compatible() {
 #[tokio::test]
 async fn a_file_of_something_else_is_refused() {
     let folder = Folder::new();
-    std::fs::write(
-        folder.file(),
-        "not a database, but long enough to have a header ".repeat(50),
-    )
-    .unwrap();
-    let refused = open(&folder.file(), Arc::new(Clock::system()))
-        .await
-        .err()
-        .unwrap();
+    std::fs::write(folder.file(), "not a database, but long enough to have a header ".repeat(50)).unwrap();
+    let refused = open(&folder.file(), Arc::new(Clock::system())).await.err().unwrap();
     assert!(matches!(refused, StoreError::Schema(_)), "{refused}");
 }
 
@@ -91,8 +70,6 @@ fn several_processes_that_start_at_once_migrate_once() {
             scope.spawn(|| fresh(&folder));
         }
     });
-    let rows: i64 = fresh(&folder)
-        .query_row("select count(*) from schema_version", [], |row| row.get(0))
-        .unwrap();
+    let rows: i64 = fresh(&folder).query_row("select count(*) from schema_version", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 1);
 }
