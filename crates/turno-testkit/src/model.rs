@@ -21,6 +21,16 @@ use turno::store::{
 pub struct Model {
     clock: Arc<Clock>,
     rows: Mutex<Rows>,
+    trouble: Box<dyn Fn(&Group) -> Option<Trouble> + Send + Sync>,
+}
+
+/// What a database may do instead of committing.
+#[derive(Clone, Debug)]
+pub enum Trouble {
+    /// It says so; nothing is stored.
+    Error(StoreError),
+    /// It never answers.
+    Stall,
 }
 
 /// Everything that is remembered.
@@ -40,7 +50,12 @@ struct Rows {
 impl Model {
     /// An empty store.
     pub fn new(clock: Arc<Clock>) -> Model {
-        Model { clock, rows: Mutex::default() }
+        Model { clock, rows: Mutex::default(), trouble: Box::new(|_| None) }
+    }
+
+    /// Makes trouble for the groups that `trouble` picks.
+    pub fn with_trouble(self, trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Model {
+        Model { trouble: Box::new(trouble), ..self }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -126,6 +141,11 @@ impl Store for Model {
     }
 
     fn commit(&self, _route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
+        match groups.iter().find_map(|group| (self.trouble)(group)) {
+            Some(Trouble::Error(error)) => return ready(Err(error)),
+            Some(Trouble::Stall) => return Box::pin(std::future::pending()),
+            None => {}
+        }
         let now = self.now();
         let mut rows = self.rows();
         let outcomes = groups.iter().map(|group| match group {

@@ -13,6 +13,7 @@ super::cases![
     a_new_change_revives_an_exhausted_key,
     revisions_handed_out_for_a_key_never_decrease,
     one_call_may_hold_a_key_twice,
+    a_deactivation_is_never_the_last_word_over_a_newer_update,
 ];
 
 fn sync() -> Policy {
@@ -96,4 +97,23 @@ async fn one_call_may_hold_a_key_twice(world: World) {
     let got = take(&queue, 5).await;
     assert_eq!(got.len(), 2);
     assert_eq!(&*got[0].items[0].payload, "\"last\"");
+}
+
+async fn a_deactivation_is_never_the_last_word_over_a_newer_update(world: World) {
+    let queue = world.queue(sync()).await;
+    let say = |id: &str, action: &str| Draft { action: Some(action.to_owned()), ..draft("idper-9", id) };
+    queue.enqueue(vec![say("a", "DESACTIVAR"), say("b", "ACTUALIZAR")]).await.unwrap();
+    let first = take_one(&queue).await;
+    assert_eq!(first.items[0].action.as_deref(), Some("ACTUALIZAR"), "the deactivation was never sent");
+    queue.enqueue(vec![say("c", "DESACTIVAR")]).await.unwrap();
+    assert_eq!(ack(&queue, &first).await, SettleOutcome::Superseded);
+    let late = take_one(&queue).await;
+    queue.enqueue(vec![say("d", "ACTUALIZAR")]).await.unwrap();
+    // The worker that deactivates hangs; the living identity comes afterwards, with a higher revision and fence.
+    world.pass(60_000);
+    let last = take_one(&queue).await;
+    assert_eq!(last.items[0].action.as_deref(), Some("ACTUALIZAR"));
+    assert!(last.revision > late.revision && last.handed.fence > late.handed.fence);
+    assert_eq!(ack(&queue, &late).await, SettleOutcome::Stale);
+    assert_eq!(ack(&queue, &last).await, SettleOutcome::Acked);
 }

@@ -98,7 +98,8 @@ impl Queues<'_> {
         if open.iter().any(|(_, item)| matches!(item.is, Is::Handed(_))) {
             return fault("Q2", name, "a second delivery of a key that is being processed");
         }
-        if delivery.fence <= lane.last_fence || delivery.revision < lane.last_revision {
+        let older = policy.kind == Kind::Sync && delivery.revision < lane.last_revision;
+        if delivery.fence <= lane.last_fence || older {
             let id = if delivery.fence <= lane.last_fence { "Q8" } else { "S4" };
             return fault(id, name, format!("{delivery:?} after {lane:?}"));
         }

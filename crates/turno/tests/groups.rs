@@ -1,0 +1,97 @@
+//! What the committer does when the database makes trouble: on the model, which makes it to order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use turno::clock::{Clock, Manual};
+use turno::core::id::{Resource, UserId};
+use turno::core::lease::{Action, Command, Holder, Outcome, Policy};
+use turno::core::time::Time;
+use turno::store::{Group, StoreError};
+use turno::{Error, LeaseAnswer, Options, Turno};
+use turno_testkit::model::{Model, Trouble};
+
+fn engine(trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Turno {
+    let clock = Arc::new(Clock::manual(Manual::starting_at(Time(1_000_000))));
+    Turno::on(Arc::new(Model::new(clock.clone()).with_trouble(trouble)), Options { clock, sweep: false })
+}
+
+fn command(resource: &str, action: Action) -> Command {
+    let who = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
+    Command { resource: Resource::new(resource).unwrap(), who, policy: Policy::default(), action }
+}
+
+async fn claim(turno: &Turno, resource: &str) -> Result<LeaseAnswer, Error> {
+    turno.lease(command(resource, Action::Claim { ttl: None, wait: false })).await
+}
+
+fn claims(group: &Group, resource: &str) -> bool {
+    let is = |command: &Command| command.resource.as_str() == resource && matches!(command.action, Action::Claim { .. });
+    matches!(group, Group::Lease(group) if group.commands.iter().any(is))
+}
+
+#[tokio::test]
+async fn one_bad_command_fails_alone_and_the_rest_of_its_group_is_committed() {
+    let turno = engine(|group| claims(group, "bad").then(|| Trouble::Error(StoreError::Rejected("no".to_owned()))));
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..60 {
+        let (turno, resource) = (turno.clone(), if n == 30 { "bad".to_owned() } else { format!("r{n}") });
+        calls.spawn(async move { (n, claim(&turno, &resource).await) });
+    }
+    for (n, answer) in calls.join_all().await {
+        match answer {
+            Ok(answer) => assert_eq!(answer.answer, Ok(Outcome::Claimed { renewed: false }), "{n}"),
+            Err(error) => assert_eq!((n, error), (30, Error::Store(StoreError::Rejected("no".to_owned())))),
+        }
+    }
+    let (_, state) = turno.lease_state(Resource::new("bad").unwrap()).await.unwrap();
+    assert_eq!(state.grant, None);
+}
+
+#[tokio::test]
+async fn a_conflict_with_another_transaction_is_redone() {
+    let times = AtomicUsize::new(0);
+    let turno = engine(move |_| {
+        let first = times.fetch_add(1, Ordering::SeqCst) < 3;
+        first.then(|| Trouble::Error(StoreError::Conflict("deadlock".to_owned())))
+    });
+    assert!(claim(&turno, "r").await.unwrap().answer.is_ok());
+}
+
+#[tokio::test]
+async fn a_conflict_that_never_ends_is_told_and_not_redone_for_ever() {
+    let turno = engine(|_| Some(Trouble::Error(StoreError::Conflict("again".to_owned()))));
+    assert!(matches!(claim(&turno, "r").await, Err(Error::Store(StoreError::Rejected(_)))));
+}
+
+#[tokio::test]
+async fn an_unreachable_database_is_told_and_nothing_is_stored() {
+    let down = StoreError::Unavailable("down".to_owned());
+    let trouble = down.clone();
+    let turno = engine(move |_| Some(Trouble::Error(trouble.clone())));
+    assert_eq!(claim(&turno, "r").await.unwrap_err(), Error::Store(down));
+    let (_, state) = turno.lease_state(Resource::new("r").unwrap()).await.unwrap();
+    assert_eq!(state.grant, None);
+}
+
+#[tokio::test]
+async fn overload_costs_new_work_and_never_a_held_lock() {
+    let turno = engine(|group| claims(group, "stuck").then_some(Trouble::Stall));
+    let held = claim(&turno, "mine").await.unwrap();
+    let fence = held.state.grant.unwrap().fence;
+    let mut waiting = tokio::task::JoinSet::new();
+    let turned_away = Arc::new(AtomicUsize::new(0));
+    for n in 0..20_000 {
+        let (turno, turned_away) = (turno.clone(), turned_away.clone());
+        let resource = if n == 0 { "stuck".to_owned() } else { format!("r{n}") };
+        waiting.spawn(async move {
+            if claim(&turno, &resource).await == Err(Error::Overloaded) {
+                turned_away.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    while turned_away.load(Ordering::SeqCst) < 10_000 {
+        tokio::task::yield_now().await;
+    }
+    let beat = turno.lease(command("mine", Action::Heartbeat { fence, idle: None, worked: false })).await.unwrap();
+    assert!(matches!(beat.answer, Ok(Outcome::Beat(_))), "a held lock is kept while new work is turned away");
+}
