@@ -25,7 +25,8 @@ async fn claim(turno: &Turno, resource: &str) -> Result<LeaseAnswer, Error> {
 }
 
 fn claims(group: &Group, resource: &str) -> bool {
-    let is = |command: &Command| command.resource.as_str() == resource && matches!(command.action, Action::Claim { .. });
+    let is =
+        |command: &Command| command.resource.as_str() == resource && matches!(command.action, Action::Claim { .. });
     matches!(group, Group::Lease(group) if group.commands.iter().any(is))
 }
 

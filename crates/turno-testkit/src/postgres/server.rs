@@ -165,7 +165,7 @@ impl Server {
     clippy::disallowed_methods,
     reason = "another program's state gives no signal to wait on, and its deadline is in real time"
 )]
-fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+pub(super) fn until(what: &str, mut happened: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
     let started = Instant::now();
     while !happened()? {
         if started.elapsed() > DEADLINE {

@@ -1,7 +1,7 @@
+//! The private server itself: it starts, keeps what was committed, and goes when its owner is gone.
+
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, NoTls};
 
@@ -114,10 +114,6 @@ fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     drop(runner.stdin.take());
     runner.wait().unwrap();
     postmaster.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while directory.exists() {
-        assert!(Instant::now() < deadline, "the watchdog left {}", directory.display());
-        thread::sleep(Duration::from_millis(10));
-    }
+    super::server::until("the watchdog to remove the directory", || Ok(!directory.exists())).unwrap();
     assert!(!reachable());
 }
