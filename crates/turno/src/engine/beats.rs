@@ -4,7 +4,7 @@
 //! a lock, together, and answered from what is stored; only a beat that must be written, or that finds its
 //! lease dead, is decided again under the lock.
 
-use super::commit::{Committers, Job, Reply};
+use super::commit::{Committers, Job, Reply, gather};
 use super::lease::LeaseAnswer;
 use crate::error::Error;
 use crate::store::Store;
@@ -28,7 +28,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, committers: 
     let (sender, mut jobs) = mpsc::channel::<BeatJob>(WAITING_MAX);
     tasks.spawn(async move {
         let mut waiting = Vec::new();
-        while jobs.recv_many(&mut waiting, GROUP_MAX).await > 0 {
+        while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
             let resources = waiting.iter().map(|job| job.command.resource.clone()).collect();
             match store.peek(resources).await {
                 Ok((now, states)) => {

@@ -105,3 +105,26 @@ fn hash(resource: &impl Hash) -> usize {
     resource.hash(&mut hasher);
     hasher.finish() as usize
 }
+
+/// Waits for the next group: whatever is there, and whatever comes while the other tasks have their turn.
+///
+/// Those who were just answered often ask again at once. Closing the group before they could would make two
+/// half groups take turns for ever, each paying for a whole flush of the disk. Answers `false` at the end.
+pub(super) async fn gather<T>(jobs: &mut mpsc::Receiver<T>, waiting: &mut Vec<T>, most: usize) -> bool {
+    if jobs.recv_many(waiting, most).await == 0 {
+        return false;
+    }
+    loop {
+        let before = waiting.len();
+        tokio::task::yield_now().await;
+        while waiting.len() < most {
+            match jobs.try_recv() {
+                Ok(job) => waiting.push(job),
+                Err(_) => break,
+            }
+        }
+        if waiting.len() == before || waiting.len() == most {
+            return true;
+        }
+    }
+}

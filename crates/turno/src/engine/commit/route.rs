@@ -1,7 +1,7 @@
 //! One route: takes what is waiting, forms groups, commits them, answers.
 
 use super::Job;
-use super::{Announce, Reply};
+use super::{Announce, Reply, gather};
 use crate::error::Error;
 use crate::store::{
     Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Hint, LeaseGroup, Outcomes, SettleGroup, Store, StoreError,
@@ -23,7 +23,7 @@ const REDO_MAX: usize = 8;
 pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Job>, store: Arc<dyn Store>, announce: Announce) {
     let merges = store.routes().merges;
     let mut waiting = Vec::new();
-    while jobs.recv_many(&mut waiting, GROUP_MAX).await > 0 {
+    while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
         let mut batches = form(waiting.drain(..));
         if merges {
             settle_all(route, std::mem::take(&mut batches), &store, &announce).await;

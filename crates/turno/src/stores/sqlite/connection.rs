@@ -5,6 +5,7 @@
 //! process starved that way.
 
 use crate::store::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
@@ -56,6 +57,8 @@ fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreErr
         tries < polls
     }))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise SQLite looks at the values of parameters and prepares a statement anew whenever they change.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
