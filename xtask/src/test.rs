@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     step("tidy", "our own rules about layers, SQL, form and paths", tidy::run),
     step("clippy", "no warnings in any target", clippy),
     step("tests", "all tests, then the examples in the docs", tests),
+    step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
 ];
@@ -47,6 +48,14 @@ fn tests() -> StepResult {
         println!("cargo-nextest is not installed: the same tests run with plain cargo test, only slower");
         cargo(&["test", "--workspace", "--locked"])
     }
+}
+
+/// As many operations as the promises were weighed with, unless the machine is so slow that time runs out first;
+/// the program says how many it were.
+fn simulator() -> StepResult {
+    let limits = ["--operations", "10000000", "--seconds", "120"];
+    let run = ["run", "--release", "--locked", "--package", "turno-testkit", "--bin", "simulate", "--"];
+    cargo(&[&run[..], &limits[..]].concat())
 }
 
 /// Runs all steps, or those named in `only` (separated by commas).

@@ -18,6 +18,8 @@ pub(super) const WORKERS: usize = 8;
 const CONNECTIONS: usize = 4;
 /// How long a worker waits for work before it looks whether everything is done.
 const WAIT: Span = Span(200);
+/// Looks in vain before it gives up: half a minute.
+const LOOKS_MAX: u32 = 150;
 
 pub(super) async fn measure(bench: &Bench<'_>, batch: u32) -> Outcome<Measured> {
     let database = bench.row.database;
@@ -83,9 +85,15 @@ pub(super) async fn drain(
             let (queue, acked, name) = (queue.clone(), acked.clone(), name.clone());
             let (took, lets_go) = (took.clone(), lets_go.clone());
             async move {
+                let mut looks = 0;
                 while acked.load(Ordering::Relaxed) < target {
                     let got = queue.claim(&name, batch, WAIT).await?;
                     if got.is_empty() {
+                        looks += 1;
+                        if looks == LOOKS_MAX {
+                            let acked = acked.load(Ordering::Relaxed);
+                            return Err(format!("{acked} of {target} items were acked, and no more handed out").into());
+                        }
                         continue;
                     }
                     took(&got);

@@ -148,18 +148,18 @@ pub(super) async fn open_transaction(bench: &Bench<'_>) -> Outcome<Measured> {
         inbox.site.settle_down().await?;
         let sample = take(&inbox.queue, slice).await?;
         bench.progress(round, "before", &sample);
+        let before = sample.count;
         measured.raw.push(sample);
         let forgotten = inbox.site.client().await?;
         forgotten.batch_execute("begin isolation level repeatable read; select txid_current()").await?;
         let mut slices = Vec::new();
-        let mut left = many;
+        let mut left = (many + slice).saturating_sub(before);
         while left > 0 {
-            let sample = take(&inbox.queue, slice.min(left)).await?;
+            // What workers under way took beyond a slice must not leave a scrap as the last one.
+            let part = if left < slice * 3 / 2 { left } else { slice };
+            let sample = take(&inbox.queue, part).await?;
             left = left.saturating_sub(sample.count);
-            // What the last slice took too much of is no slice.
-            if sample.count >= slice / 2 {
-                slices.push(sample);
-            }
+            slices.push(sample);
         }
         forgotten.batch_execute("rollback").await?;
         inbox.remove().await?;

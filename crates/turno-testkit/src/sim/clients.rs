@@ -91,6 +91,6 @@ impl Client {
 
     /// Whether it has something to do while the world drains.
     pub(crate) fn drains(&self) -> bool {
-        matches!(self, Client::Worker(_) | Client::Operator(_))
+        matches!(self, Client::Worker(_))
     }
 }

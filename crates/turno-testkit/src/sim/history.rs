@@ -75,7 +75,7 @@ impl History {
                 }
                 (Ask::Manage(group), reply) => {
                     let seq = db.ids.get(&(group.queue, group.id.clone()));
-                    let place = seq.map_or_else(String::new, |seq| subject(db, *seq));
+                    let place = seq.map_or_else(|| format!("{}/{}", group.queue.0, group.id), |seq| subject(db, *seq));
                     say(place, format!("{:?} {} -> {reply:?}", group.wish, group.id));
                 }
                 (Ask::Typing { queue, key }, _) => say(format!("{queue}/{key}"), "typing".to_owned()),

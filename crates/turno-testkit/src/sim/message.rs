@@ -54,7 +54,7 @@ pub(crate) enum Reply {
     Lease { answer: Result<Outcome, Refused>, view: Arc<State> },
     Enqueue(Vec<Accepted>),
     Claim(Vec<Work>),
-    Settle { outcome: SettleOutcome, repeated: bool },
+    Settle(SettleOutcome),
     Manage(ManageOutcome),
     Done,
 }

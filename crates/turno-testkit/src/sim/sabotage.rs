@@ -13,91 +13,130 @@ pub struct Sabotage {
     pub(crate) bug: Bug,
 }
 
-macro_rules! bugs {
-    ($($(#[$doc:meta])* $bug:ident $name:literal => [$($id:literal),+];)+) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Bug { $($(#[$doc])* $bug,)+ }
-
-        /// Every bug there is.
-        pub const ALL: &[Sabotage] = &[$(Sabotage { name: $name, expected: &[$($id),+], bug: Bug::$bug },)+];
-    };
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bug {
+    /// The settlement finds the item whatever its fence.
+    SettleIgnoresFence,
+    /// The heartbeat renews whoever's lease it is.
+    BeatIgnoresFence,
+    /// The release frees whoever's lease it is.
+    ReleaseIgnoresFence,
+    /// The release of a page that was left frees what its reload has claimed.
+    ReleaseFreesNewerClaim,
+    /// The clock is read, and then the lock waited for.
+    ClockBeforeLock,
+    /// A resource never seen is read, decided and written without ever being locked.
+    AbsentRowNotInserted,
+    /// Each decision takes the wall clock as it is.
+    GuardOff,
+    /// The highest time decided with is read when an instance starts, and never again.
+    MarkOnlyAtStart,
+    /// The sweeper writes back what it read earlier.
+    SweepUnconditional,
+    /// One statement claims and joins: the data are those of its snapshot.
+    ClaimJoinsData,
+    /// Enqueue and settle do not lock the lane.
+    NoStripes,
+    /// Enqueue sees that somebody is in process and waits for no lock; when that one ends, nobody wakes the new item.
+    WakeMissed,
+    /// Due heads are chosen without being locked.
+    HeadsUnlocked,
+    /// The ack does not compare revisions.
+    AckSwallowsChange,
+    /// The attempt is counted when it fails, not when it is handed out.
+    AttemptNotCounted,
+    /// Numbers start a little earlier after a restart, as with cached blocks.
+    NumbersReused,
+    /// Ids are remembered in memory.
+    DedupeForgotten,
+    /// Only unfinished items are searched for the id.
+    AckedReinserted,
+    /// A retry takes along what arrived after the first hand-out.
+    GroupNotFrozen,
+    /// The last of the lane is woken instead of the first.
+    SuccessorWrongOrder,
+    /// An ended ownership is not written into the history.
+    HistoryMissing,
+    /// An ended ownership is written with an end after the next one's beginning.
+    HistoryOverlaps,
+    /// The claim does not look at the window.
+    WindowIgnored,
+    /// The waiting line is read last come, first served.
+    LineReversed,
+    /// The server does not look at the idle time.
+    IdleIgnored,
+    /// Heartbeats go on past the rolling timeout.
+    RollingIgnored,
+    /// A heartbeat after the expiry is good if nobody has claimed since.
+    BeatRevivesExpired,
+    /// A heartbeat always writes now plus half a ttl.
+    BeatShortens,
+    /// The holder's claim starts a new ownership's times.
+    ReclaimRestarts,
+    /// An expired lease is held until a sweeper removes it.
+    ExpiryNeedsSweeper,
+    /// A failed group is given up as a whole.
+    PoisonTakesNeighbours,
+    /// The history line of an acked item is lost.
+    AckedDisappears,
+    /// An exhausted item's errors are cleaned up.
+    ErrorsForgotten,
+    /// A change does not reset the attempts of its key.
+    ChangeKeepsAttempts,
+    /// The key's unfinished item is not found.
+    CoalescingBlind,
+    /// The row of a coalesced item keeps the revision it was handed out with before.
+    RevisionGoesBack,
+    /// A failed item is counted as waiting.
+    CountsWrong,
+    /// A repeated settlement is only told that it is stale.
+    RepeatForgotten,
 }
 
-bugs! {
-    /// The settlement finds the item whatever its fence.
-    SettleIgnoresFence "settle-ignores-fence" => ["Q6"];
-    /// The heartbeat renews whoever's lease it is.
-    BeatIgnoresFence "beat-ignores-fence" => ["L3", "L5"];
-    /// The release frees whoever's lease it is.
-    ReleaseIgnoresFence "release-ignores-fence" => ["L10", "L3"];
-    /// The release of a page that was left frees what its reload has claimed.
-    ReleaseFreesNewerClaim "release-frees-newer-claim" => ["L10"];
-    /// The clock is read, and then the lock waited for.
-    ClockBeforeLock "clock-before-lock" => ["T3", "L1", "L12"];
-    /// A resource never seen is read, decided and written without ever being locked.
-    AbsentRowNotInserted "absent-row-not-inserted" => ["L1", "L2", "L12"];
-    /// Each decision takes the wall clock as it is.
-    GuardOff "clock-guard-off" => ["T3"];
-    /// The highest time decided with is read when an instance starts, and never again.
-    MarkOnlyAtStart "mark-only-at-start" => ["T3"];
-    /// The sweeper writes back what it read earlier.
-    SweepUnconditional "sweep-unconditional" => ["Q7", "Q4", "Q6"];
-    /// One statement claims and joins: the data are those of its snapshot.
-    ClaimJoinsData "claim-joins-data" => ["S1"];
-    /// Enqueue and settle do not lock the lane.
-    NoStripes "no-stripes" => ["Q14", "Q1", "Q2", "Q6", "T3"];
-    /// Due heads are chosen without being locked.
-    HeadsUnlocked "heads-unlocked" => ["Q2", "Q3"];
-    /// The ack does not compare revisions.
-    AckSwallowsChange "ack-swallows-change" => ["S2"];
-    /// The attempt is counted when it fails, not when it is handed out.
-    AttemptNotCounted "attempt-not-counted" => ["Q8"];
-    /// Numbers start a little earlier after a restart, as with cached blocks.
-    NumbersReused "numbers-reused" => ["L2", "Q8", "Q1"];
-    /// Ids are remembered in memory.
-    DedupeForgotten "dedupe-forgotten" => ["Q12"];
-    /// Only unfinished items are searched for the id.
-    AckedReinserted "acked-reinserted" => ["Q12"];
-    /// A retry takes along what arrived after the first hand-out.
-    GroupNotFrozen "group-not-frozen" => ["Q11"];
-    /// The last of the lane is woken instead of the first.
-    SuccessorWrongOrder "successor-wrong-order" => ["Q1"];
-    /// An ended ownership is not written into the history.
-    HistoryMissing "history-missing" => ["L12"];
-    /// An ended ownership is written with an end after the next one's beginning.
-    HistoryOverlaps "history-overlaps" => ["L12"];
-    /// The claim does not look at the window.
-    WindowIgnored "window-ignored" => ["Q10"];
-    /// The waiting line is read last come, first served.
-    LineReversed "line-reversed" => ["L14"];
-    /// The server does not look at the idle time.
-    IdleIgnored "idle-ignored" => ["L8"];
-    /// Heartbeats go on past the rolling timeout.
-    RollingIgnored "rolling-ignored" => ["L7"];
-    /// A heartbeat after the expiry is good if nobody has claimed since.
-    BeatRevivesExpired "beat-revives-expired" => ["L5"];
-    /// A heartbeat always writes now plus half a ttl.
-    BeatShortens "beat-shortens" => ["L6"];
-    /// The holder's claim starts a new ownership's times.
-    ReclaimRestarts "reclaim-restarts" => ["L9"];
-    /// An expired lease is held until a sweeper removes it.
-    ExpiryNeedsSweeper "expiry-needs-sweeper" => ["L13"];
-    /// A failed group is given up as a whole.
-    PoisonTakesNeighbours "poison-takes-neighbours" => ["Q17", "Q8"];
-    /// The history line of an acked item is lost.
-    AckedDisappears "acked-disappears" => ["Q5"];
-    /// An exhausted item's errors are cleaned up.
-    ErrorsForgotten "errors-forgotten" => ["Q9"];
-    /// A change does not reset the attempts of its key.
-    ChangeKeepsAttempts "change-keeps-attempts" => ["S6", "Q8"];
-    /// The key's unfinished item is not found.
-    CoalescingBlind "coalescing-blind" => ["S3"];
-    /// The row of a coalesced item keeps the revision it was handed out with before.
-    RevisionGoesBack "revision-goes-back" => ["S4", "S2"];
-    /// A failed item is counted as waiting.
-    CountsWrong "counts-wrong" => ["Q15"];
-    /// A repeated settlement is only told that it is stale.
-    RepeatForgotten "repeat-forgotten" => ["Q16"];
+/// Every bug there is.
+pub const ALL: &[Sabotage] = &[
+    sabotage(Bug::SettleIgnoresFence, "settle-ignores-fence", &["Q6"]),
+    sabotage(Bug::BeatIgnoresFence, "beat-ignores-fence", &["L3"]),
+    sabotage(Bug::ReleaseIgnoresFence, "release-ignores-fence", &["L10"]),
+    sabotage(Bug::ReleaseFreesNewerClaim, "release-frees-newer-claim", &["L10"]),
+    sabotage(Bug::ClockBeforeLock, "clock-before-lock", &["T3"]),
+    sabotage(Bug::AbsentRowNotInserted, "absent-row-not-inserted", &["L1"]),
+    sabotage(Bug::GuardOff, "clock-guard-off", &["T3"]),
+    sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3"]),
+    sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
+    sabotage(Bug::ClaimJoinsData, "claim-joins-data", &["S1"]),
+    sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10"]),
+    sabotage(Bug::WakeMissed, "wake-missed", &["Q14", "Q1"]),
+    sabotage(Bug::HeadsUnlocked, "heads-unlocked", &["Q3"]),
+    sabotage(Bug::AckSwallowsChange, "ack-swallows-change", &["S2"]),
+    sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),
+    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8"]),
+    sabotage(Bug::DedupeForgotten, "dedupe-forgotten", &["Q12"]),
+    sabotage(Bug::AckedReinserted, "acked-reinserted", &["Q12"]),
+    sabotage(Bug::GroupNotFrozen, "group-not-frozen", &["Q11"]),
+    sabotage(Bug::SuccessorWrongOrder, "successor-wrong-order", &["Q1"]),
+    sabotage(Bug::HistoryMissing, "history-missing", &["L12"]),
+    sabotage(Bug::HistoryOverlaps, "history-overlaps", &["L12"]),
+    sabotage(Bug::WindowIgnored, "window-ignored", &["Q10"]),
+    sabotage(Bug::LineReversed, "line-reversed", &["L14"]),
+    sabotage(Bug::IdleIgnored, "idle-ignored", &["L8"]),
+    sabotage(Bug::RollingIgnored, "rolling-ignored", &["L7"]),
+    sabotage(Bug::BeatRevivesExpired, "beat-revives-expired", &["L5"]),
+    sabotage(Bug::BeatShortens, "beat-shortens", &["L6"]),
+    sabotage(Bug::ReclaimRestarts, "reclaim-restarts", &["L9"]),
+    sabotage(Bug::ExpiryNeedsSweeper, "expiry-needs-sweeper", &["L13"]),
+    sabotage(Bug::PoisonTakesNeighbours, "poison-takes-neighbours", &["Q17"]),
+    sabotage(Bug::AckedDisappears, "acked-disappears", &["Q5"]),
+    sabotage(Bug::ErrorsForgotten, "errors-forgotten", &["Q9"]),
+    sabotage(Bug::ChangeKeepsAttempts, "change-keeps-attempts", &["S6"]),
+    sabotage(Bug::CoalescingBlind, "coalescing-blind", &["S3"]),
+    sabotage(Bug::RevisionGoesBack, "revision-goes-back", &["S4"]),
+    sabotage(Bug::CountsWrong, "counts-wrong", &["Q15"]),
+    sabotage(Bug::RepeatForgotten, "repeat-forgotten", &["Q16"]),
+];
+
+const fn sabotage(bug: Bug, name: &'static str, expected: &'static [&'static str]) -> Sabotage {
+    Sabotage { name, expected, bug }
 }
 
 /// Finds a bug by its name.

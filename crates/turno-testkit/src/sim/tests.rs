@@ -1,1 +1,244 @@
-//! tests
+//! The healthy system keeps its promises, and every bug that is switched on breaks one that a checker names.
+
+use super::{Options, run, sabotage, trace};
+
+/// How many operations a bug may stay unnoticed.
+const BOUND: u64 = 60_000;
+
+/// Runs worlds with a bug until a checker notices it, and asks that it be one of those that should.
+fn is_caught(name: &str, operations: u64) {
+    let bug = sabotage::named(name).expect("the bug is in the list");
+    let options = Options { operations, sabotage: Some(bug), record: false };
+    let mut done = 0;
+    for seed in 1.. {
+        let (tally, violation) = run(seed, &options);
+        done += tally.operations;
+        if let Some(violation) = violation {
+            assert!(bug.expected.contains(&violation.id), "{:?} was expected, not {violation}", bug.expected);
+            println!("{name}: {} after {done} operations", violation.id);
+            return;
+        }
+        assert!(done < BOUND, "{name} was not noticed in {done} operations");
+    }
+}
+
+#[test]
+fn the_healthy_system_keeps_every_promise() {
+    let mut done = 0;
+    for seed in 1_000.. {
+        let (tally, violation) = run(seed, &Options::default());
+        assert!(violation.is_none(), "{}", violation.expect("there is one"));
+        done += tally.operations;
+        if done >= 300_000 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_tells_the_same_story() {
+    let options = Options { operations: 1_000, ..Options::default() };
+    let (once, _) = trace(7, &options);
+    let (again, _) = trace(7, &options);
+    assert!(once.len() > 1_000);
+    assert!(once == again);
+    assert!(once != trace(8, &options).0);
+}
+
+#[test]
+fn every_bug_has_its_own_name() {
+    let mut names: Vec<_> = sabotage::ALL.iter().map(|sabotage| sabotage.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), sabotage::ALL.len());
+}
+
+#[test]
+fn ignoring_the_fence_on_settle_is_caught() {
+    is_caught("settle-ignores-fence", 3_000);
+}
+
+#[test]
+fn ignoring_the_fence_of_a_lease_is_caught() {
+    is_caught("beat-ignores-fence", 3_000);
+}
+
+#[test]
+fn ignoring_the_fence_on_release_is_caught() {
+    is_caught("release-ignores-fence", 3_000);
+}
+
+#[test]
+fn a_release_that_frees_a_newer_claim_is_caught() {
+    is_caught("release-frees-newer-claim", 3_000);
+}
+
+#[test]
+fn reading_the_clock_before_the_lock_is_caught() {
+    is_caught("clock-before-lock", 3_000);
+}
+
+#[test]
+fn not_inserting_an_absent_lease_is_caught() {
+    is_caught("absent-row-not-inserted", 100);
+}
+
+#[test]
+fn an_unguarded_clock_is_caught() {
+    is_caught("clock-guard-off", 3_000);
+}
+
+#[test]
+fn reading_the_mark_only_at_the_start_is_caught() {
+    is_caught("mark-only-at-start", 3_000);
+}
+
+#[test]
+fn a_sweeper_without_its_condition_is_caught() {
+    is_caught("sweep-unconditional", 3_000);
+}
+
+#[test]
+fn returning_older_data_with_a_newer_revision_is_caught() {
+    is_caught("claim-joins-data", 3_000);
+}
+
+#[test]
+fn enqueue_and_settle_without_the_lanes_mutex_is_caught() {
+    is_caught("no-stripes", 3_000);
+}
+
+#[test]
+fn an_item_that_nobody_wakes_is_caught() {
+    is_caught("wake-missed", 3_000);
+}
+
+#[test]
+fn claiming_heads_without_a_lock_is_caught() {
+    is_caught("heads-unlocked", 3_000);
+}
+
+#[test]
+fn swallowing_a_change_is_caught() {
+    is_caught("ack-swallows-change", 3_000);
+}
+
+#[test]
+fn not_counting_an_attempt_is_caught() {
+    is_caught("attempt-not-counted", 3_000);
+}
+
+#[test]
+fn reused_numbers_are_caught() {
+    is_caught("numbers-reused", 3_000);
+}
+
+#[test]
+fn forgetting_ids_is_caught() {
+    is_caught("dedupe-forgotten", 3_000);
+}
+
+#[test]
+fn inserting_an_acked_item_again_is_caught() {
+    is_caught("acked-reinserted", 3_000);
+}
+
+#[test]
+fn letting_newcomers_join_a_retry_is_caught() {
+    is_caught("group-not-frozen", 3_000);
+}
+
+#[test]
+fn promoting_the_wrong_successor_is_caught() {
+    is_caught("successor-wrong-order", 3_000);
+}
+
+#[test]
+fn a_missing_line_of_history_is_caught() {
+    is_caught("history-missing", 3_000);
+}
+
+#[test]
+fn overlapping_ownerships_in_the_history_are_caught() {
+    is_caught("history-overlaps", 3_000);
+}
+
+#[test]
+fn ignoring_the_window_is_caught() {
+    is_caught("window-ignored", 3_000);
+}
+
+#[test]
+fn serving_the_line_backwards_is_caught() {
+    is_caught("line-reversed", 3_000);
+}
+
+#[test]
+fn renewing_for_an_idle_person_is_caught() {
+    is_caught("idle-ignored", 3_000);
+}
+
+#[test]
+fn beating_past_the_rolling_timeout_is_caught() {
+    is_caught("rolling-ignored", 3_000);
+}
+
+#[test]
+fn a_heartbeat_that_revives_an_expired_lease_is_caught() {
+    is_caught("beat-revives-expired", 3_000);
+}
+
+#[test]
+fn a_heartbeat_that_shortens_the_lease_is_caught() {
+    is_caught("beat-shortens", 3_000);
+}
+
+#[test]
+fn a_claim_that_restarts_the_holders_times_is_caught() {
+    is_caught("reclaim-restarts", 3_000);
+}
+
+#[test]
+fn an_expired_lease_that_waits_for_a_sweeper_is_caught() {
+    is_caught("expiry-needs-sweeper", 3_000);
+}
+
+#[test]
+fn a_poisoned_item_that_takes_its_neighbours_along_is_caught() {
+    is_caught("poison-takes-neighbours", 3_000);
+}
+
+#[test]
+fn an_item_that_disappears_is_caught() {
+    is_caught("acked-disappears", 3_000);
+}
+
+#[test]
+fn forgetting_the_errors_of_an_exhausted_item_is_caught() {
+    is_caught("errors-forgotten", 3_000);
+}
+
+#[test]
+fn a_change_that_keeps_old_attempts_is_caught() {
+    is_caught("change-keeps-attempts", 3_000);
+}
+
+#[test]
+fn two_unfinished_items_of_one_sync_key_are_caught() {
+    is_caught("coalescing-blind", 3_000);
+}
+
+#[test]
+fn a_revision_that_does_not_grow_is_caught() {
+    is_caught("revision-goes-back", 3_000);
+}
+
+#[test]
+fn counters_that_differ_from_the_rows_are_caught() {
+    is_caught("counts-wrong", 3_000);
+}
+
+#[test]
+fn a_repeated_settlement_that_is_only_called_stale_is_caught() {
+    is_caught("repeat-forgotten", 3_000);
+}

@@ -54,6 +54,8 @@ pub(crate) struct Tx {
     now: Option<Time>,
     numbers: Vec<i64>,
     read: Read,
+    /// The item a person named, as it was found before its lane was locked.
+    named: Option<Seq>,
     /// Bodies that a claim joined too early; only a bug fills it.
     snapshot: Map<Seq, Body>,
 }
@@ -80,6 +82,8 @@ impl Env<'_> {
         if self.has(Bug::GuardOff) {
             return self.wall;
         }
+        // One instance may have seen a step forward that is taken back before another one looks. What keeps the
+        // other from deciding earlier than the first did is the mark, read here with the clock.
         if !self.has(Bug::MarkOnlyAtStart) {
             self.clock.resume(self.db.mark);
         }
@@ -119,6 +123,7 @@ impl Tx {
             now: None,
             numbers: Vec::new(),
             read: Read::Nothing,
+            named: None,
             snapshot: Map::default(),
         }
     }

@@ -24,7 +24,7 @@ impl Queues<'_> {
                         let Some(seq) = into else {
                             return fault("S3", id, "a change went into an item that nobody sent");
                         };
-                        self.changed(seq, queue, item, commit.now)?;
+                        self.changed(seq, queue, item, commit)?;
                         if !coalesced.contains(&seq) {
                             coalesced.push(seq);
                         }
@@ -112,9 +112,12 @@ impl Queues<'_> {
     }
 
     /// A newer change of a key takes the place of the older one.
-    fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, now: Time) -> Checked {
-        // An id that was accepted as an item is not accepted again, not even as a change.
-        if new.id_given && self.ids.contains_key(&(queue, new.id.clone())) {
+    fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, commit: &Commit<'_>) -> Checked {
+        let (now, began) = (commit.now, commit.began);
+        // An id that was accepted as an item is not accepted again, not even as a change; unless it was accepted
+        // for another key at the same time, since a change that is merged into an item leaves no id behind.
+        let known = self.ids.get(&(queue, new.id.clone())).and_then(|seq| self.items.get(seq));
+        if new.id_given && known.is_some_and(|known| known.born <= began) {
             return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
         }
         let Some(item) = self.items.get_mut(&seq) else {

@@ -42,7 +42,7 @@ pub(super) struct Known {
     pub(super) decided_at: Time,
     /// The commit that brought it.
     pub(super) born: u64,
-    /// Grows with every row written.
+    /// Grows with everything that happens to it.
     pub(super) version: u64,
 }
 
@@ -150,6 +150,7 @@ impl<'a> Queues<'a> {
             return;
         };
         item.is = is;
+        item.version += 1;
         let open = !matches!(is, Is::Done(_));
         let place = match &item.key {
             Some(key) => &mut self.lanes.entry((item.queue, key.clone())).or_default().open,

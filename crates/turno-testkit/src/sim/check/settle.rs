@@ -23,13 +23,12 @@ impl Queues<'_> {
         // A group settles first and renews last: what is settled in it needs no renewal.
         for beats in [false, true] {
             for (call, reply) in commit.calls.iter().zip(commit.replies) {
-                let (Ask::Settle(settle), Reply::Settle { outcome, .. }) = (&call.ask, reply) else {
+                let (Ask::Settle(settle), Reply::Settle(outcome)) = (&call.ask, reply) else {
                     continue;
                 };
-                if matches!(settle.act, Act::Beat) == beats {
-                    if self.settle(settle, outcome, commit.now, changes)? {
-                        settled.push(settle.handed.fence);
-                    }
+                let its_turn = matches!(settle.act, Act::Beat) == beats;
+                if its_turn && self.settle(settle, outcome, commit.now, changes)? {
+                    settled.push(settle.handed.fence);
                 }
             }
         }

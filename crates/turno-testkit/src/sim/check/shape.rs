@@ -2,9 +2,9 @@
 
 use super::model::{Is, Queues};
 use super::{Checked, Commit, fault};
+use crate::sim::message::Ask;
 use turno_core::id::{Fence, Key, QueueId};
 use turno_core::queue::{Changes, Item, Kind};
-use turno_core::time::Time;
 
 impl Queues<'_> {
     pub(super) fn rows(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {
@@ -26,7 +26,7 @@ impl Queues<'_> {
             self.touch(*seq, &mut touched);
         }
         for lane in touched {
-            self.lane(&lane, commit.now)?;
+            self.lane(&lane, commit)?;
         }
         Ok(())
     }
@@ -81,7 +81,8 @@ impl Queues<'_> {
     }
 
     /// One head, the first; and it is looked at in time.
-    fn lane(&self, lane: &(QueueId, Key), now: Time) -> Checked {
+    fn lane(&self, lane: &(QueueId, Key), commit: &Commit<'_>) -> Checked {
+        let now = commit.now;
         let name = || format!("{}/{}", lane.0.0, lane.1);
         let policy = self.policy(lane.0);
         let Some(open) = self.lanes.get(lane).map(|lane| &lane.open) else {
@@ -114,8 +115,12 @@ impl Queues<'_> {
         let mates = open.iter().take(policy.batch_max as usize);
         let full = mates.clone().count() == policy.batch_max as usize
             && mates.clone().all(|seq| self.items[seq].group == Fence(0) && self.items[seq].since <= now);
+        // A batch that an arrival fills is due at once. One that was full before its turn came is looked at
+        // when its head's window ends: whoever promotes the head sees only the head.
+        let arrival = matches!(commit.calls[0].ask, Ask::Enqueue(_));
         let latest = match item.group {
             Fence(0) if !full => item.since + policy.max_wait,
+            Fence(0) if !arrival => item.since + policy.window,
             _ => item.not_before,
         };
         if item.ready_at > Some(latest.max(now)) {

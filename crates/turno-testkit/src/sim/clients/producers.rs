@@ -76,22 +76,10 @@ impl Producer {
 #[derive(Debug, Default)]
 pub(crate) struct Operator {
     paused: Option<usize>,
-    /// While draining: how many queues it has made sure are not paused.
-    resumed: usize,
 }
 
 impl Operator {
     pub(crate) fn step(&mut self, input: Input, scene: &mut Scene<'_>) -> Next {
-        if scene.draining {
-            if matches!(input, Input::Answer(_)) {
-                self.resumed += 1;
-            }
-            return if self.resumed < scene.setup.queues.len() {
-                Next::Call(Ask::Pause { queue: self.resumed, paused: false })
-            } else {
-                Next::Sleep(1_000_000)
-            };
-        }
         if !matches!(input, Input::Wake) {
             return Next::Sleep(scene.rng.between(20, 300));
         }

@@ -127,7 +127,7 @@ impl Worker {
                     });
                 }
             }
-            Reply::Settle { outcome, .. } if self.last.is_some() => {
+            Reply::Settle(outcome) if self.last.is_some() => {
                 let beat = matches!(outcome, SettleOutcome::Renewed { .. });
                 if !beat {
                     self.over();

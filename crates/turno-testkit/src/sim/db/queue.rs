@@ -44,9 +44,10 @@ impl Db {
             return Loaded { members: vec![member(first.clone())], next: None };
         };
         let members: Vec<Member> = self
-            .lane_front(handed.queue, lane, handed.seq, handed.size as usize)
+            .lane_front(handed.queue, lane, handed.seq, usize::MAX)
             .into_iter()
             .filter(is_member)
+            .take(handed.size as usize)
             .map(member)
             .collect();
         let others = self.lanes.get(&(handed.queue, lane));
@@ -66,7 +67,8 @@ impl Db {
                     known.seq = known.seq.min(*seq);
                     known.size += 1;
                 }
-                None if full => break,
+                // The rest of a delivery that was found may come later: it must be named whole.
+                None if full => {}
                 None => {
                     found.push(Handed { queue: item.queue, seq: *seq, lane: item.lane, size: 1, fence: item.fence })
                 }
@@ -93,7 +95,9 @@ impl Db {
                 }
                 (Some(item), _) if item.parked => SettleOutcome::Exhausted,
                 (Some(item), _) if item.last == Last::Failed => SettleOutcome::Retrying { retry_at: item.not_before },
-                (None, Some(done)) if done.ended == Ended::Exhausted => SettleOutcome::Exhausted,
+                (None, Some(done)) if done.fence == handed.fence && done.ended == Ended::Exhausted => {
+                    SettleOutcome::Exhausted
+                }
                 _ => return None,
             };
             if failed.is_none() || failed == Some(SettleOutcome::Exhausted) {

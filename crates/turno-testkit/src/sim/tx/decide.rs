@@ -45,7 +45,7 @@ impl Tx {
             }
             (Group::Settle(group), Read::Settle(loaded)) => {
                 let (changes, answers) = decide_settle(group, SettleRead { now, loaded }, env);
-                replies.extend(answers.into_iter().map(|outcome| Reply::Settle { outcome, repeated: false }));
+                replies.extend(answers.into_iter().map(Reply::Settle));
                 Some(changes)
             }
             (Group::Manage(group), Read::Manage { item, done, front, home }) => {

@@ -6,9 +6,11 @@
 use super::{Env, Read, Tx};
 use crate::sim::db::Lock;
 use crate::sim::sabotage::Bug;
+use crate::sim::setup::{SINGLE, queue_id};
 use std::collections::HashMap;
 use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, ManageGroup, SettleGroup};
-use turno_core::id::{Lane, QueueId, Seq};
+use turno_core::id::{Lane, QueueId, Resource, Seq};
+use turno_core::lease::State;
 use turno_core::queue::{Act, Kind, Loaded};
 
 impl Tx {
@@ -23,7 +25,10 @@ impl Tx {
             }
             Group::Enqueue(group) => stripes(group.lanes().into_iter().map(|(queue, lane, _)| (queue, lane))),
             Group::Settle(group) => stripes(group.lanes().into_iter()),
-            Group::Manage(group) => stripes(home(env, group).into_iter()),
+            Group::Manage(group) => {
+                self.named = env.db.ids.get(&(group.queue, group.id.clone())).copied();
+                stripes(home(env, group, self.named).into_iter())
+            }
             Group::Claim(group) => {
                 if env.has(Bug::ClaimJoinsData) {
                     let due = env.db.ready[group.queue.0 as usize].iter();
@@ -33,26 +38,46 @@ impl Tx {
             }
             Group::Typing(_) => Vec::new(),
         };
-        if env.has(Bug::NoStripes) && !matches!(self.group, Group::Lease(_)) {
+        if self.goes_unlocked(env) {
             return true;
         }
         locks.into_iter().all(|lock| env.db.lock(lock, self.id, &mut self.held))
     }
 
+    /// Whether a bug keeps it from locking its lanes.
+    fn goes_unlocked(&self, env: &Env<'_>) -> bool {
+        let busy = |(queue, lane, _): &(QueueId, Lane, u32)| {
+            *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, Seq(i64::MIN), 1).is_empty()
+        };
+        match &self.group {
+            Group::Lease(_) => false,
+            Group::Enqueue(group) if env.has(Bug::WakeMissed) => group.lanes().iter().all(busy),
+            _ => env.has(Bug::NoStripes),
+        }
+    }
+
     /// Locks and reads the rows; nothing if it has to wait.
     pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
+        let unlocked = self.goes_unlocked(env);
         let (id, held) = (self.id, &mut self.held);
-        let mut lock =
-            |env: &mut Env<'_>, seqs: Vec<Seq>| seqs.into_iter().all(|seq| env.db.lock(Lock::Row(seq), id, held));
+        let lock = |env: &mut Env<'_>, held: &mut Vec<Lock>, seqs: Vec<Seq>| {
+            seqs.into_iter().all(|seq| env.db.lock(Lock::Row(seq), id, held))
+        };
         match &self.group {
             Group::Lease(group) => {
-                let resources = group.resources();
-                Some(Read::Lease(resources.iter().map(|resource| env.db.lease(resource)).collect()))
+                // A row that was not there to be locked is not there to be read either.
+                let blind = env.has(Bug::AbsentRowNotInserted);
+                let locked = |resource: &Resource| held.contains(&Lock::Lease(resource.clone()));
+                let read = |resource: Resource| match blind || locked(&resource) {
+                    true => env.db.lease(&resource),
+                    false => State::unseen(resource),
+                };
+                Some(Read::Lease(group.resources().into_iter().map(read).collect()))
             }
             Group::Enqueue(group) => {
                 for (queue, lane, size) in group.lanes() {
                     let seqs = env.db.lane_heads(queue, lane, size as usize);
-                    if !env.has(Bug::NoStripes) && !lock(env, seqs) {
+                    if !unlocked && !lock(env, held, seqs) {
                         return None;
                     }
                 }
@@ -62,21 +87,21 @@ impl Tx {
                 let loaded = read_settle(env, group);
                 for one in &loaded {
                     let members = one.members.iter().map(|member| member.item.seq);
-                    if !lock(env, members.chain(one.next.iter().map(|next| next.seq)).collect()) {
+                    if !lock(env, held, members.chain(one.next.iter().map(|next| next.seq)).collect()) {
                         return None;
                     }
                 }
                 Some(Read::Settle(loaded))
             }
             Group::Manage(group) => {
-                let seq = env.db.ids.get(&(group.queue, group.id.clone())).copied();
+                let seq = self.named;
                 let mut seqs: Vec<Seq> = seq.into_iter().collect();
-                if let Some((queue, lane)) = home(env, group) {
+                if let Some((queue, lane)) = home(env, group, seq) {
                     seqs.extend(env.db.lane_heads(queue, lane, group.front_size() as usize));
                     seqs.sort();
                     seqs.dedup();
                 }
-                lock(env, seqs).then(|| read_manage(env, group, seq))
+                lock(env, held, seqs).then(|| read_manage(env, group, seq))
             }
             Group::Claim(group) => {
                 let group = group.clone();
@@ -128,8 +153,9 @@ impl Tx {
             }
         }
         if env.has(Bug::GroupNotFrozen) {
-            for item in heads.iter_mut().chain(fronts.values_mut().flatten()) {
-                item.group = turno_core::id::Fence(0);
+            for front in fronts.values_mut() {
+                let group = front[0].group;
+                front.iter_mut().filter(|item| item.is_fresh()).for_each(|item| item.group = group);
             }
         }
         Read::Claim { heads, fronts, typing }
@@ -148,12 +174,11 @@ fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
 }
 
 /// The lane of an item that a person names by its id.
-fn home(env: &Env<'_>, group: &ManageGroup) -> Option<(QueueId, Lane)> {
+fn home(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Option<(QueueId, Lane)> {
     if group.policy.kind == Kind::Inbox {
         return None;
     }
-    let seq = env.db.ids.get(&(group.queue, group.id.clone()))?;
-    Some((group.queue, Lane::of(env.db.bodies[seq].key.as_ref()?)))
+    Some((group.queue, Lane::of(env.db.bodies[&seq?].key.as_ref()?)))
 }
 
 fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
@@ -195,7 +220,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
             handed.fence = item.fence;
         }
         let mut loaded = env.db.load(&handed, group.names_items(index));
-        if env.has(Bug::AckSwallowsChange) {
+        if env.has(Bug::AckSwallowsChange) && matches!(settle.act, Act::Ack { .. }) {
             for member in &mut loaded.members {
                 member.item.revision = member.item.handed;
             }
@@ -213,7 +238,7 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
 }
 
 fn read_manage(env: &Env<'_>, group: &ManageGroup, seq: Option<Seq>) -> Read {
-    let lane = home(env, group);
+    let lane = home(env, group, seq);
     let front = lane.map_or_else(Vec::new, |(queue, lane)| {
         env.db.lane_front(queue, lane, Seq(i64::MIN), group.front_size() as usize)
     });

@@ -84,6 +84,7 @@ impl World<'_> {
     /// From here on everybody behaves.
     pub(super) fn stop_faults(&mut self) {
         self.draining = true;
+        self.db.paused = Default::default();
         self.history.note(self.time, || "faults stop; what is left is finished".to_owned());
         for server in 0..self.servers.len() {
             self.start(server);

@@ -40,7 +40,7 @@ impl World<'_> {
         }
         match &mut call.ask {
             Ask::Pause { queue, paused } => {
-                self.db.paused[*queue] = *paused;
+                self.db.paused[*queue] = *paused && !self.draining;
                 self.answer(server, &call, Reply::Done);
                 return Ok(());
             }
@@ -143,7 +143,7 @@ impl World<'_> {
 
     /// Whoever is told that a settlement is stale may only be repeating his own.
     fn look_up_repeat(&mut self, call: &Call, reply: Reply) -> Result<Reply, Fault> {
-        let (Ask::Settle(settle), Reply::Settle { outcome: SettleOutcome::Stale, .. }) = (&call.ask, &reply) else {
+        let (Ask::Settle(settle), Reply::Settle(SettleOutcome::Stale)) = (&call.ask, &reply) else {
             return Ok(reply);
         };
         if matches!(settle.act, Act::Beat | Act::Expire) {
@@ -151,7 +151,7 @@ impl World<'_> {
         }
         let known = self.db.settled(&settle.handed).filter(|_| self.bug != Some(Bug::RepeatForgotten));
         self.checker.repeated(settle, known.as_ref())?;
-        Ok(known.map_or(reply, |outcome| Reply::Settle { outcome, repeated: true }))
+        Ok(known.map_or(reply, Reply::Settle))
     }
 
     /// Reads what is over, and has it settled now, or much later.
@@ -165,10 +165,9 @@ impl World<'_> {
                 let seen = self.db.load(&handed, false);
                 self.swept.entry(handed.fence).or_insert(seen);
             }
-            self.calls += 1;
             let policy = self.setup.queues[handed.queue.0 as usize].clone();
             let ask = Ask::Settle(Settle { handed, policy, act: Act::Expire });
-            let call = Box::new(Call { id: self.calls, client: NOBODY, ask });
+            let call = Box::new(Call { id: 0, client: NOBODY, ask });
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });
         }

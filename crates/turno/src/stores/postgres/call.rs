@@ -12,6 +12,13 @@ pub(super) struct Sql {
     pub(super) text: &'static str,
 }
 
+impl Sql {
+    /// Several statements without parameters, which cannot be prepared.
+    pub(super) fn is_script(&self) -> bool {
+        self.name == BEGIN.name
+    }
+}
+
 /// The name, the file and the constant cannot drift apart if they are written once; a function cannot include a file.
 macro_rules! statements {
     ($($constant:ident = $name:literal,)*) => {
@@ -52,6 +59,7 @@ statements! {
     ITEMS = "items",
     LANE_FRONTS = "lane_fronts",
     LANE_HEADS_LOCK = "lane_heads_lock",
+    LANE_LOCK = "lane_lock",
     LEASE_END = "lease_end",
     LEASE_ENDING = "lease_ending",
     LEASE_HISTORY = "lease_history",
@@ -82,13 +90,11 @@ statements! {
     SCHEMA_NOTE = "schema_note",
     SCHEMA_READ = "schema_read",
     SERVER = "server",
-    SETTINGS = "settings",
     SETTLE_ITEMS = "settle_items",
     SETTLE_ITEMS_LOCK = "settle_items_lock",
     SETTLE_LANES = "settle_lanes",
     SETTLE_NEXT = "settle_next",
     SETTLED = "settled",
-    STRIPE_LOCK = "stripe_lock",
     TYPING_CLEAR = "typing_clear",
     TYPING_SET = "typing_set",
     XACT_STATUS = "xact_status",

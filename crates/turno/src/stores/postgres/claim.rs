@@ -3,13 +3,13 @@
 use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::floor::{BOTTOM, Scan};
+use super::floor::{BOTTOM, Place, Scan};
 use super::row::{ITEM, get, item};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
 use std::collections::HashMap;
 use tokio_postgres::Row;
-use turno_core::id::{Lane, Numbers};
+use turno_core::id::{Lane, Numbers, Seq};
 use turno_core::queue::{Item, Wants};
 use turno_core::time::{Span, Time};
 
@@ -58,11 +58,12 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
 
-fn heads<'a>(group: &'a ClaimGroup, from: Time, estimate: Time, limit: usize) -> Call<'a> {
+fn heads<'a>(group: &'a ClaimGroup, from: Place, estimate: Time, limit: usize) -> Call<'a> {
     match &group.claim {
         Claim::Next(_) => Call::new(&call::CLAIM_HEADS)
             .int(group.queue.0)
-            .big(from.0)
+            .big(from.0.0)
+            .big(from.1.0)
             .big(estimate.0)
             .big(i64::try_from(limit).unwrap_or(i64::MAX)),
         Claim::Item { id, .. } => Call::new(&call::CLAIM_ITEM).int(group.queue.0).text(id.as_str()).big(estimate.0),
@@ -90,8 +91,8 @@ fn locked(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
 }
 
 fn looked(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
-    let last = heads.last().filter(|_| heads.len() >= limit).and_then(|head| head.ready_at);
-    scan.found(last.unwrap_or(estimate));
+    let last = heads.last().filter(|_| heads.len() >= limit).and_then(|head| Some((head.ready_at?, head.seq)));
+    scan.found(last.unwrap_or((estimate, Seq(0))));
 }
 
 type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);

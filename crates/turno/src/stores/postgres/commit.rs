@@ -2,6 +2,7 @@
 
 use super::call::{self, Call};
 use super::failure::Failure;
+use super::floor::Scan;
 use super::slot::Taken;
 use super::tx::{Plan, Tx, Write};
 use super::{PostgresStore, changes, claim, enqueue, lease, manage, row, settle};
@@ -35,8 +36,7 @@ impl PostgresStore {
             }
             // A connection that a restarted server has closed is only noticed by using it.
             let stale = failure.is_lost() && !fresh;
-            if !failure.is_lost() && !pooler {
-                link.abandon();
+            if !failure.is_lost() && !pooler && link.roll_back().await.is_ok() {
                 link.put_back();
             }
             if !(again && (stale || pooler)) {
@@ -63,13 +63,15 @@ impl PostgresStore {
         let mut calls = match &plan.write {
             Write::Nothing => {
                 // Rolled back and not committed: locks alone would cost a flush of the log.
-                if let Outcomes::Claim(_) = plan.outcomes {
-                    // Others skip locked heads instead of waiting for them, so the answer waits until they are free.
-                    link.trip(&[Call::new(&call::ROLLBACK)]).await?;
+                if hides_heads(&plan.outcomes) {
+                    if link.roll_back().await.is_ok() {
+                        plan.scan.take().into_iter().for_each(Scan::confirm);
+                        link.put_back();
+                    }
                 } else {
                     link.abandon();
+                    link.put_back();
                 }
-                link.put_back();
                 return Ok(plan.outcomes);
             }
             Write::Lease(write) => lease::calls(write),
@@ -89,8 +91,9 @@ impl PostgresStore {
                 Ok(plan.outcomes)
             }
             Err(failure @ (Failure::Refused { .. } | Failure::Garbled(_))) => {
-                link.abandon();
-                link.put_back();
+                if link.roll_back().await.is_ok() {
+                    link.put_back();
+                }
                 if failure.is_poolers() {
                     self.address.unprepared.store(true, Ordering::Relaxed);
                     return Err(StoreError::Conflict("a pooler lost the prepared statements".into()));
@@ -114,7 +117,7 @@ impl PostgresStore {
         if let Some(changes) = plan.changes() {
             self.shared.floors.wrote(changes);
         }
-        plan.scan.take();
+        plan.scan.take().into_iter().for_each(Scan::confirm);
         if let Outcomes::Claim(ClaimOutcome::Dealt { bodies, .. }) = &mut plan.outcomes {
             bodies.reserve(rows.len());
             for row in rows {
@@ -160,6 +163,15 @@ impl PostgresStore {
         let row = rows.first().and_then(|rows| rows.first());
         let status = row.map_or(Ok(None), |row| row::get(row, 0))?;
         Ok((status, link.life.to_string()))
+    }
+}
+
+/// Whether the group locked heads of queues. Claims skip what is locked instead of waiting for it, so the answer
+/// waits until they are free: whoever has it and claims next must find them.
+fn hides_heads(outcomes: &Outcomes) -> bool {
+    match outcomes {
+        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) => true,
+        Outcomes::Lease { .. } | Outcomes::Settle { .. } | Outcomes::Typing => false,
     }
 }
 

@@ -1,9 +1,10 @@
 //! From where on expired hand-outs are looked for: the same graveyard as with due heads, at another index.
 
-use super::floor::BOTTOM;
 use std::sync::{Mutex, PoisonError};
 use turno_core::time::{Span, Time};
 
+/// Before anything can expire.
+const BOTTOM: Time = Time(i64::MIN);
 /// How often everything is looked at.
 const RESCAN: Span = Span::from_secs(60);
 

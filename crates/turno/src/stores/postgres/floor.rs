@@ -11,14 +11,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use turno_core::id::QueueId;
+use turno_core::id::{QueueId, Seq};
 use turno_core::queue::Changes;
 use turno_core::time::{Span, Time};
 
 /// The longest that a head below the floor can go unseen while there is other work.
 const RESCAN: Span = Span::from_secs(5);
 /// Before the first head there can be.
-pub(super) const BOTTOM: Time = Time(i64::MIN);
+pub(super) const BOTTOM: Place = (Time(i64::MIN), Seq(0));
+
+/// A place among a queue's heads. Many share a millisecond, hence two parts.
+pub(super) type Place = (Time, Seq);
 
 /// The floors of all queues.
 #[derive(Clone, Debug, Default)]
@@ -26,24 +29,25 @@ pub(super) struct Floors(Arc<Mutex<HashMap<QueueId, Floor>>>);
 
 #[derive(Debug)]
 struct Floor {
-    at: Time,
+    at: Place,
     /// When the whole queue was last looked at.
     full: Time,
-    /// Looks under way, each with the lowest `ready_at` written since it began.
-    scans: Vec<(u64, Time)>,
+    /// Looks under way, each with the lowest place written to since it began.
+    scans: Vec<(u64, Place)>,
     next: u64,
 }
 
-/// One look at a queue's heads. Dropped without [`Scan::found`], it drops the floor: it may have hidden
-/// heads from others by locking them.
+/// One look at a queue's heads. Dropped without [`Scan::confirm`], it drops the floor: the heads it locked were
+/// hidden from others meanwhile, and are still there.
 #[derive(Debug)]
 pub(super) struct Scan {
     floors: Floors,
     queue: QueueId,
     token: u64,
     /// Where to begin.
-    pub(super) from: Time,
-    result: Option<Time>,
+    pub(super) from: Place,
+    up_to: Option<Place>,
+    confirmed: bool,
 }
 
 impl Floors {
@@ -56,21 +60,21 @@ impl Floors {
         }
         let token = floor.next;
         floor.next += 1;
-        floor.scans.push((token, Time(i64::MAX)));
-        Scan { floors: self.clone(), queue, token, from: floor.at, result: None }
+        floor.scans.push((token, (Time(i64::MAX), Seq(i64::MAX))));
+        Scan { floors: self.clone(), queue, token, from: floor.at, up_to: None, confirmed: false }
     }
 
     /// These changes were committed.
     pub(super) fn wrote(&self, changes: &Changes) {
-        let mut lowest: HashMap<QueueId, Time> = HashMap::new();
+        let mut lowest: HashMap<QueueId, Place> = HashMap::new();
         for item in changes.insert.iter().chain(&changes.update) {
             if let Some(ready_at) = item.ready_at {
-                let low = lowest.entry(item.queue).or_insert(ready_at);
-                *low = ready_at.min(*low);
+                let low = lowest.entry(item.queue).or_insert((ready_at, item.seq));
+                *low = (ready_at, item.seq).min(*low);
             }
         }
-        for (queue, ready_at) in lowest {
-            self.lower(queue, ready_at);
+        for (queue, place) in lowest {
+            self.lower(queue, place);
         }
     }
 
@@ -86,7 +90,7 @@ impl Floors {
         }
     }
 
-    fn lower(&self, queue: QueueId, to: Time) {
+    fn lower(&self, queue: QueueId, to: Place) {
         if let Some(floor) = self.lock().get_mut(&queue) {
             floor.lower(to);
         }
@@ -98,7 +102,7 @@ impl Floors {
 }
 
 impl Floor {
-    fn lower(&mut self, to: Time) {
+    fn lower(&mut self, to: Place) {
         self.at = self.at.min(to);
         for (_, lowest) in &mut self.scans {
             *lowest = to.min(*lowest);
@@ -108,8 +112,13 @@ impl Floor {
 
 impl Scan {
     /// Nothing due is left below this, as far as this look could see.
-    pub(super) fn found(&mut self, up_to: Time) {
-        self.result = Some(up_to);
+    pub(super) fn found(&mut self, up_to: Place) {
+        self.up_to = Some(up_to);
+    }
+
+    /// What it found is handed out, and that is committed.
+    pub(super) fn confirm(mut self) {
+        self.confirmed = true;
     }
 }
 
@@ -123,7 +132,7 @@ impl Drop for Scan {
             return;
         };
         let (_, lowest) = floor.scans.swap_remove(index);
-        match self.result {
+        match self.up_to.filter(|_| self.confirmed) {
             Some(up_to) => floor.at = up_to.min(lowest),
             None => floor.lower(BOTTOM),
         }
@@ -136,48 +145,56 @@ mod tests {
 
     const QUEUE: QueueId = QueueId(7);
 
-    fn look(floors: &Floors, now: i64, up_to: i64) -> Time {
+    fn at(time: i64) -> Place {
+        (Time(time), Seq(1))
+    }
+
+    fn look(floors: &Floors, now: i64, up_to: i64) -> Place {
         let mut scan = floors.scan(QUEUE, Time(now));
-        scan.found(Time(up_to));
-        scan.from
+        scan.found(at(up_to));
+        let from = scan.from;
+        scan.confirm();
+        from
     }
 
     #[test]
     fn a_look_begins_where_the_last_one_stopped() {
         let floors = Floors::default();
         assert_eq!(look(&floors, 100, 90), BOTTOM);
-        assert_eq!(look(&floors, 110, 105), Time(90));
-        assert_eq!(look(&floors, 120, 115), Time(105));
+        assert_eq!(look(&floors, 110, 105), at(90));
+        assert_eq!(look(&floors, 120, 115), at(105));
     }
 
     #[test]
     fn a_write_during_a_look_wins_over_its_end() {
         let floors = Floors::default();
         let mut scan = floors.scan(QUEUE, Time(100));
-        floors.lower(QUEUE, Time(40));
-        scan.found(Time(90));
-        drop(scan);
-        assert_eq!(look(&floors, 110, 105), Time(40));
+        floors.lower(QUEUE, at(40));
+        scan.found(at(90));
+        scan.confirm();
+        assert_eq!(look(&floors, 110, 105), at(40));
     }
 
     #[test]
     fn a_look_without_an_end_and_a_hint_begin_anew() {
         let floors = Floors::default();
         look(&floors, 100, 90);
-        drop(floors.scan(QUEUE, Time(101)));
+        let mut failed = floors.scan(QUEUE, Time(101));
+        failed.found(at(95));
+        drop(failed);
         assert_eq!(look(&floors, 102, 95), BOTTOM);
         floors.drop_all();
         assert_eq!(look(&floors, 103, 96), BOTTOM);
         floors.drop_one(QUEUE);
         assert_eq!(look(&floors, 104, 97), BOTTOM);
-        assert_eq!(look(&floors, 105, 98), Time(97));
+        assert_eq!(look(&floors, 105, 98), at(97));
     }
 
     #[test]
     fn the_whole_queue_is_looked_at_every_few_seconds() {
         let floors = Floors::default();
         look(&floors, 100, 90);
-        assert_eq!(look(&floors, 4_000, 3_000), Time(90));
+        assert_eq!(look(&floors, 4_000, 3_000), at(90));
         assert_eq!(look(&floors, 5_100, 4_000), BOTTOM);
     }
 }

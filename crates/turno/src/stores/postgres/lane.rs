@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
 
-/// How many mutexes there are: enough that busy lanes seldom share one.
-const STRIPES: i64 = 256;
+/// How many mutexes there are: enough that busy lanes seldom share one, few enough for the server's lock table.
+const SLOTS: i64 = 256;
 /// How many lanes are remembered: about 4 MB. Beyond that everything is forgotten, which costs a look each.
 const REMEMBERED: usize = 100_000;
 
@@ -64,13 +64,13 @@ pub(super) fn lock<'a>(lanes: impl Iterator<Item = LaneOf>) -> Call<'a> {
     let mut slots: Vec<i32> = lanes.map(slot).collect();
     slots.sort_unstable();
     slots.dedup();
-    Call::new(&call::STRIPE_LOCK).ints(slots.into_iter())
+    Call::new(&call::LANE_LOCK).ints(slots.into_iter())
 }
 
 /// The lane is a hash already; the queue only has to move it.
-fn slot((QueueId(queue), Lane(lane)): LaneOf) -> i32 {
+pub(super) fn slot((QueueId(queue), Lane(lane)): LaneOf) -> i32 {
     let mixed = lane ^ i64::from(queue).wrapping_mul(0x9e37_79b9);
-    i32::try_from(mixed.rem_euclid(STRIPES)).unwrap_or_default()
+    i32::try_from(mixed.rem_euclid(SLOTS)).unwrap_or_default()
 }
 
 /// A read of lanes' fronts: from which place on, and how much, of each.

@@ -86,7 +86,9 @@ pub(super) struct Link {
     pub(super) version: String,
 }
 
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Failure>> + Send + 'a>>;
+/// Something that was sent, or will be when first polled.
+type Sent<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+type Answer<'a> = Sent<'a, Vec<Row>>;
 
 impl Link {
     pub(super) fn is_closed(&self) -> bool {
@@ -104,6 +106,11 @@ impl Link {
         in_order(calls.iter().map(|call| self.send(call)).collect()).await
     }
 
+    /// Ends the transaction and waits until its locks are gone.
+    pub(super) async fn roll_back(&mut self) -> Result<(), Failure> {
+        self.trip(&[Call::new(&call::ROLLBACK)]).await.map(drop)
+    }
+
     /// Sends a rollback without waiting for its answer: whatever is sent next comes after it.
     pub(super) fn abandon(&self) {
         match self.statements.get(call::ROLLBACK.name) {
@@ -112,14 +119,15 @@ impl Link {
         }
     }
 
-    /// Statements that separate with semicolons and have no parameters: migrations.
+    /// Statements with semicolons between them and without parameters: migrations.
     pub(super) async fn script(&self, text: &str) -> Result<(), Failure> {
         Ok(self.client.batch_execute(text).await?)
     }
 
     /// Prepares what this connection has not used yet, in one trip of its own.
     async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), Failure> {
-        let mut missing: Vec<&'static Sql> = wanted.filter(|sql| !self.statements.contains_key(sql.name)).collect();
+        let new = |sql: &&'static Sql| !sql.is_script() && !self.statements.contains_key(sql.name);
+        let mut missing: Vec<&'static Sql> = wanted.filter(new).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -133,6 +141,9 @@ impl Link {
     }
 
     fn send<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
+        if call.sql.is_script() {
+            return self.send_script(call.sql);
+        }
         let statement = self.statements.get(call.sql.name).expect("`trip` prepares what it sends");
         Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> =
@@ -141,7 +152,17 @@ impl Link {
         })
     }
 
+    fn send_script(&self, sql: &'static Sql) -> Answer<'_> {
+        Box::pin(async {
+            self.client.batch_execute(sql.text).await?;
+            Ok(Vec::new())
+        })
+    }
+
     fn send_text<'a>(&'a self, call: &'a Call<'a>) -> Answer<'a> {
+        if call.sql.is_script() {
+            return self.send_script(call.sql);
+        }
         Box::pin(async move {
             let params: Vec<_> =
                 call.params.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
@@ -154,9 +175,7 @@ impl Link {
 ///
 /// After a failure nothing further is started: a commit must not be sent behind a write that could not be
 /// encoded, which the server would never know of.
-async fn in_order<'a, T>(
-    mut waiting: Vec<Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>>,
-) -> Result<Vec<T>, Failure> {
+async fn in_order<T>(mut waiting: Vec<Sent<'_, T>>) -> Result<Vec<T>, Failure> {
     let mut answers: Vec<Option<Result<T, Failure>>> = waiting.iter().map(|_| None).collect();
     poll_fn(|cx| {
         let mut open = false;

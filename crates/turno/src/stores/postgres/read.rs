@@ -28,10 +28,10 @@ impl PostgresStore {
 
     pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
         calls.push(Call::new(&call::COMMIT));
-        let mut all = vec![Call::new(&call::BEGIN), Call::new(&call::SETTINGS)];
+        let mut all = vec![Call::new(&call::BEGIN)];
         all.extend(calls);
         let mut answers = self.any(slot, &all).await?.into_iter();
-        answers.nth(1);
+        answers.next();
         Ok(Answers::new(answers))
     }
 

@@ -42,7 +42,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
         calls.push(sorted.next(&floors));
         calls.push(Call::new(&call::REBIRTH_READ));
     }
-    calls.push(Moment::call(0, false));
+    calls.push(Moment::call(0, !lanes.is_empty()));
     let mut answers = tx.trip(calls).await?;
     if !lanes.is_empty() {
         answers.take();
@@ -58,7 +58,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     let mut clock = answers.take();
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
         // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
-        let calls = vec![sorted.next(&vec![Seq(0); floors.len()]), Moment::call(0, false)];
+        let calls = vec![sorted.next(&vec![Seq(0); floors.len()]), Moment::call(0, true)];
         let mut answers = tx.trip(calls).await?;
         next = answers.take();
         clock = answers.take();

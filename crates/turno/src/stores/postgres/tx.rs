@@ -55,10 +55,10 @@ impl<'a> Tx<'a> {
             return Ok(Answers(self.link.trip(&calls).await?.into_iter()));
         }
         self.open = true;
-        let mut all = vec![Call::new(&call::BEGIN), Call::new(&call::SETTINGS)];
+        let mut all = vec![Call::new(&call::BEGIN)];
         all.extend(calls);
         let mut answers = self.link.trip(&all).await?.into_iter();
-        answers.nth(1);
+        answers.next();
         Ok(Answers(answers))
     }
 }

@@ -155,9 +155,3 @@ create table turno.typing (
     at bigint not null,
     primary key (queue, lane)
 );
-
--- A mutex per slice of lanes: locked, never updated, so that it has no row versions.
-create table turno.stripe (
-    slot int primary key
-);
-insert into turno.stripe (slot) select generate_series(0, 255);

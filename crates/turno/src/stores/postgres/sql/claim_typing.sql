@@ -1,4 +1,6 @@
 -- claim_typing
-select t.lane, t.at
+select u.lane, t.at
 from unnest($2::bigint[]) as u (lane)
-join turno.typing t on t.queue = $1::int and t.lane = u.lane
+cross join lateral (
+    select y.at from turno.typing y where y.queue = $1::int and y.lane = u.lane limit 1
+) t

@@ -1,7 +1,13 @@
 -- lease_lock
+-- One by one in the order of the names, which come sorted: everybody locks in this order.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
        l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended
 from unnest($1::text[]) with ordinality as u (resource, n)
-join turno.lease l on l.resource = u.resource
-order by u.n
-for update of l
+cross join lateral (
+    select k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
+           k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended
+    from turno.lease k
+    where k.resource = u.resource
+    limit 1
+    for update
+) l

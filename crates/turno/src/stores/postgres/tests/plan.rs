@@ -49,7 +49,7 @@ fn hot() -> [&'static Sql; 34] {
         &call::SETTLE_ITEMS_LOCK,
         &call::SETTLE_LANES,
         &call::SETTLE_NEXT,
-        &call::STRIPE_LOCK,
+        &call::LANE_LOCK,
     ]
 }
 
@@ -58,8 +58,7 @@ async fn no_hot_statement_reads_a_whole_table() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
-    client.batch_execute("begin").await.unwrap();
-    client.query(call::SETTINGS.text, &[]).await.unwrap();
+    client.batch_execute(call::BEGIN.text).await.unwrap();
     for sql in hot().into_iter().chain([&call::SETTLED, &call::ITEM_ERRORS]) {
         let params = client.prepare(sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
@@ -69,7 +68,7 @@ async fn no_hot_statement_reads_a_whole_table() {
         let rows = client.query(&explain, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = plan.join("\n");
-        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error", "stripe"] {
+        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error"] {
             assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{}:\n{plan}", sql.name);
         }
         assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");

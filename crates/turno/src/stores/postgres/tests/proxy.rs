@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Forwards bytes; once armed, cuts the connection when a message with `commit` passes.
+/// Forwards bytes; once armed, cuts the connection when the text of a commit passes.
 pub(super) struct Proxy {
     pub(super) port: u16,
     mode: Arc<Mode>,
@@ -49,7 +49,7 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, mode: Arc<Mode>) 
         tokio::select! {
             read = client.read(&mut up) => {
                 let Ok(length @ 1..) = read else { return };
-                let has_commit = up[..length].windows(6).any(|bytes| bytes.eq_ignore_ascii_case(b"commit"));
+                let has_commit = up[..length].windows(10).any(|bytes| bytes == b"-- commit\n");
                 if has_commit && mode.armed.swap(false, Ordering::SeqCst) {
                     if mode.forwards.load(Ordering::SeqCst) {
                         server.write_all(&up[..length]).await.unwrap();
@@ -58,6 +58,7 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, mode: Arc<Mode>) 
                         let mut seen = Vec::new();
                         while !seen.windows(7).any(|bytes| bytes == b"COMMIT\0") {
                             let length = server.read(&mut answer).await.unwrap();
+                            assert!(length > 0, "the server has answered with something else than a commit");
                             seen.extend_from_slice(&answer[..length]);
                         }
                     }

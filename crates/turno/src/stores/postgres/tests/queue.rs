@@ -54,6 +54,41 @@ async fn a_lane_hands_out_one_at_a_time_and_in_order() {
     assert_eq!(claim(&store, &queue, 10).await.len(), 1, "a lane that was empty begins anew");
 }
 
+/// The symptom was: after a refusal whose rollback was still under way, the next claim skipped the locked head.
+#[tokio::test]
+async fn a_refused_wish_hides_nothing_from_the_next_claim() {
+    let (store, _) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Lane)).await;
+    enqueue(&store, &queue, vec![new_item("a", Some("k"), "{}")]).await;
+    for round in 0..100 {
+        let refused = manage(&store, &queue, "a", Manage::Retry).await;
+        assert_eq!(refused, Err(turno_core::queue::ManageRefused::Waiting));
+        let dealt = claim(&store, &queue, 1).await;
+        assert_eq!(dealt.len(), 1, "in round {round}");
+        settle(&store, &queue, &[handed(&queue, &dealt[0].0)], Act::Return).await;
+    }
+}
+
+/// A lock that stops after its first row looks like one until somebody tries the last.
+#[tokio::test]
+async fn the_mutex_of_every_lane_of_a_group_is_held() {
+    let (store, url) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Lane)).await;
+    let client = outside(&url).await;
+    let keys = ["a", "b", "c", "d"];
+    for held in keys {
+        let of = (queue.id, turno_core::id::Lane::of(&Key::new(held).unwrap()));
+        client.batch_execute("begin").await.unwrap();
+        client.execute(super::super::call::LANE_LOCK.text, &[&vec![super::super::lane::slot(of)]]).await.unwrap();
+        let items = keys.map(|key| new_item(&format!("{held}{key}"), Some(key), "{}")).to_vec();
+        let mut waiting = Box::pin(enqueue(&store, &queue, items));
+        let waits = tokio::time::timeout(std::time::Duration::from_millis(150), &mut waiting).await;
+        assert!(waits.is_err(), "it did not wait for the lane of {held}");
+        client.batch_execute("commit").await.unwrap();
+        assert_eq!(waiting.await.len(), 4);
+    }
+}
+
 /// The symptom would be: a revived item at its old place is overlooked by a process that remembers a later front.
 #[tokio::test]
 async fn an_item_sent_round_again_by_another_process_is_not_overtaken() {

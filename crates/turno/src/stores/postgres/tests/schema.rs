@@ -55,7 +55,7 @@ async fn the_dumped_schema_is_what_the_migrations_make() {
 async fn every_statement_can_be_prepared_on_a_fresh_database() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
-    for sql in ALL {
+    for sql in ALL.iter().filter(|sql| !sql.is_script()) {
         client.prepare(sql.text).await.unwrap_or_else(|error| panic!("{}: {error:?}", sql.name));
     }
 }

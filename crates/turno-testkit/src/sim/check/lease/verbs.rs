@@ -1,0 +1,178 @@
+//! What must hold for the verbs of a lease: claim, heartbeat and release.
+
+use super::super::{Checked, fault};
+use super::{Lease, Own};
+use turno_core::id::Fence;
+use turno_core::lease::{Action, Beat, Command, Holder, Outcome, Policy, Reason, Refused, State};
+use turno_core::time::Time;
+
+impl Lease {
+    pub(super) fn claim(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let (at, who) = (&command.resource, &command.who);
+        let forced = matches!(command.action, Action::ForceClaim { .. });
+        match answer {
+            Ok(Outcome::Claimed { renewed: true }) => {
+                let (Some(own), Some(grant)) = (&mut self.own, &view.grant) else {
+                    return fault("L9", at, "renewed what nobody held");
+                };
+                let same = own.holder.is(who) && own.fence == grant.fence && own.locked_at == grant.locked_at;
+                if !same || grant.claim != own.claim + 1 || grant.expires_at < own.expires_at {
+                    return fault("L9", at, format!("{own:?} was renewed to {grant:?}"));
+                }
+                own.claim += 1;
+                own.expires_at = grant.expires_at;
+                Ok(())
+            }
+            Ok(Outcome::Claimed { renewed: false }) => {
+                let Some(grant) = &view.grant else {
+                    return fault("L1", at, "granted, and nobody holds it");
+                };
+                match self.own.take() {
+                    Some(own) if !forced => {
+                        return fault("L1", at, format!("granted while {own:?} was live"));
+                    }
+                    Some(own) if own.holder.is(who) => {
+                        return fault("L9", at, "the holder's own override must renew");
+                    }
+                    Some(own) => self.over(own, Reason::Forced),
+                    None => {}
+                }
+                let turn = self.line.first();
+                if !forced && turn.is_some_and(|first| !first.is(who)) {
+                    return fault("L14", at, format!("{} was served before {turn:?}", who.user));
+                }
+                if grant.fence <= self.highest {
+                    let text = format!("fence {} after {}", grant.fence.0, self.highest.0);
+                    return fault("L2", at, text);
+                }
+                self.highest = grant.fence;
+                self.line.leave(who);
+                self.line.offer = None;
+                self.own = Some(Own {
+                    holder: who.clone(),
+                    fence: grant.fence,
+                    claim: 1,
+                    locked_at: now,
+                    worked_at: now,
+                    expires_at: grant.expires_at,
+                });
+                Ok(())
+            }
+            Err(Refused::HeldBy { grant, position }) => {
+                let held = self
+                    .own
+                    .as_ref()
+                    .is_some_and(|own| own.fence == grant.fence && !own.holder.is(who) && now < own.expires_at);
+                if !held {
+                    return fault("L13", at, format!("refused for {grant:?}, which is not live"));
+                }
+                self.stood(command, *position, now)
+            }
+            Err(Refused::OfferedTo { offer, position }) => {
+                let free = self.own.is_none();
+                if !free || !self.line.first().is_some_and(|first| first.is(&offer.to)) {
+                    return fault("L14", at, format!("refused for {offer:?}, whose turn it is not"));
+                }
+                self.stood(command, *position, now)
+            }
+            Err(Refused::TtlOutOfBounds { .. }) => Ok(()),
+            other => fault("L1", at, format!("a claim was answered {other:?}")),
+        }
+    }
+
+    pub(super) fn stood(&mut self, command: &Command, told: Option<usize>, now: Time) -> Checked {
+        let Some(told) = told else { return Ok(()) };
+        let place = self.line.stand(&command.who, now);
+        if place != told {
+            let text = format!("{} is number {place} and was told {told}", command.who.user);
+            return fault("L14", &command.resource, text);
+        }
+        Ok(())
+    }
+
+    fn is_live(&self, fence: Fence, who: &Holder) -> bool {
+        self.own.as_ref().is_some_and(|own| own.fence == fence && own.holder.is(who))
+    }
+
+    pub(super) fn beat(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let Action::Heartbeat { fence, idle, worked } = &command.action else {
+            return Ok(());
+        };
+        let (at, Policy { idle_guard, rolling_timeout, .. }) = (&command.resource, &command.policy);
+        let live = self.is_live(*fence, &command.who);
+        let Ok(outcome) = answer else {
+            let missing = matches!(answer, Err(Refused::IdleMissing)) && idle_guard.is_some() && idle.is_none();
+            return match answer {
+                _ if live && !missing => fault("L3", at, format!("the live holder was refused: {answer:?}")),
+                Err(Refused::Lost { ending: Some(ending) }) => self.told(at, *fence, ending),
+                _ => Ok(()),
+            };
+        };
+        let (Some(own), Some(grant), true) = (&mut self.own, &view.grant, live) else {
+            let id = if self.over.get(fence).is_some_and(|over| over.0 == Reason::Expired) { "L5" } else { "L3" };
+            return fault(id, at, format!("fence {} is not live at {} and was answered {outcome:?}", fence.0, now.0));
+        };
+        let is_idle = idle_guard.is_some_and(|guard| idle.is_some_and(|idle| idle >= guard));
+        if is_idle && (grant.expires_at != own.expires_at || *outcome != Outcome::Beat(Beat::Idle)) {
+            return fault("L8", at, format!("an idle beat was answered {outcome:?}: {grant:?}"));
+        }
+        if *worked && !is_idle {
+            own.worked_at = now;
+        }
+        if grant.expires_at < own.expires_at {
+            return fault("L6", at, format!("a beat moved {} back to {}", own.expires_at.0, grant.expires_at.0));
+        }
+        let latest = rolling_timeout.map(|rolling| own.worked_at + rolling);
+        if latest.is_some_and(|latest| latest < grant.expires_at) {
+            return fault("L7", at, format!("beats kept it until {}, past {latest:?}", grant.expires_at.0));
+        }
+        own.expires_at = grant.expires_at;
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, command: &Command, answer: &Result<Outcome, Refused>, now: Time) -> Checked {
+        let Action::Release { fence, claim } = &command.action else {
+            return Ok(());
+        };
+        let at = &command.resource;
+        let live = self.is_live(*fence, &command.who);
+        let older = self.own.as_ref().is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
+        let ended = self.over.get(fence);
+        let was_mine = ended.is_some_and(|(how, who)| *how == Reason::Released && who.is(&command.who));
+        let right = match answer {
+            Ok(Outcome::Released { released: true, repeated: false }) => live && !older,
+            Ok(Outcome::Released { released: true, repeated: true }) => !live && was_mine,
+            Ok(Outcome::Released { released: false, .. }) => live && older,
+            Err(Refused::Lost { ending }) => {
+                if let Some(ending) = ending {
+                    self.told(at, *fence, ending)?;
+                }
+                !live
+            }
+            _ => false,
+        };
+        if !right {
+            let text = format!("release of {} at {} was answered {answer:?}; in force: {:?}", fence.0, now.0, self.own);
+            return fault("L10", at, text);
+        }
+        if live
+            && !older
+            && let Some(own) = self.own.take()
+        {
+            self.over(own, Reason::Released);
+        }
+        Ok(())
+    }
+}
