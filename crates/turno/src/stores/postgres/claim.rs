@@ -16,6 +16,10 @@ use turno_core::time::{Span, Time};
 /// The most heads that one transaction locks, whatever the callers want together: the others ask again.
 const HEADS_MAX: usize = 5_000;
 
+/// Longer than a commit takes that had read the clock before the floor was raised. What is slower still is found when
+/// the whole queue is looked at.
+const SLOW_COMMIT: Span = Span::from_secs(10);
+
 /// Locks due heads, reads what stands behind them where that may go along, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, Failure> {
     let estimate = shared.clock.estimate();
@@ -35,8 +39,10 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
         return Ok(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None));
     }
     if rows.is_empty() && from > BOTTOM {
-        // Nothing above the floor, so there is time to look whether something lies below it.
-        let mut answers = tx.trip(vec![heads(group, BOTTOM, estimate, limit), Moment::call(0, false)]).await?;
+        // Nothing above the floor, so there is time to look whether something lies below it: not at all of the
+        // graveyard, which idle workers would then visit again and again, but where a slow commit could have put it.
+        let below = (from.0 + Span(-SLOW_COMMIT.0), Seq(0));
+        let mut answers = tx.trip(vec![heads(group, below, estimate, limit), Moment::call(0, false)]).await?;
         rows = answers.take();
         clock = answers.take();
     }

@@ -7,6 +7,7 @@ use super::row::{self, get};
 use super::slot::Slot;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
+use crate::engine::LOOK_AGAIN;
 use crate::store::{Counts, ItemRecord, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -96,7 +97,8 @@ impl PostgresStore {
         let now = self.now().await?;
         let from = self.expiry.from(now);
         let expired = Call::new(&call::EXPIRED).big(from.0).big(now.0).big(limit.into());
-        let mut answers = self.read(vec![expired, Call::new(&call::EXPIRY_NEXT).big(now.0)]).await?;
+        let next = Call::new(&call::EXPIRY_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+        let mut answers = self.read(vec![expired, next]).await?;
         let expired: Vec<Handed> = answers.take().iter().map(handed).collect::<Result<_, _>>()?;
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
         if expired.is_empty() {
