@@ -189,6 +189,13 @@ impl State {
         State { resource, grant: None, ended: None, line: Vec::new(), offer: None, requests: Vec::new() }
     }
 
+    /// When it was last decided on, as far as the row tells: no decision takes place before another.
+    fn decided_at(&self) -> Time {
+        let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));
+        let ended = self.ended.as_ref().map(|ending| ending.at);
+        grant.max(ended).unwrap_or(Time(i64::MIN))
+    }
+
     /// The ownership that is live at `now`, if there is one.
     pub fn live(&self, now: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| now < grant.expires_at)

@@ -208,6 +208,8 @@ pub struct AttemptError {
     pub at: Time,
     /// What the worker said, or that it did not answer in time.
     pub error: String,
+    /// When it was to be tried again; never, if it was exhausted.
+    pub retry_at: Option<Time>,
     /// Who had it.
     pub holder: Option<Arc<str>>,
 }

@@ -257,10 +257,6 @@ impl Store for Model {
         ready(Ok(self.rows().counts(queue, now)))
     }
 
-    fn mark(&self, _now: Time) -> Pending<'_, ()> {
-        ready(Ok(()))
-    }
-
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(std::future::pending())
     }

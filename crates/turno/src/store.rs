@@ -4,10 +4,11 @@
 //! For every group it does the same four things, and no rule is written in it:
 //!
 //! 1. lock and read what the group names, absent rows included (insert the missing ones first);
-//! 2. only then read the clock, pass it through [`Clock::observe`](crate::clock::Clock::observe), and take
-//!    fresh numbers from the one sequence;
+//! 2. only then read the clock and the recorded mark, pass them through
+//!    [`Clock::resume`](crate::clock::Clock::resume) and [`Clock::observe`](crate::clock::Clock::observe), and
+//!    take fresh numbers from the one sequence;
 //! 3. ask the group for its decision, which is pure;
-//! 4. write the changes, read the bodies of what was handed out, commit.
+//! 4. write the changes, raise the mark if it lags, read the bodies of what was handed out, commit.
 //!
 //! What lives in SQL: choosing due heads with `SKIP LOCKED`, and finding rows by seq and fence. Everything
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
@@ -177,7 +178,8 @@ pub trait Store: Send + Sync + 'static {
     /// All queues.
     fn queues(&self) -> Pending<'_, Vec<QueueRow>>;
 
-    /// Hand-outs that had expired by the database's clock, oldest first, and when the next one will.
+    /// Hand-outs that had expired by the database's clock, oldest first, and when the next one will; it may be left
+    /// out if that is more than a second away.
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)>;
 
     /// The next instant after `after` at which a head of the queue should be looked at. Asked with the time of a
@@ -197,9 +199,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many items are in which state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
-
-    /// Records the highest time decided with, for processes that start after a clock step.
-    fn mark(&self, now: Time) -> Pending<'_, ()>;
 
     /// Waits for a hint from another process that something changed, if the database can send one.
     fn hint(&self) -> Pending<'_, Hint>;

@@ -1,4 +1,4 @@
-//! Finding hand-outs that expired, and recording the time reached.
+//! Finding hand-outs that expired.
 //!
 //! Correctness never depends on this: an expired hand-out is refused when its worker comes back, and found
 //! when somebody asks for work. Every write repeats the condition that was read, because it is an ordinary
@@ -68,18 +68,11 @@ impl Sweep {
 
     /// Looks again and again until the engine is closed.
     pub(crate) async fn run(self) {
-        let (mut marked, mut work) = (Time(i64::MIN), 0);
         loop {
             let until = self.clock.estimate() + EVERY;
             self.clock.sleep_until(until).await;
             if let Err(error) = self.now().await {
                 tracing::warn!(%error, "could not look for expired hand-outs");
-            }
-            // An idle engine decides nothing, so it has nothing to record and leaves the disk alone.
-            let now = self.clock.estimate();
-            let active = self.committers.work() != work;
-            if active && marked + Span(1_000) <= now && self.store.mark(now).await.is_ok() {
-                (marked, work) = (now, self.committers.work());
             }
         }
     }

@@ -13,6 +13,8 @@ use crate::time::{Span, Time};
 /// Whatever the command, an ownership that has expired is ended first and for good: a clock that later
 /// steps back finds it ended and cannot revive it.
 pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
+    // Clocks of two processes may differ for a moment after a step; the row remembers when it was last decided.
+    let now = now.max(state.decided_at());
     let mut work = Work { state, command, now, ended: Vec::new(), events: Vec::new(), changed: false };
     work.end_expired();
     let answer = match &command.action {

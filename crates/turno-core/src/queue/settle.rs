@@ -117,10 +117,10 @@ const NOT_SETTLED: &str = "not settled in time";
 pub struct Trace {
     /// Its first item finished under this fence.
     pub ended: Option<Ended>,
-    /// Its first item waits, and this was its last hand-out: how it ended, from when it may run, whether it is parked.
-    pub waiting: Option<(Last, Time, bool)>,
-    /// An attempt under this fence failed: when, and the error.
-    pub failed: Option<(Time, String)>,
+    /// Its first item waits, and this was its last hand-out: how that ended.
+    pub waiting: Option<Last>,
+    /// An attempt under this fence failed: the error, and when it was to be tried again, if at all.
+    pub failed: Option<(String, Option<Time>)>,
 }
 
 impl Trace {
@@ -130,8 +130,8 @@ impl Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {
             ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
-            waiting: waiting.map(|item| (item.last, item.not_before, item.parked)),
-            failed: failed.map(|error| (error.at, error.error.clone())),
+            waiting: waiting.map(|item| item.last),
+            failed: failed.map(|error| (error.error.clone(), error.retry_at)),
         }
     }
 
@@ -139,22 +139,18 @@ impl Trace {
     ///
     /// Expiry is not a settlement by the worker, whatever it made of the item.
     pub fn settled(&self) -> Option<SettleOutcome> {
-        if self.failed.as_ref().is_some_and(|(_, error)| error == NOT_SETTLED) {
-            return None;
+        match &self.failed {
+            Some((error, _)) if error == NOT_SETTLED => return None,
+            Some((_, Some(retry_at))) => return Some(SettleOutcome::Retrying { retry_at: *retry_at }),
+            Some((_, None)) => return Some(SettleOutcome::Exhausted),
+            None => {}
         }
         match (self.ended, self.waiting) {
-            (Some(Ended::Processed), _) => return Some(SettleOutcome::Acked),
-            (Some(Ended::Exhausted), _) | (_, Some((_, _, true))) => {
-                return Some(SettleOutcome::Exhausted);
-            }
-            (_, Some((Last::Failed, retry_at, _))) => {
-                return Some(SettleOutcome::Retrying { retry_at });
-            }
-            (_, Some((Last::Returned, ..))) => return Some(SettleOutcome::Returned),
-            (_, Some((Last::Superseded, ..))) => return Some(SettleOutcome::Superseded),
-            _ => {}
+            (Some(Ended::Processed), _) => Some(SettleOutcome::Acked),
+            (_, Some(Last::Returned)) => Some(SettleOutcome::Returned),
+            (_, Some(Last::Superseded)) => Some(SettleOutcome::Superseded),
+            _ => None,
         }
-        self.failed.as_ref().map(|(at, _)| SettleOutcome::Retrying { retry_at: *at })
     }
 }
 
@@ -310,19 +306,20 @@ impl Work<'_> {
         last: Last,
     ) -> SettleOutcome {
         let error = kept(error);
+        let exhausted = give_up || item.attempt >= self.policy.max_attempts;
+        let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
         self.changes.errors.push(AttemptError {
             seq: item.seq,
             attempt: item.attempt,
             fence: item.fence,
             at: self.now,
             error: error.clone(),
+            retry_at: (!exhausted).then_some(self.now + wait),
             holder: item.holder.clone(),
         });
-        let exhausted = give_up || item.attempt >= self.policy.max_attempts;
         self.announce(&item, if exhausted { "item.exhausted" } else { "item.failed" }, error);
         item.put_back(last);
         if !exhausted {
-            let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
             item.not_before = self.now + wait;
             let retry_at = item.not_before;
             self.left.push(item);

@@ -33,7 +33,9 @@ async fn a_clock_that_steps_back_does_not_keep_a_dead_lease_for_as_long(world: W
 async fn a_process_that_starts_after_a_backward_step_goes_on_from_the_mark(mut world: World) {
     world.claim("ana").await.unwrap();
     world.pass(20_000);
-    world.turno.store().mark(super::world::START + Span(20_000)).await.unwrap();
+    // Any commit records the time it was decided with.
+    world.lease("eva", Action::JoinLine).await.answer.unwrap();
+    world.lease("eva", Action::LeaveLine).await.answer.unwrap();
     world.time.step(Span(-86_400_000));
     world.reopen().await;
     assert!(matches!(world.claim("luis").await, Err(Refused::HeldBy { .. })));

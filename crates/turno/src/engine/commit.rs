@@ -41,7 +41,7 @@ pub(crate) enum Job {
 pub(crate) struct Committers {
     routes: Arc<Routes>,
     waiting: Arc<[mpsc::Sender<Job>]>,
-    /// Counts the jobs: spreads them, and tells whether there was any work.
+    /// Counts the jobs, to spread them.
     turn: Arc<AtomicUsize>,
 }
 
@@ -88,11 +88,6 @@ impl Committers {
             Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
         }
-    }
-
-    /// How much work there has been so far.
-    pub(crate) fn work(&self) -> usize {
-        self.turn.load(Ordering::Relaxed)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Groups of queue commands and their decisions.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
@@ -31,7 +32,8 @@ impl EnqueueGroup {
                 call.items.iter().filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
             })
             .collect();
-        lanes.sort();
+        // Where two calls go by different policies, the larger front serves both.
+        lanes.sort_by_key(|(queue, lane, size)| (*queue, *lane, Reverse(*size)));
         lanes.dedup_by_key(|(queue, lane, _)| (*queue, *lane));
         lanes
     }

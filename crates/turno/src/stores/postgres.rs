@@ -44,7 +44,6 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError};
-use call::Call;
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
@@ -52,12 +51,12 @@ use lane::Lanes;
 use link::Address;
 use slot::Slot;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use tokio_postgres::config::Host;
 use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::time::Time;
-use tx::Moment;
 
 /// Connections for claims of leases, then for items, then the reserved one.
 const ROUTES: usize = 5;
@@ -81,6 +80,8 @@ struct Shared {
     clock: Arc<Clock>,
     floors: Floors,
     lanes: Lanes,
+    /// The highest time this process has recorded, in milliseconds.
+    marked: AtomicI64,
 }
 
 impl PostgresStore {
@@ -92,7 +93,7 @@ impl PostgresStore {
         let description = format!("PostgreSQL {}, {}", link.version, place(&address));
         let floors = Floors::default();
         let hints = Hints::new(address.clone(), floors.clone());
-        let shared = Shared { clock, floors, lanes: Lanes::default() };
+        let shared = Shared { clock, floors, lanes: Lanes::default(), marked: AtomicI64::new(i64::MIN) };
         let store = PostgresStore {
             description,
             address,
@@ -108,17 +109,7 @@ impl PostgresStore {
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
-        let mut answers = self.read(vec![Call::new(&call::MARK_READ), Moment::call(0, false)]).await?;
-        if let Some(row) = answers.take().first() {
-            self.shared.clock.resume(Time(row::get(row, 0)?));
-        }
-        Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(())
-    }
-
-    async fn raise_mark(&self, Time(now): Time) -> Result<(), StoreError> {
-        self.read(vec![Call::new(&call::MARK_RAISE).big(now)]).await?;
-        Ok(())
+        Ok(self.now().await.map(drop)?)
     }
 }
 
@@ -203,10 +194,6 @@ impl Store for PostgresStore {
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         Box::pin(self.queue_counts(queue))
-    }
-
-    fn mark(&self, now: Time) -> Pending<'_, ()> {
-        Box::pin(self.raise_mark(now))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -32,7 +32,7 @@ use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Numbers, QueueId, QueueName, Resource, Seq, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
-use turno_core::time::Time;
+use turno_core::time::{Span, Time};
 use workers::Workers;
 
 /// A database in a file.
@@ -80,9 +80,15 @@ fn now(clock: &Clock) -> Time {
     clock.observe(clock.machine())
 }
 
+/// How far the recorded time may lag behind the time decided with.
+const MARK_LAG: Span = Span::from_secs(1);
+
 /// All groups in one transaction. The clock is read once the write lock is held.
 fn commit(db: &mut Connection, clock: &Clock, groups: &[Group]) -> Result<Vec<Outcomes>, StoreError> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have decided with a later time, and recorded it.
+    let mark = Time(tx.prepare_cached(sql::MARK_READ)?.query_row([], |row| row.get(0))?);
+    clock.resume(mark);
     let now = now(clock);
     let run = |group: &Group| match group {
         Group::Lease(group) => lease::run(&tx, now, group),
@@ -93,6 +99,9 @@ fn commit(db: &mut Connection, clock: &Clock, groups: &[Group]) -> Result<Vec<Ou
         Group::Typing(group) => queue::typing(&tx, now, group),
     };
     let outcomes = groups.iter().map(run).collect::<Result<_, _>>()?;
+    if mark + MARK_LAG <= now {
+        tx.prepare_cached(sql::MARK_SAVE)?.execute([now.0])?;
+    }
     tx.commit().map_err(error::at_commit)?;
     Ok(outcomes)
 }
@@ -199,13 +208,6 @@ impl Store for SqliteStore {
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let clock = self.clock.clone();
         self.looks.run(move |db| looks::counts(db, now(&clock), queue))
-    }
-
-    fn mark(&self, now: Time) -> Pending<'_, ()> {
-        self.writer.run(move |db| {
-            db.prepare_cached(sql::MARK_SAVE)?.execute([now.0])?;
-            Ok(())
-        })
     }
 
     /// Another process wrote to the file; what it wrote is not known, so it is always everything.

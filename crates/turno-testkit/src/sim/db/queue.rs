@@ -78,6 +78,9 @@ impl Db {
     }
 
     /// How a delivery ended, as far as its rows still tell.
+    ///
+    /// It looks at every member and answers nothing once the failed one has moved on: looking at the first item
+    /// alone takes a failure in the middle of a group for an ack.
     pub(crate) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
         let members = self.handed.get(&handed.fence).filter(|seqs| seqs.first() == Some(&handed.seq))?;
         let mut failed = None;

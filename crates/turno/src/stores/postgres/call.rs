@@ -72,7 +72,6 @@ statements! {
     MANAGE_FIND = "manage_find",
     MANAGE_ITEM = "manage_item",
     MARK_RAISE = "mark_raise",
-    MARK_READ = "mark_read",
     NEXT_LOOK = "next_look",
     QUEUE_ADD = "queue_add",
     QUEUE_BUSY = "queue_busy",

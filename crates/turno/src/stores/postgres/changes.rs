@@ -121,6 +121,7 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .bigs(errors.iter().map(|error| error.fence.0))
         .bigs(errors.iter().map(|error| error.at.0))
         .texts(errors.iter().map(|error| error.error.as_str()))
+        .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
         .maybe_texts(errors.iter().map(|error| error.holder.as_deref()))
 }
 

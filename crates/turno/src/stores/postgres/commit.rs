@@ -17,6 +17,9 @@ use turno_core::id::Seq;
 const ASKS: u32 = 40;
 const ASK_PAUSE: Duration = Duration::from_millis(250);
 
+/// How far the recorded time may lag behind the time decided with, in milliseconds.
+const MARK_LAG: i64 = 1_000;
+
 impl PostgresStore {
     /// Commits one group on one route.
     pub(super) async fn commit_one(&self, route: usize, group: &Group) -> Result<Outcomes, StoreError> {
@@ -77,6 +80,13 @@ impl PostgresStore {
             Write::Lease(write) => lease::calls(write),
             Write::Queue(changes) => changes::calls(changes),
         };
+        // Last of the writes, so that nobody waits for another while holding it. It lags by at most a second, and is
+        // raised by whoever finds it late: time that was decided with is never taken back.
+        let now = self.shared.clock.estimate();
+        let raises = self.shared.marked.load(Ordering::Relaxed).saturating_add(MARK_LAG) <= now.0;
+        if raises {
+            calls.push(Call::new(&call::MARK_RAISE).big(now.0));
+        }
         let reads = !plan.bodies.is_empty();
         if reads {
             calls.push(bodies(&plan.bodies));
@@ -85,6 +95,9 @@ impl PostgresStore {
         match link.trip(&calls).await {
             Ok(mut answers) => {
                 link.put_back();
+                if raises {
+                    self.shared.marked.fetch_max(now.0, Ordering::Relaxed);
+                }
                 let bodies = if reads { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() };
                 drop(calls);
                 self.committed(&mut plan, &bodies)?;

@@ -88,7 +88,7 @@ impl PostgresStore {
     }
 
     /// The database's time, guarded.
-    async fn now(&self) -> Result<Time, Failure> {
+    pub(super) async fn now(&self) -> Result<Time, Failure> {
         let rows = self.read(vec![Moment::call(0, false)]).await?.take();
         Ok(Moment::read(&self.shared.clock, &rows)?.now)
     }
@@ -192,14 +192,9 @@ fn handed(row: &Row) -> Result<Handed, Failure> {
 
 /// How a delivery ended under exactly its fence, from what is left of it.
 fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
-    let waiting = match get::<Option<i16>>(row, 2)? {
-        Some(last) => Some((row::last_from(last)?, Time(get(row, 3)?), get(row, 4)?)),
-        None => None,
-    };
-    let failed = match get::<Option<i64>>(row, 5)? {
-        Some(at) => Some((Time(at), get(row, 6)?)),
-        None => None,
-    };
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
+    let waiting = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
+    let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
+    let failed = get::<Option<String>>(row, 3)?.map(|error| (error, retry_at));
     Ok(Trace { ended, waiting, failed }.settled())
 }

@@ -97,7 +97,8 @@ pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
         fence: Fence(get(row, 2)?),
         at: Time(get(row, 3)?),
         error: get(row, 4)?,
-        holder: get::<Option<&str>>(row, 5)?.map(Arc::from),
+        retry_at: get::<Option<i64>>(row, 5)?.map(Time),
+        holder: get::<Option<&str>>(row, 6)?.map(Arc::from),
     })
 }
 

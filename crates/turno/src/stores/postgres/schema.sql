@@ -4,6 +4,7 @@ attempt_error.attempt smallint not null
 attempt_error.fence bigint not null
 attempt_error.at bigint not null
 attempt_error.error text not null
+attempt_error.retry_at bigint
 attempt_error.holder text
 body.seq bigint not null
 body.queue integer not null

@@ -28,6 +28,7 @@ impl Moment {
     /// Reads the answer and passes the time through the guard.
     pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
         let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
+        clock.resume(Time(get(row, 3)?));
         let now = clock.observe(Time(get(row, 0)?));
         Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)? })
     }

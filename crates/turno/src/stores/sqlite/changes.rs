@@ -94,7 +94,8 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
-        to.execute(params![error.seq.0, error.attempt, error.fence.0, error.at.0, error.error, error.holder,])
+        let retry_at = error.retry_at.map(|at| at.0);
+        to.execute(params![error.seq.0, error.attempt, error.fence.0, error.at.0, error.error, retry_at, error.holder])
     })
 }
 

@@ -58,14 +58,15 @@ pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Opti
 fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
     let (seq, queue, fence) = (handed.seq.0, handed.queue.0, handed.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
-    let failed = read.query_row((seq, fence), |row| Ok((Time(row.get(0)?), row.get(1)?))).optional()?;
+    let failed: Option<(String, Option<i64>)> =
+        read.query_row((seq, fence), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let failed = failed.map(|(error, retry_at)| (error, retry_at.map(Time)));
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
     let done = done.filter(|done| done.queue == handed.queue && done.fence == handed.fence);
     let mut read = db.prepare_cached(sql::HOT_ENDED)?;
-    let waiting: Option<(i64, i64, bool)> =
-        read.query_row((seq, queue, fence), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-    let waiting = waiting.and_then(|(last, not_before, parked)| Some((last_of(last)?, Time(not_before), parked)));
+    let waiting: Option<i64> = read.query_row((seq, queue, fence), |row| row.get(0)).optional()?;
+    let waiting = waiting.and_then(last_of);
     Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
 }
 

@@ -90,7 +90,8 @@ pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
         fence: Fence(row.get(2)?),
         at: Time(row.get(3)?),
         error: row.get(4)?,
-        holder: row.get(5)?,
+        retry_at: row.get::<_, Option<i64>>(5)?.map(Time),
+        holder: row.get(6)?,
     })
 }
 

@@ -6,6 +6,7 @@ CREATE TABLE attempt_error (
     fence integer not null,
     at integer not null,
     error text not null,
+    retry_at integer,
     holder text
 ) strict;
 

@@ -145,6 +145,7 @@ create table turno.attempt_error (
     fence bigint not null,
     at bigint not null,
     error text not null,
+    retry_at bigint,
     holder text
 );
 create index attempt_error_seq on turno.attempt_error (seq);

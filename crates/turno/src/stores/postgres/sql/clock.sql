@@ -2,7 +2,9 @@
 -- Sent after the locking statements, never as part of one: there it would be read before the wait.
 -- Fresh numbers are taken here too, hence under the locks. The transaction's id answers, after a connection
 -- lost at commit, whether it was committed; it is only forced ($2) where something is certainly written,
--- since a transaction without one costs no write-ahead log.
+-- since a transaction without one costs no write-ahead log. The mark is the highest time that any process has
+-- recorded: nobody decides with an earlier one.
 select (extract(epoch from clock_timestamp()) * 1000)::bigint,
        (case when $2::boolean then pg_current_xact_id() else pg_current_xact_id_if_assigned() end)::text,
-       array(select nextval('turno.number') from generate_series(1, $1::int))
+       array(select nextval('turno.number') from generate_series(1, $1::int)),
+       (select high from turno.mark)

@@ -11,7 +11,7 @@ const LARGE: &str = "
         from generate_series(1, 200000) n;
     insert into turno.lease (resource) select 'r-' || n from generate_series(1, 50000) n;
     insert into turno.done select n + 1000000, 1, 0, n, 1, n, n, 'w' from generate_series(1, 50000) n;
-    insert into turno.attempt_error select n, 1, n, n, 'e', 'w' from generate_series(1, 50000) n;";
+    insert into turno.attempt_error select n, 1, n, n, 'e', n, 'w' from generate_series(1, 50000) n;";
 
 /// Everything that a group or a look of the engine does all the time.
 fn hot() -> [&'static Sql; 34] {

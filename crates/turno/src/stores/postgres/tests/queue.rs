@@ -156,8 +156,10 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
     let queue = queue(&store, policy).await;
     enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
     let (delivery, _) = claim(&store, &queue, 5).await.remove(0);
+    assert_eq!(store.expired(10).await.unwrap(), (vec![], None), "not within a second");
+    manual.advance(Span(14_100));
     assert_eq!(store.expired(10).await.unwrap(), (vec![], Some(delivery.expires_at)));
-    manual.advance(Span(15_000));
+    manual.advance(Span(900));
     let (expired, next) = store.expired(1).await.unwrap();
     assert_eq!(
         (&expired[..], next),

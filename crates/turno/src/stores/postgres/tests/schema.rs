@@ -102,8 +102,12 @@ async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
 async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
     let (store, url) = fresh_store().await;
     let far = Time(store.peek(Vec::new()).await.unwrap().0.0 + 3_600_000);
-    store.mark(far).await.unwrap();
-    store.mark(Time(5)).await.unwrap();
+    let sql = outside(&url).await;
+    sql.execute("update turno.mark set high = $1", &[&far.0]).await.unwrap();
+    assert!(store.peek(Vec::new()).await.unwrap().0 >= far, "who runs already hears of it with the clock");
     let next = store_at(&url).await;
     assert!(next.peek(Vec::new()).await.unwrap().0 >= far);
+    commit(&next, 0, lease("r", "ana", CLAIM)).await.unwrap();
+    let row = sql.query_one("select high from turno.mark", &[]).await.unwrap();
+    assert!(row.get::<_, i64>(0) >= far.0);
 }

@@ -155,6 +155,7 @@ create table attempt_error (
     fence integer not null,
     at integer not null,
     error text not null,
+    retry_at integer,
     holder text
 ) strict;
 create index attempt_error_item on attempt_error (seq);

@@ -1,5 +1,5 @@
 -- error_of_fence
-select at, error
+select error, retry_at
 from attempt_error
 where seq = ?1 and fence = ?2
 order by rowid desc

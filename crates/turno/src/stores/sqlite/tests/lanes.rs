@@ -6,7 +6,7 @@ use crate::store::{Counts, Group, Store, TypingGroup};
 use std::collections::HashMap;
 use turno_core::id::Key;
 use turno_core::queue::{Accepted, Act, Kind, Last, Policy, SettleOutcome};
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 #[tokio::test]
 async fn a_lane_goes_out_together_and_its_successor_follows() {

@@ -65,14 +65,14 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     assert!(next(&store, &inbox, 1).await.is_empty());
 
     manual.advance(Time::until(START, retry_at));
-    assert_eq!(store.next_look(inbox.id, Time(0)).await.unwrap(), None, "due");
+    assert_eq!(store.next_look(inbox.id, retry_at).await.unwrap(), None, "due");
     let named = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
     let ClaimOutcome::Dealt { deliveries, more, .. } = named else { panic!("{named:?}") };
     assert!(!more);
     let second = handed(&inbox, &deliveries[0][0]);
     assert_eq!(settle(&store, &inbox, second, fail("still no route")).await, SettleOutcome::Exhausted);
     let told = store.settled(vec![first, second]).await.unwrap();
-    assert_eq!(told, [Some(SettleOutcome::Retrying { retry_at: START }), Some(SettleOutcome::Exhausted)]);
+    assert_eq!(told, [Some(SettleOutcome::Retrying { retry_at }), Some(SettleOutcome::Exhausted)]);
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
     let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
     assert_eq!(errors, [(1, "no route"), (2, "still no route")]);

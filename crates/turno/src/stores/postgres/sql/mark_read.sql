@@ -1,2 +1,0 @@
--- mark_read
-select high from turno.mark
