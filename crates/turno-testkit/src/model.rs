@@ -21,8 +21,11 @@ use turno::store::{
 pub struct Model {
     clock: Arc<Clock>,
     rows: Mutex<Rows>,
-    trouble: Box<dyn Fn(&Group) -> Option<Trouble> + Send + Sync>,
+    trouble: Box<MakesTrouble>,
 }
+
+/// Picks the groups that are in for trouble.
+type MakesTrouble = dyn Fn(&Group) -> Option<Trouble> + Send + Sync;
 
 /// What a database may do instead of committing.
 #[derive(Clone, Debug)]

@@ -27,8 +27,16 @@ pub(crate) struct Sweep {
     store: Arc<dyn Store>,
     clock: Arc<Clock>,
     committers: Committers,
-    /// When the last look began, and when the next hand-out expires: nobody needs to look in between.
-    looked: Arc<Mutex<Option<(Time, Option<Time>)>>>,
+    looked: Arc<Mutex<Option<Looked>>>,
+}
+
+/// The last look: nobody needs to look again before time has passed.
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    /// When it began.
+    at: Time,
+    /// When the next hand-out expires.
+    next: Option<Time>,
 }
 
 impl Sweep {
@@ -42,14 +50,14 @@ impl Sweep {
     pub(crate) async fn now(&self) -> Result<(bool, Option<Time>), Error> {
         let asked = self.clock.estimate();
         let mut looked = self.looked.lock().await;
-        if let Some((at, next)) = *looked
+        if let Some(Looked { at, next }) = *looked
             && asked <= at
         {
             return Ok((false, next));
         }
         let at = self.clock.estimate();
         let (expired, next) = self.store.expired(AT_ONCE).await?;
-        *looked = Some((at, next));
+        *looked = Some(Looked { at, next });
         let found = !expired.is_empty();
         if found {
             let policies: HashMap<QueueId, Policy> =

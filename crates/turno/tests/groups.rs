@@ -16,8 +16,8 @@ fn engine(trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -
 }
 
 fn command(resource: &str, action: Action) -> Command {
-    let who = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
-    Command { resource: Resource::new(resource).unwrap(), who, policy: Policy::default(), action }
+    let who = Holder { user: UserId::new("ana").expect("valid"), name: "Ana".to_owned(), instance: None };
+    Command { resource: Resource::new(resource).expect("valid"), who, policy: Policy::default(), action }
 }
 
 async fn claim(turno: &Turno, resource: &str) -> Result<LeaseAnswer, Error> {

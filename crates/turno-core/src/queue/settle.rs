@@ -361,7 +361,8 @@ pub(super) fn promote(policy: &Policy, left: Vec<Item>, next: Option<Item>, now:
     let head = waiting.iter().position(|item| !(item.parked && policy.kind == Kind::Sync));
     for (index, mut item) in waiting.into_iter().enumerate() {
         let heads = Some(index) == head && !item.parked;
-        item.ready_at = heads.then(|| item.first_look(policy, now));
+        // To be looked at at once: its window may be over, or its batch full, which only the whole front can tell.
+        item.ready_at = heads.then(|| now.max(item.not_before));
         let untouched = Some(item.seq) == next_seq && item.ready_at == next_was_ready;
         if !untouched {
             changes.update.push(item);

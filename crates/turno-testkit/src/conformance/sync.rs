@@ -81,8 +81,8 @@ async fn revisions_handed_out_for_a_key_never_decrease(world: World) {
         assert!(got.revision > last);
         last = got.revision;
         match round % 3 {
-            0 => drop(ack(&queue, &got).await),
-            1 => drop(fail(&queue, &got).await),
+            0 => assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked),
+            1 => assert!(matches!(fail(&queue, &got).await, SettleOutcome::Retrying { .. })),
             _ => world.pass(60_000),
         }
     }

@@ -90,10 +90,6 @@ fn dropping_a_cluster_leaves_nothing_behind() {
 }
 
 /// The negative case of the above, and the life of a shared server: nobody drops it, the runner just ends.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the watchdog is another program: its work can only be looked for, with a deadline"
-)]
 #[test]
 fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     let directory = std::env::temp_dir().join(format!("turno-pg-run-{}", super::unique()));

@@ -25,13 +25,18 @@ const WAITING_MAX: usize = 8_192;
 /// Where the answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
+/// The answer to a lease command: the decision, the state after it, and the time it was decided with.
+pub(crate) type LeaseDecided = (Decision, State, Time);
+/// The answers to a call's settlements, and the time they were decided with.
+pub(crate) type SettleDecided = (Time, Vec<SettleOutcome>);
+
 /// The closed set of commands, each with the way its answer takes.
 pub(crate) enum Job {
-    Lease(Command, Reply<(Decision, State, Time)>),
+    Lease(Command, Reply<LeaseDecided>),
     Enqueue(Enqueue, Reply<Vec<Accepted>>),
     Claim(Arc<QueueRow>, Want, Reply<ClaimOutcome>),
     ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<ClaimOutcome>),
-    Settle(Vec<Settle>, Reply<(Time, Vec<SettleOutcome>)>),
+    Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Typing(TypingGroup, Reply<()>),
 }

@@ -1,7 +1,7 @@
 //! One route: takes what is waiting, forms groups, commits them, answers.
 
 use super::Job;
-use super::{Announce, Reply, gather};
+use super::{Announce, LeaseDecided, Reply, SettleDecided, gather};
 use crate::error::Error;
 use crate::store::{
     Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Hint, LeaseGroup, Outcomes, SettleGroup, Store, StoreError,
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use turno_core::id::{QueueId, Resource};
-use turno_core::queue::{Accepted, Act, SettleOutcome};
+use turno_core::queue::{Accepted, Act};
 
 /// Commands in one group: enough to share a flush among all callers, little enough to keep the locks short.
 const GROUP_MAX: usize = 1_024;
@@ -41,11 +41,11 @@ struct Batch {
 }
 
 enum Replies {
-    Lease(Vec<Reply<(turno_core::lease::Decision, turno_core::lease::State, turno_core::time::Time)>>),
+    Lease(Vec<Reply<LeaseDecided>>),
     Enqueue(Vec<Reply<Vec<Accepted>>>),
     Claim(Vec<Reply<ClaimOutcome>>),
     /// With how many settlements each call carried.
-    Settle(Vec<(usize, Reply<(turno_core::time::Time, Vec<SettleOutcome>)>)>),
+    Settle(Vec<(usize, Reply<SettleDecided>)>),
     Manage(Reply<crate::store::ManageOutcome>),
     Typing(Vec<Reply<()>>),
 }
