@@ -94,7 +94,7 @@ impl Settings {
 /// A running (or killed, and not yet restarted) private server.
 ///
 /// Dropping it stops the server and removes its directory; a process that dies without dropping it leaves
-/// both to the [watchdog](watchdog).
+/// both to the `watchdog`.
 #[derive(Debug)]
 pub struct Cluster {
     port: u16,

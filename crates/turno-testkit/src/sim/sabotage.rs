@@ -106,7 +106,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
     sabotage(Bug::ClaimJoinsData, "claim-joins-data", &["S1"]),
     sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10"]),
-    sabotage(Bug::WakeMissed, "wake-missed", &["Q14", "Q1"]),
+    sabotage(Bug::WakeMissed, "wake-missed", &["Q14", "Q1", "Q10", "T3"]),
     sabotage(Bug::HeadsUnlocked, "heads-unlocked", &["Q3"]),
     sabotage(Bug::AckSwallowsChange, "ack-swallows-change", &["S2"]),
     sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),

@@ -4,6 +4,7 @@
 //! the disk. One bad command must not sink its group: if the database refuses a group, its commands are
 //! redone one by one and only the culprit fails.
 
+mod batch;
 mod route;
 
 use super::Announce;

@@ -1,22 +1,16 @@
 //! One route: takes what is waiting, forms groups, commits them, answers.
 
-use super::Job;
-use super::{Announce, LeaseDecided, Reply, SettleDecided, gather};
+use super::batch::{Batch, Replies, form, together};
+use super::{Announce, Job, gather};
 use crate::error::Error;
-use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Hint, LeaseGroup, Outcomes, SettleGroup, Store, StoreError,
-    TypingGroup,
-};
-use std::collections::HashMap;
+use crate::store::{Group, Hint, Outcomes, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use turno_core::id::{QueueId, Resource};
-use turno_core::queue::{Accepted, Act};
+use turno_core::queue::{Act, Settle};
 
-/// Commands in one group: enough to share a flush among all callers, little enough to keep the locks short.
+/// Commands taken together: enough to share a flush among all callers.
 const GROUP_MAX: usize = 1_024;
-/// Items or deliveries in one group of one kind.
-const ITEMS_MAX: usize = 4_000;
 /// A conflict with another transaction is gone when the group is redone; more than this is something else.
 const REDO_MAX: usize = 8;
 
@@ -24,125 +18,13 @@ pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Job>, store: Arc<
     let merges = store.routes().merges;
     let mut waiting = Vec::new();
     while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-        let mut batches = form(waiting.drain(..));
-        if merges {
-            settle_all(route, std::mem::take(&mut batches), &store, &announce).await;
-        }
-        for batch in batches {
-            settle_all(route, vec![batch], &store, &announce).await;
-        }
-    }
-}
-
-/// A group and the ways its answers take, in the same order as its commands.
-struct Batch {
-    group: Group,
-    replies: Replies,
-}
-
-enum Replies {
-    Lease(Vec<Reply<LeaseDecided>>),
-    Enqueue(Vec<Reply<Vec<Accepted>>>),
-    Claim(Vec<Reply<ClaimOutcome>>),
-    /// With how many settlements each call carried.
-    Settle(Vec<(usize, Reply<SettleDecided>)>),
-    Manage(Reply<crate::store::ManageOutcome>),
-    Typing(Vec<Reply<()>>),
-}
-
-/// Sorts what is waiting into groups by kind, each in the order of arrival.
-///
-/// The order of kinds serves those who wait for each other: what is settled or admitted can be handed out
-/// in the same breath.
-fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
-    let mut lease = (Vec::new(), Vec::new());
-    let mut settle = (Vec::new(), Vec::new());
-    let mut enqueue = Vec::new();
-    let mut claims: Vec<Batch> = Vec::new();
-    let mut claim_of: HashMap<QueueId, usize> = HashMap::new();
-    let mut rest = Vec::new();
-    for job in jobs {
-        match job {
-            Job::Lease(command, reply) => {
-                lease.0.push(command);
-                lease.1.push(reply);
-            }
-            Job::Settle(settlements, reply) => {
-                settle.1.push((settlements.len(), reply));
-                settle.0.extend(settlements);
-            }
-            Job::Enqueue(call, reply) => enqueue_batch(&mut enqueue, call, reply),
-            Job::Claim(queue, want, reply) => {
-                let open = claim_of.get(&queue.id).copied().filter(|at| fits(&claims[*at], queue.version, want.max));
-                match open {
-                    Some(at) => {
-                        let Batch { group, replies } = &mut claims[at];
-                        if let (Group::Claim(ClaimGroup { claim: Claim::Next(wants), .. }), Replies::Claim(replies)) =
-                            (group, replies)
-                        {
-                            wants.push(want);
-                            replies.push(reply);
-                        }
-                    }
-                    None => {
-                        claim_of.insert(queue.id, claims.len());
-                        claims.push(claim_batch(&queue, Claim::Next(vec![want]), reply));
-                    }
-                }
-            }
-            Job::ClaimItem(queue, want, id, reply) => claims.push(claim_batch(&queue, Claim::Item { want, id }, reply)),
-            Job::Manage(group, reply) => {
-                rest.push(Batch { group: Group::Manage(group), replies: Replies::Manage(reply) })
-            }
-            Job::Typing(group, reply) => typing_batch(&mut rest, group, reply),
+        let batches = form(waiting.drain(..));
+        let transactions =
+            if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
+        for batches in transactions {
+            settle_all(route, batches, &store, &announce).await;
         }
     }
-    let mut batches = Vec::new();
-    if !lease.0.is_empty() {
-        batches.push(Batch { group: Group::Lease(LeaseGroup { commands: lease.0 }), replies: Replies::Lease(lease.1) });
-    }
-    if !settle.0.is_empty() {
-        let group = Group::Settle(SettleGroup { settlements: settle.0 });
-        batches.push(Batch { group, replies: Replies::Settle(settle.1) });
-    }
-    batches.extend(enqueue);
-    batches.extend(rest);
-    batches.extend(claims);
-    batches
-}
-
-fn enqueue_batch(batches: &mut Vec<Batch>, call: turno_core::queue::Enqueue, reply: Reply<Vec<Accepted>>) {
-    if let Some(Batch { group: Group::Enqueue(group), replies: Replies::Enqueue(replies) }) = batches.last_mut()
-        && group.numbers() + call.items.len() <= ITEMS_MAX
-    {
-        group.calls.push(call);
-        replies.push(reply);
-        return;
-    }
-    let group = Group::Enqueue(EnqueueGroup { calls: vec![call] });
-    batches.push(Batch { group, replies: Replies::Enqueue(vec![reply]) });
-}
-
-fn typing_batch(batches: &mut Vec<Batch>, group: TypingGroup, reply: Reply<()>) {
-    for batch in batches.iter_mut() {
-        if let (Group::Typing(known), Replies::Typing(replies)) = (&mut batch.group, &mut batch.replies)
-            && known.queue == group.queue
-        {
-            known.keys.extend(group.keys);
-            replies.push(reply);
-            return;
-        }
-    }
-    batches.push(Batch { group: Group::Typing(group), replies: Replies::Typing(vec![reply]) });
-}
-
-fn claim_batch(queue: &crate::store::QueueRow, claim: Claim, reply: Reply<ClaimOutcome>) -> Batch {
-    let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
-    Batch { group: Group::Claim(group), replies: Replies::Claim(vec![reply]) }
-}
-
-fn fits(batch: &Batch, version: i64, max: u32) -> bool {
-    matches!(&batch.group, Group::Claim(group) if group.version == version && group.heads() + max as usize <= ITEMS_MAX)
 }
 
 /// Commits the batches together; if the database refuses, one by one, and then command by command.
@@ -208,9 +90,8 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
         }
         (Group::Enqueue(group), _) => once(group.calls.iter().map(|call| call.queue), announce),
         (Group::Settle(group), _) => {
-            let frees = |settle: &&turno_core::queue::Settle| {
-                settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat)
-            };
+            let frees =
+                |settle: &&Settle| settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat);
             once(group.settlements.iter().filter(frees).map(|settle| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
@@ -225,96 +106,5 @@ fn once(queues: impl Iterator<Item = QueueId>, announce: &Announce) {
             told.push(queue);
             announce.tell(Hint::Queue(queue));
         }
-    }
-}
-
-impl Replies {
-    /// Answers everybody. A caller who has gone away is no error: what was decided stays decided.
-    fn answer(self, outcome: Outcomes) {
-        match (self, outcome) {
-            (Replies::Lease(replies), Outcomes::Lease { now, answers }) => {
-                for (reply, (decision, state)) in replies.into_iter().zip(answers) {
-                    drop(reply.send(Ok((decision, state, now))));
-                }
-            }
-            (Replies::Enqueue(replies), Outcomes::Enqueue(answers)) => {
-                replies.into_iter().zip(answers).for_each(|(reply, answer)| drop(reply.send(Ok(answer))));
-            }
-            (Replies::Claim(replies), Outcomes::Claim(outcome)) => deal(replies, outcome),
-            (Replies::Settle(replies), Outcomes::Settle { now, answers }) => {
-                let mut answers = answers.into_iter();
-                for (count, reply) in replies {
-                    drop(reply.send(Ok((now, answers.by_ref().take(count).collect()))));
-                }
-            }
-            (Replies::Manage(reply), Outcomes::Manage(outcome)) => drop(reply.send(Ok(outcome))),
-            (Replies::Typing(replies), Outcomes::Typing) => {
-                replies.into_iter().for_each(|reply| drop(reply.send(Ok(()))))
-            }
-            (replies, _) => {
-                replies.fail(&Error::Store(StoreError::Rejected("the store answered another group".to_owned())))
-            }
-        }
-    }
-
-    fn fail(self, error: &Error) {
-        fn all<T>(replies: impl IntoIterator<Item = Reply<T>>, error: &Error) {
-            replies.into_iter().for_each(|reply| drop(reply.send(Err(error.clone()))));
-        }
-        match self {
-            Replies::Lease(replies) => all(replies, error),
-            Replies::Enqueue(replies) => all(replies, error),
-            Replies::Claim(replies) => all(replies, error),
-            Replies::Settle(replies) => all(replies.into_iter().map(|(_, reply)| reply), error),
-            Replies::Manage(reply) => all([reply], error),
-            Replies::Typing(replies) => all(replies, error),
-        }
-    }
-
-    /// One batch per caller.
-    fn split(self, group: &Group, singles: &mut Vec<Batch>) {
-        let mut single = |group, replies| singles.push(Batch { group, replies });
-        match (self, group) {
-            (Replies::Lease(replies), Group::Lease(group)) => {
-                for (reply, command) in replies.into_iter().zip(&group.commands) {
-                    single(Group::Lease(LeaseGroup { commands: vec![command.clone()] }), Replies::Lease(vec![reply]));
-                }
-            }
-            (Replies::Enqueue(replies), Group::Enqueue(group)) => {
-                for (reply, call) in replies.into_iter().zip(&group.calls) {
-                    single(Group::Enqueue(EnqueueGroup { calls: vec![call.clone()] }), Replies::Enqueue(vec![reply]));
-                }
-            }
-            (Replies::Claim(replies), Group::Claim(group)) => {
-                for (reply, want) in replies.into_iter().zip(group.wants()) {
-                    let claim = match &group.claim {
-                        Claim::Next(_) => Claim::Next(vec![want.clone()]),
-                        Claim::Item { id, .. } => Claim::Item { want: want.clone(), id: id.clone() },
-                    };
-                    single(Group::Claim(ClaimGroup { claim, ..group.clone() }), Replies::Claim(vec![reply]));
-                }
-            }
-            (Replies::Settle(replies), Group::Settle(group)) => {
-                let mut settlements = group.settlements.iter().cloned();
-                for (count, reply) in replies {
-                    let settlements = settlements.by_ref().take(count).collect();
-                    single(Group::Settle(SettleGroup { settlements }), Replies::Settle(vec![(count, reply)]));
-                }
-            }
-            (replies, group) => single(group.clone(), replies),
-        }
-    }
-}
-
-/// Gives every caller of a claim its own deliveries with what they carry.
-fn deal(replies: Vec<Reply<ClaimOutcome>>, outcome: ClaimOutcome) {
-    let ClaimOutcome::Dealt { now, deliveries, mut bodies, more } = outcome else {
-        replies.into_iter().for_each(|reply| drop(reply.send(Ok(outcome.clone()))));
-        return;
-    };
-    for (reply, deliveries) in replies.into_iter().zip(deliveries) {
-        let seqs = deliveries.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
-        let bodies = seqs.filter_map(|seq| Some((seq, bodies.remove(&seq)?))).collect();
-        drop(reply.send(Ok(ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more })));
     }
 }
