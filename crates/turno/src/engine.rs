@@ -20,7 +20,7 @@ use crate::sweep::Sweep;
 pub(crate) use commit::{Committers, Job};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use turno_core::id::QueueName;
 use turno_core::lease::Command;
@@ -60,7 +60,7 @@ pub(crate) struct Inner {
     pub(crate) signals: Arc<Signals>,
     pub(crate) sweep: Sweep,
     committers: Committers,
-    beats: mpsc::Sender<beats::BeatJob>,
+    beats: beats::Beats,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
     /// Ends the background tasks with the engine.
     _tasks: JoinSet<()>,
@@ -96,7 +96,7 @@ impl Turno {
         let hints = announcer(&mut tasks, store.clone());
         let announce = Announce { signals: signals.clone(), hints };
         let committers = Committers::start(&mut tasks, store.clone(), announce);
-        let beats = beats::start(&mut tasks, store.clone(), committers.clone());
+        let beats = beats::Beats::start(&mut tasks, &store, &committers);
         listen(&mut tasks, store.clone(), signals.clone());
         let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone());
         if options.sweep {
@@ -125,12 +125,7 @@ impl Inner {
     }
 
     pub(crate) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
-        let (reply, answer) = tokio::sync::oneshot::channel();
-        self.beats.try_send(beats::BeatJob { command, reply }).map_err(|full| match full {
-            mpsc::error::TrySendError::Full(_) => Error::Overloaded,
-            mpsc::error::TrySendError::Closed(_) => Error::Closed,
-        })?;
-        answer.await.map_err(|_| Error::Closed)?
+        self.beats.beat(command).await
     }
 
     /// The queue as last seen; policies change rarely, and a claim notices when they have.

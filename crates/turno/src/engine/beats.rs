@@ -9,43 +9,71 @@ use super::lease::LeaseAnswer;
 use crate::error::Error;
 use crate::store::Store;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use turno_core::id::Numbers;
 use turno_core::lease::{Command, decide};
 
-/// Beats that may wait: heartbeats have reserved room, but not without a bound.
-const WAITING_MAX: usize = 65_536;
+/// Beats that may wait for a reader: heartbeats have reserved room, but not without a bound.
+const WAITING_MAX: usize = 32_768;
 /// Beats read together.
 const GROUP_MAX: usize = 1_024;
 
-pub(super) struct BeatJob {
-    pub(super) command: Command,
-    pub(super) reply: Reply<LeaseAnswer>,
+struct BeatJob {
+    command: Command,
+    reply: Reply<LeaseAnswer>,
 }
 
-pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, committers: Committers) -> mpsc::Sender<BeatJob> {
-    let (sender, mut jobs) = mpsc::channel::<BeatJob>(WAITING_MAX);
-    tasks.spawn(async move {
-        let mut waiting = Vec::new();
-        while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-            let resources = waiting.iter().map(|job| job.command.resource.clone()).collect();
-            match store.peek(resources).await {
-                Ok((now, states)) => {
-                    for (job, mut state) in waiting.drain(..).zip(states) {
-                        let decision = decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
-                        if decision.changed {
-                            tokio::spawn(write(committers.clone(), job));
-                        } else {
-                            drop(job.reply.send(Ok(LeaseAnswer { answer: decision.answer, state, now })));
-                        }
+/// Two readers: while the database reads for one group, the answers of the other are handed out.
+const READERS: usize = 2;
+
+/// Where beats wait.
+pub(super) struct Beats {
+    waiting: [mpsc::Sender<BeatJob>; READERS],
+    turn: AtomicUsize,
+}
+
+impl Beats {
+    pub(super) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>, committers: &Committers) -> Beats {
+        let waiting = std::array::from_fn(|_| {
+            let (sender, jobs) = mpsc::channel(WAITING_MAX);
+            tasks.spawn(read(jobs, store.clone(), committers.clone()));
+            sender
+        });
+        Beats { waiting, turn: AtomicUsize::new(0) }
+    }
+
+    /// Waits for the answer to a beat. If too many wait already, says so at once.
+    pub(super) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
+        let (reply, answer) = oneshot::channel();
+        let reader = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
+        self.waiting[reader].try_send(BeatJob { command, reply }).map_err(|full| match full {
+            mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => Error::Closed,
+        })?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+}
+
+async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committers: Committers) {
+    let mut waiting = Vec::new();
+    while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
+        let resources = waiting.iter().map(|job: &BeatJob| job.command.resource.clone()).collect();
+        match store.peek(resources).await {
+            Ok((now, states)) => {
+                for (job, mut state) in waiting.drain(..).zip(states) {
+                    let decision = decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
+                    if decision.changed {
+                        tokio::spawn(write(committers.clone(), job));
+                    } else {
+                        drop(job.reply.send(Ok(LeaseAnswer { answer: decision.answer, state, now })));
                     }
                 }
-                Err(error) => waiting.drain(..).for_each(|job| drop(job.reply.send(Err(Error::Store(error.clone()))))),
             }
+            Err(error) => waiting.drain(..).for_each(|job| drop(job.reply.send(Err(Error::Store(error.clone()))))),
         }
-    });
-    sender
+    }
 }
 
 /// Decides a beat under the lock.

@@ -60,6 +60,8 @@ use turno_core::time::Time;
 
 /// Connections for claims of leases, then for items, then the reserved one.
 const ROUTES: usize = 5;
+/// Connections for heartbeats, which are read without a group.
+const PEEKERS: usize = 2;
 /// Connections for reads outside of groups.
 const READERS: usize = 2;
 
@@ -71,7 +73,7 @@ pub(crate) struct PostgresStore {
     expiry: Expiry,
     routes: [Slot; ROUTES],
     readers: [Slot; READERS],
-    peeker: Slot,
+    peekers: [Slot; PEEKERS],
     hints: Hints,
 }
 
@@ -101,7 +103,7 @@ impl PostgresStore {
             expiry: Expiry::new(),
             routes: Default::default(),
             readers: Default::default(),
-            peeker: Slot::default(),
+            peekers: Default::default(),
             hints,
         };
         store.resume().await?;

@@ -23,8 +23,7 @@ const EXPIRY_MARGIN: Span = Span::from_secs(60);
 impl PostgresStore {
     /// One trip on a connection for readers, with the settings that keep the plans.
     pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
-        let free = self.readers.iter().find(|slot| slot.is_free());
-        self.read_on(free.unwrap_or(&self.readers[0]), calls).await
+        self.read_on(free(&self.readers), calls).await
     }
 
     pub(super) async fn read_on(&self, slot: &Slot, mut calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
@@ -66,7 +65,7 @@ impl PostgresStore {
     pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<(Time, Vec<State>), StoreError> {
         let calls =
             vec![Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
-        let mut answers = self.read_on(&self.peeker, calls).await?;
+        let mut answers = self.read_on(free(&self.peekers), calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
         Ok((moment.now, lease::states(&rows, resources)?))
@@ -188,6 +187,11 @@ fn handed(row: &Row) -> Result<Handed, Failure> {
         fence: Fence(get(row, 3)?),
         size: u32::try_from(get::<i64>(row, 4)?).unwrap_or(u32::MAX),
     })
+}
+
+/// A connection that nobody uses, or else one to wait for.
+fn free(slots: &[Slot]) -> &Slot {
+    slots.iter().find(|slot| slot.is_free()).unwrap_or(&slots[0])
 }
 
 /// How a delivery ended under exactly its fence, from what is left of it.
