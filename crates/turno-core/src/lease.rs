@@ -18,6 +18,8 @@ pub use decide::decide;
 
 use crate::event::Event;
 use crate::id::{Fence, Instance, Resource, UserId};
+use crate::limits::{SPAN_MAX, SPAN_MIN};
+use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +56,23 @@ pub struct Policy {
     pub heartbeat_interval: Span,
     /// How long a freed lease is kept for the next in line.
     pub offer: Span,
+}
+
+impl Policy {
+    /// Checks every time against its bounds; the first that is outside is named, as people know it.
+    pub fn check(&self) -> Result<(), BadPolicy> {
+        let times = [
+            ("ttl_ms", Some(self.ttl)),
+            ("max_ttl_ms", Some(self.max_ttl)),
+            ("idle_guard_ms", self.idle_guard),
+            ("rolling_timeout_ms", self.rolling_timeout),
+            ("heartbeat_interval_ms", Some(self.heartbeat_interval)),
+            ("offer_ms", Some(self.offer)),
+        ];
+        let (min, max) = (SPAN_MIN.0, SPAN_MAX.0);
+        let bad = times.into_iter().find(|(_, time)| time.is_some_and(|time| !(min..=max).contains(&time.0)));
+        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy { field, min, max }))
+    }
 }
 
 impl Default for Policy {

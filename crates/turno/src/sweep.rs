@@ -35,6 +35,8 @@ pub(crate) struct Sweep {
 struct Looked {
     /// When it began.
     at: Time,
+    /// Whether it took anything back.
+    found: bool,
     /// When the next hand-out expires.
     next: Option<Time>,
 }
@@ -50,15 +52,15 @@ impl Sweep {
     pub(crate) async fn now(&self) -> Result<(bool, Option<Time>), Error> {
         let asked = self.clock.estimate();
         let mut looked = self.looked.lock().await;
-        if let Some(Looked { at, next }) = *looked
+        if let Some(Looked { at, found, next }) = *looked
             && asked <= at
         {
-            return Ok((false, next));
+            return Ok((found, next));
         }
         let at = self.clock.estimate();
         let (expired, next) = self.store.expired(AT_ONCE).await?;
-        *looked = Some(Looked { at, next });
         let found = !expired.is_empty();
+        *looked = Some(Looked { at, found, next });
         if found {
             let policies: HashMap<QueueId, Policy> =
                 self.store.queues().await?.into_iter().map(|queue| (queue.id, queue.policy)).collect();

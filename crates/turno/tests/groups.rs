@@ -95,4 +95,11 @@ async fn overload_costs_new_work_and_never_a_held_lock() {
     }
     let beat = turno.lease(command("mine", Action::Heartbeat { fence, idle: None, worked: false })).await.unwrap();
     assert!(matches!(beat.answer, Ok(Outcome::Beat(_))), "a held lock is kept while new work is turned away");
+    // On one route with all that new work there is still room for what ends a hold.
+    let release = command("mine", Action::Release { fence, claim: None });
+    let answer = tokio::select! {
+        answer = turno.lease(release) => Some(answer),
+        () = tokio::task::yield_now() => None,
+    };
+    assert_eq!(answer, None, "it waits for its turn instead of being turned away");
 }

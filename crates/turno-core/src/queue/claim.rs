@@ -99,7 +99,7 @@ fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> R
     }
     if !head.is_fresh() {
         // A retry keeps its group, without a window and without newcomers, until isolation splits it.
-        let together = |item: &&Item| item.group == head.group && item.attempt < TOGETHER_ATTEMPTS;
+        let together = |item: &&Item| !item.parked && item.group == head.group && item.attempt < TOGETHER_ATTEMPTS;
         let behind = front[1..].iter().take_while(together).count();
         return Ripe::Now(if head.attempt < TOGETHER_ATTEMPTS { 1 + behind } else { 1 });
     }

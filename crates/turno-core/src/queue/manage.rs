@@ -141,7 +141,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         attempt: 0,
         fence: done.fence,
         // Its group is over; alone, and with nobody joining, it goes round again.
-        group: if done.fence == Fence(0) { Fence(-1) } else { done.fence },
+        group: Fence(-done.seq.0),
         last: Last::None,
         revision: done.revision.max(done.seq.0),
         handed: done.revision,

@@ -242,24 +242,23 @@ impl Work<'_> {
         retry_in: Option<Span>,
         give_up: bool,
     ) -> SettleOutcome {
-        let mut outcome = SettleOutcome::Exhausted;
+        // The first that failed speaks for all, as it will for whoever repeats the call.
+        let mut outcome = None;
         for (index, item) in members.into_iter().enumerate() {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
                 Some(at) if index > at => self.unattempted(item, Last::Returned),
                 _ if item.revision > item.handed => {
                     self.supersede(item, Last::Superseded);
-                    outcome = SettleOutcome::Superseded;
+                    outcome.get_or_insert(SettleOutcome::Superseded);
                 }
                 _ => {
-                    let next = self.attempt_failed(item, error, retry_in, give_up, Last::Failed);
-                    if outcome == SettleOutcome::Exhausted {
-                        outcome = next;
-                    }
+                    let failed = self.attempt_failed(item, error, retry_in, give_up, Last::Failed);
+                    outcome.get_or_insert(failed);
                 }
             }
         }
-        outcome
+        outcome.unwrap_or(SettleOutcome::Stale)
     }
 
     fn give_back(&mut self, members: Vec<Item>) -> SettleOutcome {

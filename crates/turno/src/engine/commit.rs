@@ -23,6 +23,9 @@ use turno_core::time::Time;
 /// Commands that may wait at one route before callers are told to come back: bounds memory and delay.
 const WAITING_MAX: usize = 8_192;
 
+/// Of these, kept for heartbeats, releases and settlements where they share a route with new work.
+const RESERVED: usize = WAITING_MAX / 4;
+
 /// Where the answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -40,6 +43,17 @@ pub(crate) enum Job {
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Typing(TypingGroup, Reply<()>),
+}
+
+impl Job {
+    /// Heartbeats, releases and settlements: turned away last, because what is held already depends on them.
+    fn keeps_something_held(&self) -> bool {
+        match self {
+            Job::Lease(command, _) => matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }),
+            Job::Settle(..) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The committers of all routes.
@@ -70,6 +84,9 @@ impl Committers {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
         let route = self.route(&job, self.turn.fetch_add(1, Ordering::Relaxed));
+        if !job.keeps_something_held() && self.waiting[route].capacity() < RESERVED {
+            return Err(Error::Overloaded);
+        }
         self.waiting[route].try_send(job).map_err(|full| match full {
             mpsc::error::TrySendError::Full(_) => Error::Overloaded,
             mpsc::error::TrySendError::Closed(_) => Error::Closed,
@@ -81,10 +98,8 @@ impl Committers {
     /// the same resource or lane stays in order.
     fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
-            Job::Lease(command, _) => match command.action {
-                Action::Heartbeat { .. } | Action::Release { .. } => self.routes.reserved,
-                _ => pick(&self.routes.leases, hash(&command.resource)),
-            },
+            _ if job.keeps_something_held() => self.routes.reserved,
+            Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             Job::Settle(..) => self.routes.reserved,
             Job::Enqueue(call, _) => match call.items.first().and_then(|item| item.key.as_ref()) {
                 Some(key) => pick(&self.routes.items, Lane::of(key).0 as usize),

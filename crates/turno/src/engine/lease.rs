@@ -22,6 +22,7 @@ pub struct LeaseAnswer {
 impl Turno {
     /// Carries out one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
     pub async fn lease(&self, command: Command) -> Result<LeaseAnswer, Error> {
+        command.policy.check()?;
         if let Action::Heartbeat { .. } = command.action {
             let answer = self.inner.beat(command.clone()).await?;
             return self.remembering(&command, answer).await;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::store::{ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, QueueName};
-use turno_core::limits::{BATCH_MAX, PAYLOAD_MAX};
+use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
 use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, Manage, NewItem, Policy, Want};
 use turno_core::time::{Span, Time};
 
@@ -116,6 +116,7 @@ impl QueueHandle {
         let want = Want { instance: instance_name(instance)?, max };
         let signal = inner.signals.queue(row.id);
         let deadline = inner.clock.estimate() + wait;
+        let mut swept = false;
         loop {
             let changed = signal.notified();
             tokio::pin!(changed);
@@ -127,14 +128,18 @@ impl QueueHandle {
                     continue;
                 }
                 ClaimOutcome::Paused => None,
-                ClaimOutcome::Dealt { now, .. } => {
+                ClaimOutcome::Dealt { now, more, .. } => {
                     let got = unpack(&row, outcome);
                     if !got.is_empty() {
                         return Ok(got);
                     }
+                    if more {
+                        // The heads that were looked at went to others or were not ripe; there may be some behind them.
+                        continue;
+                    }
                     // Nothing was due: perhaps somebody's hand-out has expired.
                     let (found, next_expiry) = inner.sweep.now().await?;
-                    if found {
+                    if found && !std::mem::replace(&mut swept, true) {
                         continue;
                     }
                     if wait == Span::ZERO {
@@ -153,6 +158,7 @@ impl QueueHandle {
                 () = changed => {}
                 () = inner.clock.sleep_until(look) => {}
             }
+            swept = false;
         }
     }
 
@@ -240,8 +246,11 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
     if draft.payload.len() > PAYLOAD_MAX {
         return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
     }
-    if draft.payload.contains('\0') || draft.action.as_ref().is_some_and(|action| action.contains('\0')) {
+    if draft.payload.contains('\0') {
         return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
+    }
+    if draft.action.as_ref().is_some_and(|action| action.len() > NAME_MAX || action.contains('\0')) {
+        return Err(format!("/action: longer than {NAME_MAX} bytes, or contains a NUL character"));
     }
     if draft.delay < Span::ZERO || draft.delay > turno_core::limits::SPAN_MAX {
         return Err("/delay_ms: must lie between 0 and a year".to_owned());

@@ -61,6 +61,8 @@ fn start(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
     let mut writer = connection::writer(path)?;
     schema::migrate(&mut writer)?;
     clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
+    // So that the first estimate is of today, and not of when the file was last used.
+    now(&clock);
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
     let changed = Arc::new(Notify::new());
     let beats = vec![connection::reader(path)?, connection::reader(path)?];

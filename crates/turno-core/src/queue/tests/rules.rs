@@ -449,3 +449,19 @@ fn a_change_during_processing_survives_an_expired_claim() {
     let new = shelf.claim_one();
     assert!(new.revision > old.revision && new.attempt == 1);
 }
+
+#[test]
+fn a_retry_of_one_parked_item_takes_no_other_parked_one_along() {
+    let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, ..eager() });
+    for id in ["1", "2", "3"] {
+        shelf.put("ana", id);
+    }
+    let got = shelf.claim_one();
+    let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
+    assert_eq!(shelf.settle(&got, act), SettleOutcome::Exhausted);
+    assert_eq!(shelf.manage("1", Manage::Retry), Ok(ManageAnswer::Retried));
+    let again = shelf.claim_one();
+    assert_eq!(ids(&shelf, &again), "1", "nobody has decided on the others");
+    shelf.ack(&again);
+    assert!(shelf.claim(5).is_empty());
+}

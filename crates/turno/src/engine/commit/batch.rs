@@ -42,6 +42,8 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
     let mut rest = Vec::new();
     for job in jobs {
         match job {
+            // Whoever has gone away would be handed work that nobody does, and an attempt would be lost.
+            Job::Claim(_, _, reply) | Job::ClaimItem(_, _, _, reply) if reply.is_closed() => {}
             Job::Lease(command, reply) => {
                 lease.0.push(command);
                 lease.1.push(reply);

@@ -32,10 +32,11 @@ impl QueueHandle {
             return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
         }
         let row = self.row().await?;
-        let acts: Vec<(Handed, Act)> = settlements.iter().map(|said| (said.handed, said.act.clone())).collect();
+        let here = |handed| Handed { queue: row.id, ..handed };
+        let acts: Vec<(Handed, Act)> = settlements.iter().map(|said| (here(said.handed), said.act.clone())).collect();
         let policy = row.policy.clone();
         let batch = settlements.into_iter().map(|said| Settle {
-            handed: Handed { queue: row.id, ..said.handed },
+            handed: here(said.handed),
             policy: policy.clone(),
             act: said.act,
         });

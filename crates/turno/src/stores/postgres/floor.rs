@@ -7,7 +7,8 @@
 //! - a look raises it to where it stopped, unless something was written below meanwhile;
 //! - whatever this process writes with a `ready_at` lowers it, also for looks under way;
 //! - hints of other processes drop it, and so does a look that came to no end;
-//! - every few seconds, and whenever a look from a floor finds nothing, the whole queue is looked at.
+//! - a look that finds nothing looks again a little below the floor, and every few seconds the whole queue is
+//!   looked at.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -6,7 +6,7 @@
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::floor::Floors;
-use super::link::Address;
+use super::link::{Address, CONNECT_TIMEOUT};
 use crate::store::{Hint, StoreError};
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -105,9 +105,11 @@ async fn serve(
     us: &str,
     first: bool,
 ) -> Result<(), Failure> {
-    let (client, mut connection) = address.config.connect(NoTls).await?;
+    let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, address.config.connect(NoTls)).await;
+    let (client, mut connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
     let messages = stream::poll_fn(move |cx| connection.poll_message(cx));
-    let receive = messages.for_each(|message| {
+    // The first error is the end of the connection, which would go on repeating it.
+    let receive = messages.take_while(|message| std::future::ready(message.is_ok())).for_each(|message| {
         if let Ok(AsyncMessage::Notification(notification)) = message {
             heard(notification.payload(), us, floors, sender);
         }

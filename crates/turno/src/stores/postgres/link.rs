@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
 /// How long a connection may take to be made before the database counts as unreachable.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long bytes may stay unacknowledged before the network counts as gone.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(10);
 
