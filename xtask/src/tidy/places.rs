@@ -5,9 +5,10 @@ use super::tree::Tree;
 
 /// This file and lock files, which name their registry by design.
 const EXEMPT: &[&str] = &["xtask/src/tidy/places.rs", "Cargo.lock"];
-const FOLDERS: &[&str] = &["/work/", "/root/"];
-const HOSTS: &[&str] =
-    &["crates.io", "registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org"];
+/// Where people's own files lie, on one system or another.
+const FOLDERS: &[&str] = &["/root/", "/home/", "/Users/"];
+/// How the addresses of package registries begin.
+const HOSTS: &[&str] = &["//registry.", "//index.", "//static.", "//files.", "//deb."];
 
 pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -20,7 +21,7 @@ pub(super) fn nowhere(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, line, format!("`{folder}` is a path of one machine")));
             }
             for host in HOSTS.iter().filter(|host| text.contains(**host)) {
-                findings.push(Finding::new(&file.path, line, format!("`{host}` is a package registry's host")));
+                findings.push(Finding::new(&file.path, line, format!("`{host}…` is a package registry's address")));
             }
         }
     }
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_machines_path_and_a_registrys_host_are_found() {
-        let text = "see ../work/a and src/root/b\n`/work/c`\nfile:///root/d\nhttps://crates.io/e";
+        let text = "see ../home/a and src/root/b\n`/home/c`\nfile:///root/d\nhttps://registry.example/e";
         let found: Vec<usize> = nowhere(&Tree::of(&[("README.md", text)])).iter().map(|one| one.line).collect();
         assert_eq!(found, [2, 3, 4]);
         assert!(nowhere(&Tree::of(&[("Cargo.lock", text)])).is_empty());
