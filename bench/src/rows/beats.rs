@@ -65,6 +65,7 @@ async fn beat(site: &Site, span: Duration) -> Outcome<(Sample, u64)> {
         let command = Arc::new(Command {
             resource,
             who,
+            via: None,
             policy: Policy::default(),
             action: Action::Heartbeat { fence: grant.fence, idle: None, worked: false },
         });

@@ -82,8 +82,13 @@ pub(super) fn holder(index: usize) -> Outcome<Holder> {
 
 /// Claims; nothing if somebody else holds it.
 pub(super) async fn claim(turno: &Turno, resource: Resource, who: Holder) -> Outcome<Option<Grant>> {
-    let command =
-        Command { resource, who, policy: Policy::default(), action: Action::Claim { ttl: None, wait: false } };
+    let command = Command {
+        resource,
+        who,
+        via: None,
+        policy: Policy::default(),
+        action: Action::Claim { ttl: None, wait: false },
+    };
     let answer = turno.lease(command).await?;
     match answer.answer {
         Ok(Answer::Claimed { renewed: false }) => Ok(answer.state.grant),
@@ -96,6 +101,7 @@ async fn release(turno: &Turno, resource: Resource, who: Holder, grant: &Grant) 
     let command = Command {
         resource,
         who,
+        via: None,
         policy: Policy::default(),
         action: Action::Release { fence: grant.fence, claim: Some(grant.claim) },
     };

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub enum Topic {
     /// Leases: claimed, released, lost, asked for.
     Leases,
+    /// Tasks: created, changed, finalized.
+    Tasks,
     /// Queues: failures and exhausted items; never one event per processed item.
     Queues,
 }
@@ -18,6 +20,7 @@ impl Topic {
     pub fn as_str(self) -> &'static str {
         match self {
             Topic::Leases => "leases",
+            Topic::Tasks => "tasks",
             Topic::Queues => "queues",
         }
     }

@@ -56,6 +56,13 @@ macro_rules! name {
             }
         }
 
+        impl TryFrom<&str> for $name {
+            type Error = BadName;
+            fn try_from(text: &str) -> Result<Self, BadName> {
+                Self::new(text)
+            }
+        }
+
         impl TryFrom<String> for $name {
             type Error = BadName;
             fn try_from(text: String) -> Result<Self, BadName> {
@@ -95,6 +102,12 @@ name!(
 name!(
     /// Whose item it is: items of one key are handled one at a time, in order.
     Key, "key");
+name!(
+    /// An article in stock.
+    Sku, "sku");
+name!(
+    /// The serial number of one unit.
+    Serial, "serial number");
 
 /// A fencing number: it grows with every new ownership and is never used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

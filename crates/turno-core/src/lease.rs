@@ -16,6 +16,7 @@ mod tests;
 
 pub use decide::decide;
 
+use crate::audit::Draft;
 use crate::event::Event;
 use crate::id::{Fence, Instance, Resource, UserId};
 use crate::limits::{SPAN_MAX, SPAN_MIN};
@@ -133,6 +134,8 @@ pub enum Cause {
     RollingTimeout,
     /// Somebody with the right to do so.
     Override,
+    /// The holder was locked out.
+    UserDisabled,
     /// The holder.
     Released,
 }
@@ -200,16 +203,19 @@ pub struct State {
     pub offer: Option<Offer>,
     /// Who asked the holder to let go.
     pub requests: Vec<Request>,
+    /// Somebody's transaction is finishing under the ownership and must not see it taken. Found when it was
+    /// locked, never stored.
+    pub pinned: bool,
 }
 
 impl State {
     /// A resource that nobody has ever seen.
     pub fn unseen(resource: Resource) -> State {
-        State { resource, grant: None, ended: None, line: Vec::new(), offer: None, requests: Vec::new() }
+        State { resource, grant: None, ended: None, line: Vec::new(), offer: None, requests: Vec::new(), pinned: false }
     }
 
     /// When it was last decided on, as far as the row tells: no decision takes place before another.
-    fn decided_at(&self) -> Time {
+    pub(crate) fn decided_at(&self) -> Time {
         let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));
         let ended = self.ended.as_ref().map(|ending| ending.at);
         grant.max(ended).unwrap_or(Time(i64::MIN))
@@ -228,6 +234,8 @@ pub struct Command {
     pub resource: Resource,
     /// Who wants it.
     pub who: Holder,
+    /// The account that speaks for them, if it is not themselves.
+    pub via: Option<UserId>,
     /// The times that govern the resource.
     pub policy: Policy,
     /// What they want.
@@ -269,6 +277,11 @@ pub enum Action {
     ForceRelease {
         /// Why.
         reason: String,
+    },
+    /// Free what somebody holds who was locked out.
+    Expel {
+        /// Who was.
+        user: UserId,
     },
     /// Ask the holder to let go.
     RequestRelease {
@@ -354,6 +367,8 @@ pub enum Refused {
         /// The end of the caller's ownership; `None` if it lies further back in the history.
         ending: Option<Ending>,
     },
+    /// Somebody's transaction is finishing under the ownership: it cannot end before that does.
+    Pinned,
     /// The waiting line is full.
     LineFull,
     /// The caller holds it already and cannot wait for it.
@@ -378,4 +393,6 @@ pub struct Decision {
     pub ended: Vec<Ending>,
     /// What to announce after the commit.
     pub events: Vec<Event>,
+    /// Overrides, for the audit.
+    pub audit: Vec<Draft>,
 }

@@ -7,10 +7,13 @@
 //! There is deliberately no I/O, no clock, no randomness and no `async` in this crate, so that the same
 //! functions run in the engine, in the simulator and in the tests.
 
+pub mod access;
+pub mod audit;
 pub mod event;
 pub mod id;
 pub mod lease;
 pub mod limits;
 pub mod queue;
+pub mod task;
 pub mod text;
 pub mod time;

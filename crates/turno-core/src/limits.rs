@@ -26,3 +26,13 @@ pub const TICKET_TTL: Span = Span::from_secs(30);
 pub const TOGETHER_ATTEMPTS: u32 = 2;
 /// Longest back-off between two attempts, whatever the policy's doubling says.
 pub const BACKOFF_MAX: Span = Span::from_secs(3_600);
+/// Longest life of a session made for an application's user: it is renewed by the application, not kept.
+pub const SESSION_TTL_MAX: Span = Span::from_secs(900);
+/// Most tokens of one person: more are a leak, not a need.
+pub const TOKENS_MAX: i64 = 1_000;
+/// Most lines of one task: a person works through them, and an answer carries all of them.
+pub const LINES_MAX: usize = 500;
+/// Most serial numbers on one line.
+pub const SERIALS_MAX: usize = 1_000;
+/// Most units on one line, and in stock of one article: far beyond any warehouse, far below an overflow.
+pub const QUANTITY_MAX: i64 = 1_000_000_000_000;

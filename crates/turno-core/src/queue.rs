@@ -33,6 +33,7 @@ pub use manage::{Manage, ManageAnswer, ManageRead, ManageRefused, manage, typing
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 
+use crate::audit::Entry;
 use crate::event::Event;
 use crate::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use crate::time::Time;
@@ -239,6 +240,8 @@ pub struct Changes {
     pub typed: Vec<(QueueId, Lane)>,
     /// What to announce after the commit.
     pub events: Vec<Event>,
+    /// For the audit.
+    pub audit: Vec<Entry>,
 }
 
 impl Changes {

@@ -9,12 +9,16 @@ mod queue;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use turno::clock::Clock;
-use turno::core::id::{Fence, ItemId, Lane, Numbers, QueueId, QueueName, Resource, Seq};
+use turno::core::access::{Epoch, Person, Token};
+use turno::core::audit::{Actor, Entry, Hash, Head};
+use turno::core::id::{Fence, ItemId, Lane, Numbers, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
+use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
-    Counts, Group, Hint, ItemRecord, LeaseRead, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
+    AuditQuery, Counts, Effect, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LineStep, Outcomes, Peeked, Pending,
+    Purge, QueueRow, Routes, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -90,7 +94,7 @@ impl Rows {
     fn lease(&mut self, group: &turno::store::LeaseGroup, now: Time) -> Outcomes {
         let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
         let numbers = self.numbers(group.numbers());
-        let (write, answers) = group.decide(LeaseRead { now, numbers, states });
+        let (write, answers) = group.decide(LeaseRead { now, numbers, states, head: None });
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
         self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
         Outcomes::Lease { now, answers }
@@ -143,7 +147,7 @@ impl Store for Model {
         Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
     }
 
-    fn commit(&self, _route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
+    fn commit(&self, _route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
         match groups.iter().find_map(|group| (self.trouble)(group)) {
             Some(Trouble::Error(error)) => return ready(Err(error)),
             Some(Trouble::Stall) => return Box::pin(std::future::pending()),
@@ -152,20 +156,21 @@ impl Store for Model {
         let now = self.now();
         let mut rows = self.rows();
         let outcomes = groups.iter().map(|group| match group {
-            Group::Lease(group) => rows.lease(group, now),
-            Group::Enqueue(group) => rows.enqueue(group, now),
-            Group::Claim(group) => rows.claim(group, now),
-            Group::Settle(group) => rows.settle(group, now),
-            Group::Manage(group) => rows.manage(group, now),
-            Group::Typing(group) => rows.typing(group, now),
+            Group::Lease(group) => Ok(rows.lease(group, now)),
+            Group::Enqueue(group) => Ok(rows.enqueue(group, now)),
+            Group::Claim(group) => Ok(rows.claim(group, now)),
+            Group::Settle(group) => Ok(rows.settle(group, now)),
+            Group::Manage(group) => Ok(rows.manage(group, now)),
+            Group::Typing(group) => Ok(rows.typing(group, now)),
+            Group::Task(_) | Group::Access(_) => Err(StoreError::Rejected("not built yet".into())),
         });
-        ready(Ok(outcomes.collect()))
+        ready(outcomes.collect())
     }
 
-    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)> {
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let rows = self.rows();
         let states = resources.iter().map(|resource| rows.state(resource)).collect();
-        ready(Ok((self.now(), states)))
+        ready(Ok(Peeked { now: self.now(), epoch: Epoch(0), states }))
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
@@ -180,7 +185,7 @@ impl Store for Model {
         ready(Ok(of.take(limit as usize).map(|(_, ending)| ending.clone()).collect()))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, name: QueueName, policy: Policy, _by: Actor) -> Pending<'_, QueueRow> {
         let mut rows = self.rows();
         let id = QueueId(rows.queues.len() as i32 + 1);
         match rows.queues.iter_mut().find(|queue| queue.name == name) {
@@ -190,14 +195,14 @@ impl Store for Model {
                 ready(Ok(queue.clone()))
             }
             None => {
-                let row = QueueRow { id, name, policy, version: 1, paused: false };
+                let row = QueueRow { id, name, policy, version: 1, paused: false, purged: 0 };
                 rows.queues.push(row.clone());
                 ready(Ok(row))
             }
         }
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()> {
+    fn pause_queue(&self, queue: QueueId, paused: bool, _by: Actor) -> Pending<'_, ()> {
         for row in self.rows().queues.iter_mut().filter(|row| row.id == queue) {
             row.paused = paused;
         }
@@ -260,6 +265,70 @@ impl Store for Model {
         ready(Ok(self.rows().counts(queue, now)))
     }
 
+    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
+        unbuilt()
+    }
+
+    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        unbuilt()
+    }
+
+    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
+        unbuilt()
+    }
+
+    fn tasks(&self, _query: TaskQuery) -> Pending<'_, Vec<Task>> {
+        unbuilt()
+    }
+
+    fn task_notes(&self, _id: TaskId, _limit: u32) -> Pending<'_, Vec<Note>> {
+        unbuilt()
+    }
+
+    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        unbuilt()
+    }
+
+    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
+        unbuilt()
+    }
+
+    fn epoch(&self) -> Pending<'_, Epoch> {
+        unbuilt()
+    }
+
+    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
+        unbuilt()
+    }
+
+    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
+        unbuilt()
+    }
+
+    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
+        unbuilt()
+    }
+
+    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        unbuilt()
+    }
+
+    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        unbuilt()
+    }
+
+    fn audit_head(&self) -> Pending<'_, Head> {
+        unbuilt()
+    }
+
+    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
+        unbuilt()
+    }
+
+    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
+        unbuilt()
+    }
+
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(std::future::pending())
     }
@@ -267,4 +336,9 @@ impl Store for Model {
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         ready(Ok(()))
     }
+}
+
+/// For what is still to come.
+fn unbuilt<'a, T: Send + 'a>() -> Pending<'a, T> {
+    Box::pin(std::future::ready(Err(StoreError::Rejected("not built yet".into()))))
 }

@@ -121,7 +121,7 @@ impl Turno {
 impl Inner {
     /// Hands a command to its committer; the answer comes after the commit.
     pub(crate) async fn submit<T>(&self, job: impl FnOnce(commit::Reply<T>) -> Job) -> Result<T, Error> {
-        self.committers.submit(job).await
+        self.committers.submit(None, job).await
     }
 
     pub(crate) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {

@@ -13,21 +13,31 @@
 //! What lives in SQL: choosing due heads with `SKIP LOCKED`, and finding rows by seq and fence. Everything
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
+mod access;
 mod lease;
 mod queue;
+mod task;
 
+pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
     TypingGroup,
 };
+pub use task::{
+    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskQuery,
+    TaskRead, TaskWrite, Tx, Value,
+};
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
+use turno_core::access::{Epoch, Person, Token};
+use turno_core::audit::{Actor, Entry, Head};
+use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
 use turno_core::queue::{Accepted, AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome};
+use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
 /// An answer that the database has yet to give.
@@ -48,6 +58,10 @@ pub enum Group {
     Manage(ManageGroup),
     /// Signs of typing.
     Typing(TypingGroup),
+    /// A task.
+    Task(Box<TaskGroup>),
+    /// People and tokens.
+    Access(Box<AccessGroup>),
 }
 
 /// The decisions of a group, one per command and in the same order.
@@ -75,6 +89,10 @@ pub enum Outcomes {
     Manage(ManageOutcome),
     /// For [`Group::Typing`].
     Typing,
+    /// For [`Group::Task`].
+    Task(Box<TaskOutcome>),
+    /// For [`Group::Access`].
+    Access(Box<AccessOutcome>),
 }
 
 /// Why a group was not committed.
@@ -92,6 +110,9 @@ pub enum StoreError {
     /// The database refused a statement, and nothing was stored: some command of the group is the culprit.
     #[error("the database refused: {0}")]
     Rejected(String),
+    /// What somebody may do has changed since it was looked up, and nothing was stored: look it up again.
+    #[error("what the caller may do has changed; ask again")]
+    AccessChanged,
     /// The schema is not one that this version can use.
     #[error("{0}")]
     Schema(String),
@@ -110,6 +131,8 @@ pub struct QueueRow {
     pub version: i64,
     /// Nothing is handed out while it is paused.
     pub paused: bool,
+    /// How many finished items have been forgotten.
+    pub purged: i64,
 }
 
 /// How many items of a queue are in which state.
@@ -152,12 +175,16 @@ pub trait Store: Send + Sync + 'static {
 
     /// Runs the groups, in order, in one transaction on one route: all of them or none.
     ///
-    /// A store whose [`Routes::merges`] is false is given one group at a time.
-    fn commit(&self, route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>>;
+    /// A store whose [`Routes::merges`] is false is given one group at a time. With `as_of`, the epoch of access is
+    /// read in the same transaction, after the locks; if it is another one, the answer is
+    /// [`StoreError::AccessChanged`] and nothing is stored.
+    fn commit(&self, route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>>;
 
     /// The states of some leases without locking them, and the clock read afterwards.
-    /// One state per resource, in the given order; a resource never seen is free.
-    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)>;
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked>;
+
+    /// Leases that have an ownership, live or expired, in the order of their names.
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
 
     /// How an ownership ended that the lease's row has forgotten.
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>>;
@@ -165,12 +192,13 @@ pub trait Store: Send + Sync + 'static {
     /// The ended ownerships of a resource, newest first.
     fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>>;
 
-    /// Creates a queue or changes its policy; the kind of a queue with unfinished items stays as it is
-    /// (then `Rejected`). An unchanged policy keeps its version.
-    fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow>;
+    /// Creates a queue or changes its policy, and audits that (`queue_put`, with the policy); the kind of a queue
+    /// with unfinished items stays as it is (then `Rejected`). An unchanged policy keeps its version and leaves no
+    /// entry.
+    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow>;
 
-    /// Stops or resumes hand-outs of a queue.
-    fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()>;
+    /// Stops or resumes hand-outs of a queue, and audits that (`queue_pause`, `queue_resume`), also if nothing changed.
+    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()>;
 
     /// A queue by name.
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>>;
@@ -200,11 +228,109 @@ pub trait Store: Send + Sync + 'static {
     /// How many items are in which state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
 
+    /// Carries one line of a finalize out, in a transaction of its own: its lease held against takers but not against
+    /// heartbeats, the line locked, the clock read, [`begin_line`](turno_core::task::begin_line) asked, the effect
+    /// (the stock ledger if there is none), the line saved with a note, the lease renewed as by work, last of all.
+    /// What an effect wrote that refused is undone, and the line saved as failed.
+    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep>;
+
+    /// One task with its lines.
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>>;
+
+    /// Tasks with their lines, newest first.
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>>;
+
+    /// What happened to a task, oldest first.
+    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>>;
+
+    /// What is in stock of an article; nothing if it was never moved.
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>>;
+
+    /// Who comes with the token whose secret has this hash.
+    fn token(&self, hash: turno_core::audit::Hash) -> Pending<'_, TokenFound>;
+
+    /// The epoch of access.
+    fn epoch(&self) -> Pending<'_, Epoch>;
+
+    /// A person.
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>>;
+
+    /// People in the order of their ids.
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>>;
+
+    /// Tokens in the order of their ids, sessions included; of one user or of all.
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>>;
+
+    /// Notes when tokens were last used; never back in time.
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
+
+    /// Entries of the audit.
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;
+
+    /// The head of the audit.
+    fn audit_head(&self) -> Pending<'_, Head>;
+
+    /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+
+    /// Writes a copy of the database, consistent as of one instant, to a new file; `Rejected` where the database has
+    /// tools of its own for that.
+    fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()>;
+
     /// Waits for a hint from another process that something changed, if the database can send one.
     fn hint(&self) -> Pending<'_, Hint>;
 
     /// Passes a hint on to other processes; may be dropped.
     fn announce(&self, hints: Vec<Hint>) -> Pending<'_, ()>;
+}
+
+/// Leases as they are, unlocked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peeked {
+    /// The database's clock, read afterwards.
+    pub now: Time,
+    /// The epoch of access, read with it.
+    pub epoch: Epoch,
+    /// One state per resource, in the given order; a resource never seen is free.
+    pub states: Vec<State>,
+}
+
+/// Which leases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseQuery {
+    /// Only of this user.
+    pub holder: Option<UserId>,
+    /// Only resources whose names begin so.
+    pub prefix: Option<String>,
+    /// Only behind this one.
+    pub after: Option<Resource>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// Items of a queue that finished before then, with their bodies, errors and ids. Audited as `queue_purge` with
+    /// the count, and added to the queue's count of purged items.
+    Items {
+        /// The queue.
+        queue: QueueId,
+        /// Finished earlier than this.
+        before: Time,
+        /// Who wants it.
+        by: Actor,
+    },
+    /// Ownerships that ended before then.
+    LeaseHistory {
+        /// Ended earlier than this.
+        before: Time,
+    },
+    /// Tokens that expired before then.
+    Tokens {
+        /// Expired earlier than this.
+        before: Time,
+    },
 }
 
 /// A hint without data: look again. Everything works, later, if it never comes.

@@ -71,7 +71,7 @@ impl Sweep {
                 })
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
-            self.committers.submit(|reply| Job::Settle(settlements, reply)).await?;
+            self.committers.submit(None, |reply| Job::Settle(settlements, reply)).await?;
         }
         Ok((found, next))
     }

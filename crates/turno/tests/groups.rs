@@ -17,7 +17,7 @@ fn engine(trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -
 
 fn command(resource: &str, action: Action) -> Command {
     let who = Holder { user: UserId::new("ana").expect("valid"), name: "Ana".to_owned(), instance: None };
-    Command { resource: Resource::new(resource).expect("valid"), who, policy: Policy::default(), action }
+    Command { resource: Resource::new(resource).expect("valid"), who, via: None, policy: Policy::default(), action }
 }
 
 async fn claim(turno: &Turno, resource: &str) -> Result<LeaseAnswer, Error> {

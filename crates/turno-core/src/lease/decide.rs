@@ -2,11 +2,13 @@
 
 use super::line;
 use super::{Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason, Refused, State};
+use crate::audit::{Actor, Draft};
 use crate::event::{Event, Topic};
-use crate::id::{Fence, Numbers};
+use crate::id::{Fence, Numbers, UserId};
 use crate::limits::SPAN_MIN;
 use crate::text::kept;
 use crate::time::{Span, Time};
+use serde_json::Value;
 
 /// Decides `command` on `state`, which was locked before `now` was read, and changes it accordingly.
 ///
@@ -15,7 +17,8 @@ use crate::time::{Span, Time};
 pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
     // Clocks of two processes may differ for a moment after a step; the row remembers when it was last decided.
     let now = now.max(state.decided_at());
-    let mut work = Work { state, command, now, ended: Vec::new(), events: Vec::new(), changed: false };
+    let (ended, events, audit) = (Vec::new(), Vec::new(), Vec::new());
+    let mut work = Work { state, command, now, ended, events, audit, changed: false };
     work.end_expired();
     let answer = match &command.action {
         Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
@@ -23,11 +26,12 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::Release { fence, claim } => work.release(*fence, *claim),
         Action::ForceClaim { reason } => work.force_claim(reason, numbers),
         Action::ForceRelease { reason } => work.force_release(reason),
+        Action::Expel { user } => work.expel(user),
         Action::RequestRelease { message } => work.request_release(message.as_deref()),
         Action::JoinLine => work.join_line(),
         Action::LeaveLine => work.leave_line(),
     };
-    Decision { answer, changed: work.changed, ended: work.ended, events: work.events }
+    Decision { answer, changed: work.changed, ended: work.ended, events: work.events, audit: work.audit }
 }
 
 /// A decision in the making.
@@ -37,6 +41,7 @@ struct Work<'a> {
     now: Time,
     ended: Vec<Ending>,
     events: Vec<Event>,
+    audit: Vec<Draft>,
     changed: bool,
 }
 
@@ -63,6 +68,9 @@ impl Work<'_> {
             let grant = grant.clone();
             let position = if wait { Some(self.stand_in_line()?) } else { None };
             return Err(Refused::HeldBy { grant, position });
+        }
+        if self.state.pinned {
+            return Err(Refused::Pinned);
         }
         self.evaluate_offer();
         match &self.state.offer {
@@ -123,6 +131,9 @@ impl Work<'_> {
                 if claim.is_some_and(|claim| claim < grant.claim) {
                     return Ok(Outcome::Released { released: false, repeated: false });
                 }
+                if self.state.pinned {
+                    return Err(Refused::Pinned);
+                }
                 self.end(Reason::Released, Cause::Released, None, None, self.now);
                 self.evaluate_offer();
                 Ok(Outcome::Released { released: true, repeated: false })
@@ -138,6 +149,10 @@ impl Work<'_> {
 
     fn force_claim(&mut self, reason: &str, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = self.policy().ttl;
+        let before = self.state.grant.clone();
+        if self.state.pinned && !before.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
+            return Err(Refused::Pinned);
+        }
         let renewed = match &self.state.grant {
             Some(grant) if grant.holder.is(self.who()) => {
                 self.renew_by_claim(ttl);
@@ -154,16 +169,36 @@ impl Work<'_> {
             }
         };
         self.announce("lease.force_claimed", Some(reason));
+        self.audit("lock_force_claim", reason, before.as_ref(), !renewed);
         Ok(Outcome::Claimed { renewed })
     }
 
     fn force_release(&mut self, reason: &str) -> Result<Outcome, Refused> {
-        let changed = self.state.grant.is_some();
+        if self.state.pinned {
+            return Err(Refused::Pinned);
+        }
+        let before = self.state.grant.clone();
+        let changed = before.is_some();
         if changed {
             self.end_by_override(reason);
             self.evaluate_offer();
         }
         self.announce("lease.force_released", Some(reason));
+        self.audit("lock_force_release", reason, before.as_ref(), changed);
+        Ok(Outcome::ForceReleased { changed })
+    }
+
+    /// Ends what a locked-out user holds, and nothing that anybody else does. Locking out is audited itself.
+    fn expel(&mut self, user: &UserId) -> Result<Outcome, Refused> {
+        let changed = self.state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
+        if changed && self.state.pinned {
+            return Err(Refused::Pinned);
+        }
+        if changed {
+            let by = self.command.who.user.clone();
+            self.end(Reason::Forced, Cause::UserDisabled, Some(by), None, self.now);
+            self.evaluate_offer();
+        }
         Ok(Outcome::ForceReleased { changed })
     }
 
@@ -287,7 +322,7 @@ impl Work<'_> {
         self.end(Reason::Forced, Cause::Override, Some(by), Some(kept(reason)), self.now);
     }
 
-    fn end(&mut self, reason: Reason, cause: Cause, by: Option<crate::id::UserId>, note: Option<String>, at: Time) {
+    fn end(&mut self, reason: Reason, cause: Cause, by: Option<UserId>, note: Option<String>, at: Time) {
         let Some(grant) = self.state.grant.take() else {
             return;
         };
@@ -307,12 +342,25 @@ impl Work<'_> {
         Refused::Lost { ending: self.state.ended.clone().filter(|ending| ending.grant.fence == fence) }
     }
 
+    /// An override, also one that changed nothing: that somebody tried is worth knowing.
+    fn audit(&mut self, action: &'static str, reason: &str, before: Option<&Grant>, changed: bool) {
+        let actor = Actor { user: self.command.who.user.clone(), via: self.command.via.clone() };
+        let fence = self.state.grant.as_ref().map(|grant| grant.fence.0);
+        self.audit.push(Draft::new(actor, action, self.state.resource.as_str()).with([
+            ("reason", Value::from(reason)),
+            ("changed", Value::from(changed)),
+            ("holder_before", before.map_or(Value::Null, |grant| Value::from(grant.holder.user.as_str()))),
+            ("fence_before", Value::from(before.map(|grant| grant.fence.0))),
+            ("fence", Value::from(fence)),
+        ]));
+    }
+
     fn announce(&mut self, name: &'static str, detail: Option<&str>) {
         let fence = self.state.grant.as_ref().map(|grant| grant.fence);
         self.event(name, fence, Some(self.command.who.user.clone()), detail);
     }
 
-    fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<crate::id::UserId>, detail: Option<&str>) {
+    fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(kept);
         self.events.push(Event { topic: Topic::Leases, name, resource, at: self.now, fence, by, detail });

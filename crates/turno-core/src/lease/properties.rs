@@ -64,7 +64,7 @@ proptest! {
             let before = state.clone();
             let who = Holder { user: UserId::new(USERS[step.user]).expect("valid"), name: String::new(), instance: None };
             let fence = fences.get(&step.user).copied().unwrap_or(Fence(-5));
-            let command = Command { resource: state.resource.clone(), who: who.clone(), policy: policy(), action: action(step, fence) };
+            let command = Command { resource: state.resource.clone(), who: who.clone(), via: None, policy: policy(), action: action(step, fence) };
             let decision = decide(&mut state, &command, now, &mut Numbers::new(vec![number as i64 + 1]));
 
             prop_assert!(decision.changed || state == before, "a change that is not written");

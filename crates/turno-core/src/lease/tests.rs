@@ -44,8 +44,13 @@ impl Bench {
 
     fn does(&mut self, who: &str, action: Action) -> Decision {
         self.next += 1;
-        let command =
-            Command { resource: self.state.resource.clone(), who: holder(who), policy: self.policy.clone(), action };
+        let command = Command {
+            resource: self.state.resource.clone(),
+            who: holder(who),
+            via: None,
+            policy: self.policy.clone(),
+            action,
+        };
         decide(&mut self.state, &command, self.now, &mut Numbers::new(vec![self.next]))
     }
 
@@ -122,6 +127,7 @@ fn two_instances_of_one_account_are_two_holders() {
     let command = Command {
         resource: bench.state.resource.clone(),
         who: other,
+        via: None,
         policy: bench.policy.clone(),
         action: Action::Claim { ttl: None, wait: false },
     };

@@ -165,7 +165,7 @@ impl Session {
             heartbeat_interval: Span(100),
             offer: Span(300),
         };
-        let command = LeaseCommand { resource: resource.clone(), who: holder(USERS[user]), policy, action };
+        let command = LeaseCommand { resource: resource.clone(), who: holder(USERS[user]), via: None, policy, action };
         let answer = self.turno.lease(command).await.expect("answers");
         if let (Ok(turno::core::lease::Outcome::Claimed { .. }), Some(grant)) = (&answer.answer, &answer.state.grant) {
             self.fences.push((user, resource, grant.fence));

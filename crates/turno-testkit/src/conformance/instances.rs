@@ -124,8 +124,13 @@ async fn a_lease_is_held_once_over_two_instances(world: World) {
             let mut fences = Vec::new();
             while fences.len() < 10 {
                 let who = holder(&format!("u{n}"));
-                let command =
-                    |action| Command { resource: resource(), who: who.clone(), policy: LeasePolicy::default(), action };
+                let command = |action| Command {
+                    resource: resource(),
+                    who: who.clone(),
+                    via: None,
+                    policy: LeasePolicy::default(),
+                    action,
+                };
                 let answer = turno.lease(command(Action::Claim { ttl: None, wait: false })).await.unwrap();
                 if answer.answer.is_err() {
                     tokio::task::yield_now().await;

@@ -109,7 +109,7 @@ pub fn holder(who: &str) -> Holder {
 
 /// A lease command of somebody on [`resource`].
 pub(super) fn command(who: &str, action: Action) -> Command {
-    Command { resource: resource(), who: holder(who), policy: LeasePolicy::default(), action }
+    Command { resource: resource(), who: holder(who), via: None, policy: LeasePolicy::default(), action }
 }
 
 /// Carries a lease command out.

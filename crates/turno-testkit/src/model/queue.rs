@@ -103,7 +103,7 @@ impl Rows {
             },
             home: body.map(|body| (lane, body.enqueued_at)),
         };
-        let (changes, outcome) = group.decide(read);
+        let (changes, outcome) = group.decide(read, Default::default());
         self.write(changes);
         Outcomes::Manage(outcome)
     }

@@ -143,6 +143,7 @@ impl<'a> World<'a> {
             let ask = Ask::Lease(turno_core::lease::Command {
                 resource: resource.clone(),
                 who: who.clone(),
+                via: None,
                 policy: policy.clone(),
                 action: turno_core::lease::Action::Claim { ttl: None, wait: false },
             });

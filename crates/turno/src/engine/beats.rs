@@ -7,7 +7,7 @@
 use super::commit::{Committers, Job, Reply, gather};
 use super::lease::LeaseAnswer;
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::{Peeked, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{mpsc, oneshot};
@@ -61,7 +61,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
     while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
         let resources = waiting.iter().map(|job: &BeatJob| job.command.resource.clone()).collect();
         match store.peek(resources).await {
-            Ok((now, states)) => {
+            Ok(Peeked { now, states, .. }) => {
                 for (job, mut state) in waiting.drain(..).zip(states) {
                     let decision = decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
                     if decision.changed {
@@ -78,7 +78,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
 
 /// Decides a beat under the lock.
 async fn write(committers: Committers, job: BeatJob) {
-    let answer = committers.submit(|reply| Job::Lease(job.command, reply)).await;
+    let answer = committers.submit(None, |reply| Job::Lease(job.command, reply)).await;
     let answer = answer.map(|(decision, state, now)| LeaseAnswer { answer: decision.answer, state, now });
     drop(job.reply.send(answer));
 }

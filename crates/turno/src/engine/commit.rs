@@ -9,12 +9,16 @@ mod route;
 
 use super::Announce;
 use crate::error::Error;
-use crate::store::{ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TypingGroup};
+use crate::store::{
+    AccessGroup, AccessOutcome, ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup,
+    TaskOutcome, TypingGroup,
+};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+use turno_core::access::Epoch;
 use turno_core::id::{ItemId, Lane};
 use turno_core::lease::{Action, Command, Decision, State};
 use turno_core::queue::{Accepted, Enqueue, Settle, SettleOutcome, Want};
@@ -43,6 +47,15 @@ pub(crate) enum Job {
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Typing(TypingGroup, Reply<()>),
+    Task(Box<TaskGroup>, Reply<TaskOutcome>),
+    Access(Box<AccessGroup>, Reply<AccessOutcome>),
+}
+
+/// A command in its route's line.
+pub(super) struct Waiting {
+    /// The epoch of access under which it was allowed; nothing for what needs no permission.
+    as_of: Option<Epoch>,
+    job: Job,
 }
 
 impl Job {
@@ -60,7 +73,7 @@ impl Job {
 #[derive(Clone)]
 pub(crate) struct Committers {
     routes: Arc<Routes>,
-    waiting: Arc<[mpsc::Sender<Job>]>,
+    waiting: Arc<[mpsc::Sender<Waiting>]>,
     /// Counts the jobs, to spread them.
     turn: Arc<AtomicUsize>,
 }
@@ -80,14 +93,16 @@ impl Committers {
     }
 
     /// Hands a job to its route and waits for its answer. A full route answers at once, and stores nothing.
-    pub(crate) async fn submit<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
+    ///
+    /// With `as_of`, the command is carried out only if access has not changed since.
+    pub(crate) async fn submit<T>(&self, as_of: Option<Epoch>, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
         let route = self.route(&job, self.turn.fetch_add(1, Ordering::Relaxed));
         if !job.keeps_something_held() && self.waiting[route].capacity() < RESERVED {
             return Err(Error::Overloaded);
         }
-        self.waiting[route].try_send(job).map_err(|full| match full {
+        self.waiting[route].try_send(Waiting { as_of, job }).map_err(|full| match full {
             mpsc::error::TrySendError::Full(_) => Error::Overloaded,
             mpsc::error::TrySendError::Closed(_) => Error::Closed,
         })?;
@@ -108,6 +123,9 @@ impl Committers {
             Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, turn),
             Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
+            // With the claims of the same lease.
+            Job::Task(group, _) => pick(&self.routes.leases, group.resource().map_or(turn, |resource| hash(&resource))),
+            Job::Access(..) => pick(&self.routes.leases, 0),
         }
     }
 }

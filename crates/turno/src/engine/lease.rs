@@ -64,8 +64,8 @@ impl Turno {
 
     /// The lease as it is, without changing anything.
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
-        let (now, mut states) = self.inner.store.peek(vec![resource.clone()]).await?;
-        Ok((now, states.pop().unwrap_or_else(|| State::unseen(resource))))
+        let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
+        Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
 
     /// Who held it, when, and how it ended, newest first.

@@ -9,6 +9,7 @@ use super::{LOOK_AGAIN, Turno};
 use crate::error::Error;
 use crate::store::{ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
+use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
 use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, Manage, NewItem, Policy, Want};
@@ -74,7 +75,7 @@ impl Turno {
     /// Creates a queue, or changes its policy.
     pub async fn put_queue(&self, name: QueueName, policy: Policy) -> Result<QueueHandle, Error> {
         policy.check()?;
-        let row = self.inner.store.put_queue(name.clone(), policy).await?;
+        let row = self.inner.store.put_queue(name.clone(), policy, Actor::system()).await?;
         self.inner.remember(row);
         Ok(QueueHandle { turno: self.clone(), name })
     }
@@ -203,20 +204,27 @@ impl QueueHandle {
 
     async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
         let row = self.row().await?;
-        let group = ManageGroup { queue: row.id, policy: row.policy.clone(), id, wish };
+        let group = ManageGroup {
+            queue: row.id,
+            name: self.name.clone(),
+            policy: row.policy.clone(),
+            id,
+            wish,
+            by: Actor::system(),
+        };
         self.turno.inner.submit(|reply| Job::Manage(group, reply)).await
     }
 
     /// Stops hand-outs; what is in process goes on.
     pub async fn pause(&self) -> Result<(), Error> {
         let row = self.row().await?;
-        Ok(self.turno.inner.store.pause_queue(row.id, true).await?)
+        Ok(self.turno.inner.store.pause_queue(row.id, true, Actor::system()).await?)
     }
 
     /// Resumes hand-outs.
     pub async fn resume(&self) -> Result<(), Error> {
         let row = self.row().await?;
-        self.turno.inner.store.pause_queue(row.id, false).await?;
+        self.turno.inner.store.pause_queue(row.id, false, Actor::system()).await?;
         self.turno.inner.signals.wake(&crate::store::Hint::Queue(row.id));
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! A group of lease commands and its decision.
 
 use std::collections::HashMap;
+use turno_core::audit::{Entry, Head, chain};
 use turno_core::event::Event;
 use turno_core::id::{Numbers, Resource};
 use turno_core::lease::{Action, Command, Decision, Ending, State, decide};
@@ -22,6 +23,8 @@ pub struct LeaseRead {
     pub numbers: Numbers,
     /// One per resource of [`LeaseGroup::resources`]; [`State::unseen`] where nobody has seen it.
     pub states: Vec<State>,
+    /// The head of the audit, locked, if [`LeaseGroup::audits`].
+    pub head: Option<Head>,
 }
 
 /// What is written with the decisions.
@@ -35,6 +38,8 @@ pub struct LeaseWrite {
     pub ended_of: Vec<Resource>,
     /// What to announce.
     pub events: Vec<Event>,
+    /// Overrides.
+    pub audit: Vec<Entry>,
 }
 
 impl LeaseGroup {
@@ -51,6 +56,13 @@ impl LeaseGroup {
         !self.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }))
     }
 
+    /// Whether the head of the audit must be locked, after everything else.
+    pub fn audits(&self) -> bool {
+        let overrides =
+            |command: &Command| matches!(command.action, Action::ForceClaim { .. } | Action::ForceRelease { .. });
+        self.commands.iter().any(overrides)
+    }
+
     /// How many fresh numbers the decision may use.
     pub fn numbers(&self) -> usize {
         let grants = |command: &&Command| matches!(command.action, Action::Claim { .. } | Action::ForceClaim { .. });
@@ -59,7 +71,8 @@ impl LeaseGroup {
 
     /// Decides every command in the order of arrival.
     pub fn decide(&self, read: LeaseRead) -> (LeaseWrite, Vec<(Decision, State)>) {
-        let LeaseRead { now, mut numbers, states } = read;
+        let LeaseRead { now, mut numbers, states, head } = read;
+        let mut head = head.unwrap_or_default();
         let mut index: HashMap<Resource, usize> = HashMap::with_capacity(states.len());
         let mut states: Vec<(State, bool)> = states.into_iter().map(|state| (state, false)).collect();
         for (position, (state, _)) in states.iter().enumerate() {
@@ -75,6 +88,7 @@ impl LeaseGroup {
             write.ended_of.extend(decision.ended.iter().map(|_| command.resource.clone()));
             write.ended.append(&mut decision.ended);
             write.events.append(&mut decision.events);
+            write.audit.append(&mut chain(&mut head, now, std::mem::take(&mut decision.audit)));
             answers.push((decision, state.clone()));
         }
         write.states = states.into_iter().filter(|(_, changed)| *changed).map(|(state, _)| state).collect();

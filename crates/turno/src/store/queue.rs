@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::audit::{Actor, Draft, Head, chain};
+use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{
     Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Kind, Loaded, Manage,
     ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, enqueue, hand_out, manage,
@@ -199,12 +200,16 @@ impl SettleGroup {
 pub struct ManageGroup {
     /// The queue.
     pub queue: QueueId,
+    /// Its name, for the audit.
+    pub name: QueueName,
     /// Its policy.
     pub policy: Policy,
     /// Which item.
     pub id: ItemId,
     /// What is wanted.
     pub wish: Manage,
+    /// By whom.
+    pub by: Actor,
 }
 
 /// What became of the wish.
@@ -216,9 +221,19 @@ impl ManageGroup {
         self.policy.batch_max + 3
     }
 
-    /// Decides the wish.
-    pub fn decide(&self, read: ManageRead) -> (Changes, ManageOutcome) {
-        manage(&self.policy, self.wish, read)
+    /// Decides the wish; what was done is audited. `head` is the head of the audit, locked after everything else.
+    pub fn decide(&self, read: ManageRead, mut head: Head) -> (Changes, ManageOutcome) {
+        let now = read.now;
+        let (mut changes, outcome) = manage(&self.policy, self.wish, read);
+        if outcome.is_ok() {
+            let action = match self.wish {
+                Manage::Retry => "item_retry",
+                Manage::Cancel => "item_cancel",
+            };
+            let entry = Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id));
+            changes.audit = chain(&mut head, now, vec![entry]);
+        }
+        (changes, outcome)
     }
 }
 

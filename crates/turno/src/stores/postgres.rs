@@ -43,7 +43,10 @@ mod tests;
 mod tx;
 
 use crate::clock::Clock;
-use crate::store::{Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError};
+use crate::store::{
+    AuditQuery, Counts, Effect, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending, Purge,
+    QueueRow, Routes, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+};
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
@@ -53,9 +56,12 @@ use slot::Slot;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use tokio_postgres::config::Host;
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
-use turno_core::lease::{Ending, State};
+use turno_core::access::{Epoch, Person, Token};
+use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::lease::Ending;
 use turno_core::queue::{Handed, Policy, SettleOutcome};
+use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
 /// Connections for claims of leases, then for items, then the reserved one.
@@ -136,7 +142,7 @@ impl Store for PostgresStore {
         Routes { merges: false, leases: vec![0, 1], items: vec![2, 3], reserved: 4 }
     }
 
-    fn commit(&self, route: usize, groups: Arc<[Group]>) -> Pending<'_, Vec<Outcomes>> {
+    fn commit(&self, route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
         Box::pin(async move {
             match &*groups {
                 [group] => Ok(vec![self.commit_one(route, group).await?]),
@@ -146,7 +152,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, (Time, Vec<State>)> {
+    fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         Box::pin(self.lease_peek(resources))
     }
 
@@ -158,11 +164,11 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, name: QueueName, policy: Policy, _by: Actor) -> Pending<'_, QueueRow> {
         Box::pin(async move { self.queue_put(&name, &policy).await })
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool) -> Pending<'_, ()> {
+    fn pause_queue(&self, queue: QueueId, paused: bool, _by: Actor) -> Pending<'_, ()> {
         Box::pin(self.queue_pause(queue, paused))
     }
 
@@ -198,6 +204,70 @@ impl Store for PostgresStore {
         Box::pin(self.queue_counts(queue))
     }
 
+    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
+        unbuilt()
+    }
+
+    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        unbuilt()
+    }
+
+    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
+        unbuilt()
+    }
+
+    fn tasks(&self, _query: TaskQuery) -> Pending<'_, Vec<Task>> {
+        unbuilt()
+    }
+
+    fn task_notes(&self, _id: TaskId, _limit: u32) -> Pending<'_, Vec<Note>> {
+        unbuilt()
+    }
+
+    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        unbuilt()
+    }
+
+    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
+        unbuilt()
+    }
+
+    fn epoch(&self) -> Pending<'_, Epoch> {
+        unbuilt()
+    }
+
+    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
+        unbuilt()
+    }
+
+    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
+        unbuilt()
+    }
+
+    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
+        unbuilt()
+    }
+
+    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        unbuilt()
+    }
+
+    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        unbuilt()
+    }
+
+    fn audit_head(&self) -> Pending<'_, Head> {
+        unbuilt()
+    }
+
+    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
+        unbuilt()
+    }
+
+    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
+        unbuilt()
+    }
+
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(self.hints.next())
     }
@@ -208,4 +278,9 @@ impl Store for PostgresStore {
             Ok(())
         })
     }
+}
+
+/// For what is still to come.
+fn unbuilt<'a, T: Send + 'a>() -> Pending<'a, T> {
+    Box::pin(std::future::ready(Err(StoreError::Rejected("not built yet".into()))))
 }

@@ -116,7 +116,7 @@ impl Person {
 
     fn ask(&self, resource: usize, action: Action, scene: &Scene<'_>) -> Ask {
         let (name, policy) = &scene.setup.resources[resource];
-        Ask::Lease(Command { resource: name.clone(), who: self.who.clone(), policy: policy.clone(), action })
+        Ask::Lease(Command { resource: name.clone(), who: self.who.clone(), via: None, policy: policy.clone(), action })
     }
 
     fn learn(&mut self, reply: Reply) {

@@ -19,7 +19,7 @@ impl Tx {
         let replies = &mut committed.answered.replies;
         let changes = match (&self.group, read) {
             (Group::Lease(group), Read::Lease(states)) => {
-                let (write, answers) = decide_leases(group, LeaseRead { now, numbers, states }, env.bug);
+                let (write, answers) = decide_leases(group, LeaseRead { now, numbers, states, head: None }, env.bug);
                 env.db.write_leases(&write);
                 committed.leases = Some(write);
                 replies.extend(

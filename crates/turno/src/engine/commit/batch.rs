@@ -3,8 +3,8 @@
 use super::{Job, LeaseDecided, Reply, SettleDecided};
 use crate::error::Error;
 use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, ManageOutcome, Outcomes, QueueRow, SettleGroup,
-    StoreError, TypingGroup,
+    AccessOutcome, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, ManageOutcome, Outcomes, QueueRow,
+    SettleGroup, StoreError, TaskOutcome, TypingGroup,
 };
 use std::collections::HashMap;
 use turno_core::id::QueueId;
@@ -27,6 +27,8 @@ pub(super) enum Replies {
     Settle(Vec<(usize, Reply<SettleDecided>)>),
     Manage(Reply<ManageOutcome>),
     Typing(Vec<Reply<()>>),
+    Task(Reply<TaskOutcome>),
+    Access(Reply<AccessOutcome>),
 }
 
 /// Sorts what is waiting into groups by kind, each in the order of arrival.
@@ -73,6 +75,12 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
                 rest.push(Batch { group: Group::Manage(group), replies: Replies::Manage(reply) })
             }
             Job::Typing(group, reply) => typing_batch(&mut rest, group, reply),
+            Job::Task(group, reply) => {
+                rest.push(Batch { group: Group::Task(group), replies: Replies::Task(reply) });
+            }
+            Job::Access(group, reply) => {
+                rest.push(Batch { group: Group::Access(group), replies: Replies::Access(reply) });
+            }
         }
     }
     let mut batches = Vec::new();
@@ -141,7 +149,7 @@ impl Batch {
             Group::Enqueue(group) => group.numbers(),
             Group::Settle(group) => group.settlements.len(),
             Group::Claim(group) => group.heads(),
-            Group::Manage(_) | Group::Typing(_) => 1,
+            Group::Manage(_) | Group::Typing(_) | Group::Task(_) | Group::Access(_) => 1,
         }
     }
 }
@@ -185,6 +193,8 @@ impl Replies {
             (Replies::Typing(replies), Outcomes::Typing) => {
                 replies.into_iter().for_each(|reply| drop(reply.send(Ok(()))))
             }
+            (Replies::Task(reply), Outcomes::Task(outcome)) => drop(reply.send(Ok(*outcome))),
+            (Replies::Access(reply), Outcomes::Access(outcome)) => drop(reply.send(Ok(*outcome))),
             (replies, _) => {
                 replies.fail(&Error::Store(StoreError::Rejected("the store answered another group".to_owned())))
             }
@@ -202,6 +212,8 @@ impl Replies {
             Replies::Settle(replies) => all(replies.into_iter().map(|(_, reply)| reply), error),
             Replies::Manage(reply) => all([reply], error),
             Replies::Typing(replies) => all(replies, error),
+            Replies::Task(reply) => all([reply], error),
+            Replies::Access(reply) => all([reply], error),
         }
     }
 

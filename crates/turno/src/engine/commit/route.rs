@@ -1,11 +1,12 @@
 //! One route: takes what is waiting, forms groups, commits them, answers.
 
 use super::batch::{Batch, Replies, form, together};
-use super::{Announce, Job, gather};
+use super::{Announce, Waiting, gather};
 use crate::error::Error;
 use crate::store::{Group, Hint, Outcomes, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use turno_core::access::Epoch;
 use turno_core::id::{QueueId, Resource};
 use turno_core::queue::{Act, Settle};
 
@@ -14,25 +15,36 @@ const GROUP_MAX: usize = 1_024;
 /// A conflict with another transaction is gone when the group is redone; more than this is something else.
 const REDO_MAX: usize = 8;
 
-pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Job>, store: Arc<dyn Store>, announce: Announce) {
+pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Waiting>, store: Arc<dyn Store>, announce: Announce) {
     let merges = store.routes().merges;
     let mut waiting = Vec::new();
     while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-        let batches = form(waiting.drain(..));
-        let transactions =
-            if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
-        for batches in transactions {
-            settle_all(route, batches, &store, &announce).await;
+        // Nearly always all of them were allowed under the same epoch; where not, each epoch has its own transaction.
+        while let Some(as_of) = waiting.first().map(|first: &Waiting| first.as_of) {
+            let jobs = waiting.extract_if(.., |waiting| waiting.as_of == as_of).map(|waiting| waiting.job);
+            let batches = form(jobs);
+            let transactions =
+                if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
+            for batches in transactions {
+                settle_all(Way { route, as_of }, batches, &store, &announce).await;
+            }
         }
     }
 }
 
+/// Which way a transaction takes, and the epoch of access that it is good for.
+#[derive(Clone, Copy)]
+struct Way {
+    route: usize,
+    as_of: Option<Epoch>,
+}
+
 /// Commits the batches together; if the database refuses, one by one, and then command by command.
-async fn settle_all(route: usize, batches: Vec<Batch>, store: &Arc<dyn Store>, announce: &Announce) {
+async fn settle_all(way: Way, batches: Vec<Batch>, store: &Arc<dyn Store>, announce: &Announce) {
     let (groups, replies): (Vec<Group>, Vec<Replies>) =
         batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
     let groups: Arc<[Group]> = groups.into();
-    match commit(route, groups.clone(), store).await {
+    match commit(way, groups.clone(), store).await {
         Ok(outcomes) => {
             for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
                 tell(group, &outcome, announce);
@@ -52,20 +64,22 @@ async fn settle_all(route: usize, batches: Vec<Batch>, store: &Arc<dyn Store>, a
                 return;
             }
             for single in singles {
-                Box::pin(settle_all(route, vec![single], store, announce)).await;
+                Box::pin(settle_all(way, vec![single], store, announce)).await;
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "a group was not committed");
+            if error != StoreError::AccessChanged {
+                tracing::warn!(%error, "a group was not committed");
+            }
             replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
         }
     }
 }
 
-async fn commit(route: usize, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> Result<Vec<Outcomes>, StoreError> {
+async fn commit(way: Way, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> Result<Vec<Outcomes>, StoreError> {
     let mut redo = 0;
     loop {
-        match store.commit(route, groups.clone()).await {
+        match store.commit(way.route, groups.clone(), way.as_of).await {
             Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
                 tracing::debug!(reason, "redoing a group");
                 redo += 1;
@@ -95,6 +109,11 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
             once(group.settlements.iter().filter(frees).map(|settle| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
+        (Group::Task(group), Outcomes::Task(outcome)) if outcome.lease.grant.is_none() => {
+            if let Some(resource) = group.resource() {
+                announce.tell(Hint::Lease(resource));
+            }
+        }
         _ => {}
     }
 }

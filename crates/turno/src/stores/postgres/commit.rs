@@ -58,6 +58,7 @@ impl PostgresStore {
             Group::Settle(group) => settle::plan(tx, &self.shared, group).await,
             Group::Manage(group) => manage::plan(tx, group).await,
             Group::Typing(group) => manage::typing(tx, &self.shared, group).await,
+            Group::Task(_) | Group::Access(_) => Err(Failure::Garbled("not built yet".into())),
         }
     }
 
@@ -185,6 +186,7 @@ fn hides_heads(outcomes: &Outcomes) -> bool {
     match outcomes {
         Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) => true,
         Outcomes::Lease { .. } | Outcomes::Settle { .. } | Outcomes::Typing => false,
+        Outcomes::Task(_) | Outcomes::Access(_) => false,
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
     let mut moment = Moment::read(tx.clock, &answers.take())?;
     let states = states(&rows, resources)?;
     let now = moment.now;
-    let (write, answers) = group.decide(LeaseRead { now, numbers: moment.numbers(), states });
+    let (write, answers) = group.decide(LeaseRead { now, numbers: moment.numbers(), states, head: None });
     let nothing = write.states.is_empty() && write.ended.is_empty() && write.events.is_empty();
     let write = if nothing { Write::Nothing } else { Write::Lease(write) };
     Ok(Plan::new(Outcomes::Lease { now, answers }, write, moment.xid))

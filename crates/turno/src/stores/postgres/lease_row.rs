@@ -125,11 +125,13 @@ pub(super) fn cause_to(cause: Cause) -> &'static str {
         Cause::Idle => "idle",
         Cause::RollingTimeout => "rolling_timeout",
         Cause::Override => "override",
+        Cause::UserDisabled => "user_disabled",
         Cause::Released => "released",
     }
 }
 
 fn cause_from(text: &str) -> Result<Cause, Failure> {
-    let all = [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::Released];
+    let all =
+        [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::UserDisabled, Cause::Released];
     all.into_iter().find(|cause| cause_to(*cause) == text).ok_or_else(|| garbled(format!("cause = {text}")))
 }

@@ -47,7 +47,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let moment = Moment::read(tx.clock, &answers.take())?;
     let home = home.map(|(_, _, enqueued_at)| (lane, enqueued_at));
     let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home };
-    let (changes, outcome) = group.decide(read);
+    let (changes, outcome) = group.decide(read, Default::default());
     Ok(Plan::new(Outcomes::Manage(outcome), write(changes), moment.xid))
 }
 

@@ -8,12 +8,13 @@ use super::slot::Slot;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
 use crate::engine::LOOK_AGAIN;
-use crate::store::{Counts, ItemRecord, StoreError};
+use crate::store::{Counts, ItemRecord, Peeked, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
+use turno_core::access::Epoch;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq};
-use turno_core::lease::{Ending, State};
+use turno_core::lease::Ending;
 use turno_core::queue::{Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
@@ -62,13 +63,13 @@ impl PostgresStore {
         }
     }
 
-    pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<(Time, Vec<State>), StoreError> {
+    pub(super) async fn lease_peek(&self, resources: Vec<Resource>) -> Result<Peeked, StoreError> {
         let calls =
             vec![Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str)), Moment::call(0, false)];
         let mut answers = self.read_on(free(&self.peekers), calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok((moment.now, lease::states(&rows, resources)?))
+        Ok(Peeked { now: moment.now, epoch: Epoch(0), states: lease::states(&rows, resources)? })
     }
 
     pub(super) async fn lease_ending(

@@ -55,7 +55,8 @@ fn resource(name: &str) -> Resource {
 }
 
 fn lease(name: &str, user: &str, action: Action) -> Group {
-    let command = Command { resource: resource(name), who: holder(user), policy: LeasePolicy::default(), action };
+    let command =
+        Command { resource: resource(name), who: holder(user), via: None, policy: LeasePolicy::default(), action };
     Group::Lease(LeaseGroup { commands: vec![command] })
 }
 

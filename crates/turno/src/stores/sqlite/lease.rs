@@ -16,11 +16,12 @@ const ENDING: usize = GRANT + 5;
 
 const REASONS: [(Reason, &str); 3] =
     [(Reason::Expired, "expired"), (Reason::Released, "released"), (Reason::Forced, "forced")];
-const CAUSES: [(Cause, &str); 5] = [
+const CAUSES: [(Cause, &str); 6] = [
     (Cause::NoHeartbeat, "no_heartbeat"),
     (Cause::Idle, "idle"),
     (Cause::RollingTimeout, "rolling_timeout"),
     (Cause::Override, "override"),
+    (Cause::UserDisabled, "user_disabled"),
     (Cause::Released, "released"),
 ];
 
@@ -49,7 +50,7 @@ struct WaitingRef<'a> {
 pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outcomes, StoreError> {
     let states = states(tx, group.resources())?;
     let numbers = numbers(tx, group.numbers())?;
-    let (write, answers) = group.decide(LeaseRead { now, numbers, states });
+    let (write, answers) = group.decide(LeaseRead { now, numbers, states, head: None });
     if !write.states.is_empty() {
         let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
         for state in &write.states {

@@ -145,7 +145,7 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
         }
         read.home = Some((lane, home.enqueued_at));
     }
-    let (written, outcome) = group.decide(read);
+    let (written, outcome) = group.decide(read, Default::default());
     changes::write(tx, &written)?;
     Ok(Outcomes::Manage(outcome))
 }

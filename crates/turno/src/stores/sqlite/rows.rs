@@ -103,6 +103,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
         policy: serde_json::from_str(&policy).map_err(|error| damaged(2, error))?,
         version: row.get(3)?,
         paused: row.get(4)?,
+        purged: 0,
     })
 }
 

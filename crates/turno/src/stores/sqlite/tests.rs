@@ -65,7 +65,7 @@ fn holder(user: &str) -> Holder {
 }
 
 fn command(name: &str, user: &str, action: Action) -> Command {
-    Command { resource: resource(name), who: holder(user), policy: Policy::default(), action }
+    Command { resource: resource(name), who: holder(user), via: None, policy: Policy::default(), action }
 }
 
 fn claim(name: &str, user: &str) -> Command {

@@ -66,7 +66,13 @@ async fn an_applications_key_share_stops_takers_and_not_heartbeats() {
 async fn everything_of_a_lease_survives_the_way_through_its_row() {
     let (store, _) = fresh_store().await;
     let worker = Holder { instance: Some(turno_core::id::Instance::new("i-7").unwrap()), ..holder("worker") };
-    let claim = |who: Holder, action| Command { resource: resource("a"), who, policy: LeasePolicy::default(), action };
+    let claim = |who: Holder, action| Command {
+        resource: resource("a"),
+        who,
+        via: None,
+        policy: LeasePolicy::default(),
+        action,
+    };
     let group = |command| Group::Lease(LeaseGroup { commands: vec![command] });
     decide(&store, group(claim(worker.clone(), Action::Claim { ttl: Some(Span(12_345)), wait: false }))).await.unwrap();
     let wait = Action::Claim { ttl: None, wait: true };

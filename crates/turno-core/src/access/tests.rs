@@ -1,0 +1,190 @@
+//! The rules of access, one by one.
+
+use super::*;
+use crate::time::Span;
+
+fn id(text: &str) -> UserId {
+    UserId::new(text).expect("valid")
+}
+
+fn person(text: &str, role: Role) -> Person {
+    Person { id: id(text), name: format!("«{text}»"), role, disabled: false, password: None, created_at: Time(5) }
+}
+
+fn token(user: &str, scope: Option<Permissions>) -> Token {
+    Token {
+        id: format!("t-{user}"),
+        hash: Hash([7; 32]),
+        user: id(user),
+        name: None,
+        machine: false,
+        scope,
+        resources: Vec::new(),
+        expires_at: None,
+        created_at: Time(1),
+        created_by: id("root"),
+        parent: None,
+        last_used_at: None,
+    }
+}
+
+fn admin() -> Principal {
+    token("eva", None).principal(Some(&person("eva", Role::Admin)), Time(10)).expect("valid")
+}
+
+fn about(person: Option<Person>) -> View {
+    View { person, token: None, admins: 1, tokens: 0 }
+}
+
+fn set_role(user: &str, role: Role) -> Change {
+    Change::ChangePerson { id: id(user), name: None, role: Some(role), disabled: None, password: None }
+}
+
+#[test]
+fn names_of_permissions_and_roles_survive_being_stored() {
+    for permission in Permission::ALL {
+        assert_eq!(permission.as_str().parse(), Ok(permission));
+    }
+    let all = Permissions::all();
+    assert_eq!(all.to_string().parse(), Ok(all));
+    assert_eq!("".parse(), Ok(Permissions::default()));
+    assert!("leases.use nothing.such".parse::<Permissions>().is_err());
+    for role in [Role::Viewer, Role::Editor, Role::Admin] {
+        assert_eq!(role.as_str().parse(), Ok(role));
+    }
+}
+
+#[test]
+fn roles_contain_each_other() {
+    let [viewer, editor, admin] = [Role::Viewer, Role::Editor, Role::Admin].map(Role::permissions);
+    assert_eq!((viewer.beyond(editor), editor.beyond(admin)), (None, None));
+    assert!(editor.has(Permission::InventoryManage) && !editor.has(Permission::LocksOverride));
+    assert_eq!(admin, Permissions::all());
+}
+
+#[test]
+fn a_token_may_carry_less_than_its_owner_and_never_more() {
+    let scope = [Permission::LeasesUse, Permission::LocksOverride].into_iter().collect();
+    let principal = token("ana", Some(scope)).principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    assert_eq!(principal.require(Permission::LeasesUse), Ok(()));
+    let missing = Denied::Missing(Permission::LocksOverride);
+    assert_eq!(principal.require(Permission::LocksOverride), Err(missing), "an editor cannot, whatever the token says");
+    assert!(principal.require(Permission::QueuesProduce).is_err(), "the token does not, though an editor may");
+}
+
+#[test]
+fn an_expired_token_a_disabled_owner_and_an_unknown_owner_stay_out() {
+    let expired = Token { expires_at: Some(Time(10)), ..token("ana", None) };
+    let ana = person("ana", Role::Editor);
+    assert!(expired.principal(Some(&ana), Time(9)).is_ok());
+    assert_eq!(expired.principal(Some(&ana), Time(10)), Err(Denied::Unauthenticated));
+    let disabled = Person { disabled: true, ..ana };
+    assert_eq!(token("ana", None).principal(Some(&disabled), Time(0)), Err(Denied::Unauthenticated));
+    assert_eq!(token("ana", None).principal(None, Time(0)), Err(Denied::Unauthenticated));
+}
+
+#[test]
+fn a_token_for_some_resources_is_not_for_others() {
+    let token = Token { resources: vec!["task:7".to_owned(), "caja:".to_owned()], ..token("ana", None) };
+    let principal = token.principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    let resource = |name: &str| Resource::new(name).expect("valid");
+    assert_eq!(principal.require_resource(&resource("caja:3")), Ok(()));
+    assert!(principal.require_resource(&resource("task:8")).is_err());
+}
+
+#[test]
+fn the_last_administrator_cannot_be_demoted_disabled_or_removed() {
+    let eva = person("eva", Role::Admin);
+    let disable = Change::ChangePerson { id: id("eva"), name: None, role: None, disabled: Some(true), password: None };
+    for wish in [set_role("eva", Role::Editor), disable, Change::RemovePerson { id: id("eva") }] {
+        let refused = change(Some(&admin()), &wish, about(Some(eva.clone())), Time(9));
+        assert_eq!(refused, Err(ChangeRefused::LastAdmin(id("eva"))), "{wish:?}");
+        let refused = change(None, &wish, about(Some(eva.clone())), Time(9));
+        assert!(refused.is_err(), "not even from the command line");
+        let view = View { admins: 2, ..about(Some(eva.clone())) };
+        let changed = change(Some(&admin()), &wish, view, Time(9)).expect("there is another one");
+        assert!(changed.raises_epoch);
+    }
+}
+
+#[test]
+fn nobody_grants_more_than_they_hold() {
+    let scope = [Permission::UsersManage, Permission::LeasesUse].into_iter().collect();
+    let clerk = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), Time(0)).unwrap();
+    let add = |role| Change::AddPerson { id: id("leo"), name: "Leo".to_owned(), role, password: None };
+    let more = |answer| matches!(answer, Err(ChangeRefused::MoreThanHeld(_)));
+    assert!(change(Some(&clerk), &add(Role::Viewer), about(None), Time(1)).is_ok());
+    assert!(more(change(Some(&clerk), &add(Role::Editor), about(None), Time(1))));
+    let two = View { admins: 2, ..about(Some(person("noa", Role::Admin))) };
+    assert!(more(change(Some(&clerk), &set_role("noa", Role::Viewer), two.clone(), Time(1))), "nor takes it");
+    assert!(more(change(Some(&clerk), &Change::CreateToken(token("noa", None)), two, Time(1))));
+}
+
+#[test]
+fn an_editor_manages_nobody_but_makes_tokens_for_themselves() {
+    let ana = person("ana", Role::Editor);
+    let me = token("ana", None).principal(Some(&ana), Time(0)).unwrap();
+    let denied = Err(ChangeRefused::Denied(Denied::Missing(Permission::UsersManage)));
+    assert_eq!(change(Some(&me), &set_role("ana", Role::Admin), about(Some(ana.clone())), Time(1)), denied);
+    let mine = Change::CreateToken(token("ana", None));
+    let made = change(Some(&me), &mine, about(Some(ana.clone())), Time(3)).expect("their own");
+    assert_eq!(made.token.map(|token| (token.created_by, token.created_at)), Some((id("ana"), Time(3))));
+    let other = Change::CreateToken(token("leo", None));
+    assert_eq!(change(Some(&me), &other, about(Some(person("leo", Role::Viewer))), Time(3)), denied);
+}
+
+#[test]
+fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
+    let scope = [Permission::SessionsMint].into_iter().collect();
+    let portal = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), Time(0)).unwrap();
+    let mint = |scope| Change::MintSession {
+        token: Token { name: Some("Paco".to_owned()), ..token("laravel-9", scope) },
+        ttl: Span::from_secs(900),
+    };
+    let made = change(Some(&portal), &mint(None), about(None), Time(1_000)).unwrap().token.unwrap();
+    assert_eq!((made.expires_at, made.scope), (Some(Time(901_000)), Some(Permissions::OF_A_PAGE)));
+    let paco = made.principal(None, Time(2_000)).expect("need not be known");
+    assert_eq!((paco.name.as_str(), paco.via), ("Paco", Some(id("eva"))));
+    let more = Some([Permission::LocksOverride].into_iter().collect());
+    assert!(change(Some(&portal), &mint(more), about(None), Time(0)).is_err());
+    assert!(change(Some(&admin()), &mint(more), about(None), Time(0)).is_ok());
+    let long = Change::MintSession { token: token("x", None), ttl: Span::from_secs(901) };
+    assert!(change(Some(&portal), &long, about(None), Time(0)).is_err());
+}
+
+#[test]
+fn acting_for_somebody_needs_the_permission_and_gives_no_more_than_both_have() {
+    let nobody = token("ana", None).principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    assert_eq!(nobody.on_behalf_of(id("leo"), None), Err(Denied::Missing(Permission::SessionsMint)));
+    let as_leo = admin().on_behalf_of(id("leo"), Some(&person("leo", Role::Viewer))).unwrap();
+    assert_eq!((as_leo.permissions, as_leo.via.clone()), (Permissions::default(), Some(id("eva"))));
+    let as_stranger = admin().on_behalf_of(id("paco"), None).unwrap();
+    assert_eq!(as_stranger.permissions, Permissions::OF_A_PAGE);
+    let out = Person { disabled: true, ..person("leo", Role::Editor) };
+    assert_eq!(admin().on_behalf_of(id("leo"), Some(&out)), Err(Denied::Unauthenticated));
+}
+
+#[test]
+fn revoking_and_taking_away_raise_the_epoch_and_adding_does_not() {
+    let view = View { token: Some(token("ana", None)), ..about(None) };
+    let revoked = change(Some(&admin()), &Change::RevokeToken { id: "t-ana".to_owned() }, view, Time(1)).unwrap();
+    assert!(revoked.raises_epoch && revoked.revoked.as_deref() == Some("t-ana"));
+    let wish = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Editor, password: None };
+    assert!(!change(Some(&admin()), &wish, about(None), Time(1)).unwrap().raises_epoch);
+    let up = change(Some(&admin()), &set_role("leo", Role::Admin), about(Some(person("leo", Role::Editor))), Time(1));
+    assert!(up.unwrap().raises_epoch, "also a new right is there from the next request on");
+}
+
+#[test]
+fn every_change_says_who_made_it_and_no_secret() {
+    let wish = Change::AddPerson {
+        id: id("leo"),
+        name: "Leo".to_owned(),
+        role: Role::Editor,
+        password: Some("$argon2id$secreto".to_owned()),
+    };
+    let changed = change(Some(&admin()), &wish, about(None), Time(1)).unwrap();
+    assert_eq!((changed.audit.actor.user, changed.audit.action), (id("eva"), "user_add"));
+    assert!(!changed.audit.detail.contains("secreto"));
+    assert!(!format!("{:?}", changed.person).contains("secreto"), "not even when it is printed");
+}

@@ -1,0 +1,334 @@
+//! One decision about one task and its lock.
+
+use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch};
+use super::stock::{Stock, post};
+use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId};
+use crate::audit::Draft;
+use crate::event::{Event, Topic};
+use crate::id::{Fence, Numbers};
+use crate::lease;
+use crate::limits::{LINES_MAX, NAME_MAX};
+use crate::text::kept;
+use crate::time::{Span, Time};
+use serde_json::Value;
+
+/// What the store read, with the task and its lease locked.
+#[derive(Debug)]
+pub struct Read {
+    /// The database's clock, read after the locks.
+    pub now: Time,
+    /// One fresh number, for a fence.
+    pub numbers: Numbers,
+    /// The number of a task to be.
+    pub fresh: Option<TaskId>,
+    /// The task, if there is one.
+    pub task: Option<Task>,
+    /// Its lease.
+    pub lease: lease::State,
+    /// The stock of the line that is validated; nothing if an application's own effect decides.
+    pub stock: Option<Stock>,
+}
+
+/// Which lines are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// None.
+    #[default]
+    Kept,
+    /// One of them.
+    One(u32),
+    /// All, in place of those there were.
+    All,
+}
+
+/// The whole of a decision: the answer, and what must be written with it.
+#[derive(Debug)]
+pub struct Decision {
+    /// The answer for the caller.
+    pub answer: Result<Outcome, Refused>,
+    /// The task as it is now.
+    pub task: Option<Task>,
+    /// It differs from the one that was read and must be written.
+    pub changed: bool,
+    /// Which of its lines must be written.
+    pub lines: Lines,
+    /// The lease as it is now.
+    pub lease: lease::State,
+    /// It must be written.
+    pub lease_changed: bool,
+    /// Ownerships that ended, for the history.
+    pub ended: Vec<lease::Ending>,
+    /// For the task's history.
+    pub notes: Vec<Note>,
+    /// What to announce after the commit.
+    pub events: Vec<Event>,
+    /// For the audit.
+    pub audit: Vec<Draft>,
+}
+
+/// Decides `command` on what was read.
+pub fn decide(command: &Command, read: Read) -> Decision {
+    let Read { now, numbers, fresh, task, lease, stock } = read;
+    let decision = Decision {
+        answer: Ok(Outcome::Done),
+        task,
+        changed: false,
+        lines: Lines::Kept,
+        lease,
+        lease_changed: false,
+        ended: Vec::new(),
+        notes: Vec::new(),
+        events: Vec::new(),
+        audit: Vec::new(),
+    };
+    let mut work = Work { command, now, numbers, decision };
+    let answer = match &command.action {
+        Action::Create { title, lines, ready } => work.create(fresh, title, lines, *ready),
+        Action::Edit { title, lines } => work.edit(title.as_deref(), lines.as_deref()),
+        Action::Ready => work.ready(),
+        Action::Cancel { reason } => work.cancel(reason.as_deref()),
+        Action::Lease(action) => work.lease(action),
+        Action::Patch { fence, number, patch } => work.patch(*fence, *number, patch),
+        Action::Validate { fence, number } => work.validate(*fence, *number, stock.as_ref()),
+        Action::Close { fence, lines } => work.close(*fence, lines),
+    };
+    work.decision.answer = answer;
+    work.decision
+}
+
+struct Work<'a> {
+    command: &'a Command,
+    now: Time,
+    numbers: Numbers,
+    decision: Decision,
+}
+
+impl Work<'_> {
+    fn create(
+        &mut self,
+        fresh: Option<TaskId>,
+        title: &str,
+        lines: &[NewLine],
+        ready: bool,
+    ) -> Result<Outcome, Refused> {
+        let id = fresh.ok_or(Refused::Unknown)?;
+        let lines = numbered(lines)?;
+        if ready && lines.is_empty() {
+            return Err(no_lines());
+        }
+        self.decision.task = Some(Task {
+            id,
+            title: checked_title(title)?,
+            status: if ready { Status::Ready } else { Status::Draft },
+            lines,
+            created_at: self.now,
+            created_by: self.command.who.user.clone(),
+            updated_at: self.now,
+            finalized: None,
+        });
+        self.decision.lines = Lines::All;
+        self.changed("task.created", "created", None, None);
+        Ok(Outcome::Done)
+    }
+
+    fn edit(&mut self, title: Option<&str>, lines: Option<&[NewLine]>) -> Result<Outcome, Refused> {
+        let title = title.map(checked_title).transpose()?;
+        let lines = lines.map(numbered).transpose()?;
+        let task = self.task_in(&[Status::Draft])?;
+        if let Some(title) = title {
+            task.title = title;
+        }
+        if let Some(lines) = lines {
+            task.lines = lines;
+            self.decision.lines = Lines::All;
+        }
+        self.changed("task.changed", "edited", None, None);
+        Ok(Outcome::Done)
+    }
+
+    fn ready(&mut self) -> Result<Outcome, Refused> {
+        let task = self.task_in(&[Status::Draft])?;
+        if task.lines.is_empty() {
+            return Err(no_lines());
+        }
+        task.status = Status::Ready;
+        self.changed("task.ready", "ready", None, None);
+        Ok(Outcome::Done)
+    }
+
+    fn cancel(&mut self, reason: Option<&str>) -> Result<Outcome, Refused> {
+        let open = [Status::Draft, Status::Ready, Status::Processing, Status::PartiallyCompleted];
+        self.task_in(&open)?;
+        let now = self.now.max(self.decision.lease.decided_at());
+        if let Some(grant) = self.decision.lease.live(now).cloned() {
+            if !grant.holder.is(&self.command.who) {
+                return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
+            }
+            self.on_lease(lease::Action::Release { fence: grant.fence, claim: None })?;
+        }
+        let task = self.task_in(&open)?;
+        let before = task.status;
+        task.status = Status::Cancelled;
+        self.changed("task.cancelled", "cancelled", None, reason);
+        let entry = Draft::new(self.command.actor(), "task_cancel", self.resource()).with([
+            ("reason", reason.map_or(Value::Null, Value::from)),
+            ("status_before", Value::from(before.as_str())),
+        ]);
+        self.decision.audit.push(entry);
+        Ok(Outcome::Done)
+    }
+
+    fn lease(&mut self, action: &lease::Action) -> Result<Outcome, Refused> {
+        use lease::Action::{Claim, ForceClaim, JoinLine};
+        let status = self.task()?.status;
+        if matches!(action, Claim { .. } | ForceClaim { .. } | JoinLine) && !status.lockable() {
+            return Err(Refused::WrongStatus(status));
+        }
+        let outcome = self.on_lease(action.clone())?;
+        if matches!(outcome, lease::Outcome::Claimed { renewed: false }) {
+            let task = self.task()?;
+            let first = task.status == Status::Ready;
+            if first {
+                task.status = Status::Processing;
+                self.changed("task.processing", "processing", None, None);
+            }
+        }
+        Ok(Outcome::Lease(outcome))
+    }
+
+    fn patch(&mut self, fence: Fence, number: u32, patch: &Patch) -> Result<Outcome, Refused> {
+        if let Some(goods) = &patch.goods {
+            goods.check().map_err(Refused::Invalid)?;
+        }
+        let before = self.own_line(fence, number)?;
+        let after = Line {
+            movement: patch.movement.unwrap_or(before.movement),
+            sku: patch.sku.clone().unwrap_or_else(|| before.sku.clone()),
+            goods: patch.goods.clone().unwrap_or_else(|| before.goods.clone()),
+            status: LineStatus::Pending,
+            error: None,
+            ..before
+        };
+        self.save_line(after, "line_edited", None)
+    }
+
+    fn validate(&mut self, fence: Fence, number: u32, stock: Option<&Stock>) -> Result<Outcome, Refused> {
+        let line = self.own_line(fence, number)?;
+        let complete = !matches!(&line.goods, Goods::Serialized(serials) if serials.is_empty());
+        let good = if complete { Ok(()) } else { Err(LineError::Incomplete) };
+        let good = good.and_then(|()| stock.map_or(Ok(()), |stock| post(&line, stock).map(drop)));
+        if let Err(error) = good {
+            // The look was work, and is kept; the line stays as it is.
+            return Err(Refused::LineInvalid(number, error));
+        }
+        self.save_line(Line { status: LineStatus::Validated, error: None, ..line }, "line_validated", None)
+    }
+
+    fn close(&mut self, fence: Fence, lines: &[(u32, LineOutcome)]) -> Result<Outcome, Refused> {
+        let task = self.task()?;
+        if let Some(finalized) = task.finalized.clone().filter(|finalized| finalized.fence == fence) {
+            return Ok(Outcome::Finalized { finalized, repeated: true });
+        }
+        self.on_lease(lease::Action::Release { fence, claim: None })?;
+        let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
+        let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
+        let status = if whole { Status::Completed } else { Status::PartiallyCompleted };
+        let finalized = Finalized { fence, status, lines: lines.to_vec() };
+        task.status = status;
+        task.finalized = Some(finalized.clone());
+        let event = if whole { "task.completed" } else { "task.partially_completed" };
+        self.changed(event, "finalized", None, Some(status.as_str()));
+        Ok(Outcome::Finalized { finalized, repeated: false })
+    }
+
+    /// The lock's own decision on its state, with everything that is written for it.
+    fn on_lease(&mut self, action: lease::Action) -> Result<lease::Outcome, Refused> {
+        let Command { who, via, policy, .. } = self.command.clone();
+        let command = lease::Command { resource: self.decision.lease.resource.clone(), who, via, policy, action };
+        let decided = lease::decide(&mut self.decision.lease, &command, self.now, &mut self.numbers);
+        self.decision.lease_changed |= decided.changed;
+        self.decision.ended.extend(decided.ended);
+        self.decision.events.extend(decided.events);
+        self.decision.audit.extend(decided.audit);
+        decided.answer.map_err(Refused::Lease)
+    }
+
+    /// A copy of a line that the caller may change: their lock is live, which this counts as work.
+    fn own_line(&mut self, fence: Fence, number: u32) -> Result<Line, Refused> {
+        self.task()?;
+        self.on_lease(lease::Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: true })?;
+        let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
+        let line = task.lines.iter().find(|line| line.number == number).cloned();
+        let line = line.ok_or(Refused::NoSuchLine(number))?;
+        if line.status == LineStatus::Applied { Err(Refused::LineApplied(number)) } else { Ok(line) }
+    }
+
+    fn save_line(&mut self, line: Line, what: &'static str, detail: Option<&str>) -> Result<Outcome, Refused> {
+        let number = line.number;
+        let task = self.task()?;
+        if let Some(place) = task.lines.iter_mut().find(|place| place.number == number) {
+            *place = line;
+        }
+        self.decision.lines = Lines::One(number);
+        self.changed("task.line_changed", what, Some(number), detail);
+        Ok(Outcome::Done)
+    }
+
+    fn task(&mut self) -> Result<&mut Task, Refused> {
+        self.decision.task.as_mut().ok_or(Refused::Unknown)
+    }
+
+    fn task_in(&mut self, statuses: &[Status]) -> Result<&mut Task, Refused> {
+        let task = self.task()?;
+        if statuses.contains(&task.status) { Ok(task) } else { Err(Refused::WrongStatus(task.status)) }
+    }
+
+    fn resource(&self) -> String {
+        self.decision.task.as_ref().map_or_else(String::new, |task| task.id.resource().to_string())
+    }
+
+    /// Marks the task as changed, and tells its history and the live stream.
+    fn changed(&mut self, event: &'static str, what: &'static str, line: Option<u32>, detail: Option<&str>) {
+        let now = self.now;
+        if let Some(task) = &mut self.decision.task {
+            task.updated_at = task.updated_at.max(now);
+        }
+        self.decision.changed = true;
+        let detail = detail.map(kept);
+        let note = Note { at: now, actor: self.command.actor(), what: what.to_owned(), line, detail: detail.clone() };
+        self.decision.notes.push(note);
+        self.decision.events.push(Event {
+            topic: Topic::Tasks,
+            name: event,
+            resource: self.resource().into(),
+            at: now,
+            fence: None,
+            by: Some(self.command.who.user.clone()),
+            detail,
+        });
+    }
+}
+
+fn checked_title(title: &str) -> Result<String, Refused> {
+    let fits = !title.trim().is_empty() && title.chars().count() <= NAME_MAX && !title.contains('\0');
+    if fits {
+        Ok(title.trim().to_owned())
+    } else {
+        Err(Refused::Invalid(format!("/title: must have 1 to {NAME_MAX} characters")))
+    }
+}
+
+fn numbered(lines: &[NewLine]) -> Result<Vec<Line>, Refused> {
+    if lines.len() > LINES_MAX {
+        return Err(Refused::Invalid(format!("/lines: at most {LINES_MAX}, not {}", lines.len())));
+    }
+    let number = |(index, line): (usize, &NewLine)| {
+        line.goods.check().map_err(|bad| Refused::Invalid(format!("/lines/{index}{bad}")))?;
+        Ok(line.clone().into_line(u32::try_from(index + 1).unwrap_or(u32::MAX)))
+    };
+    lines.iter().enumerate().map(number).collect()
+}
+
+fn no_lines() -> Refused {
+    Refused::Invalid("/lines: a task that can be taken has at least one".to_owned())
+}
