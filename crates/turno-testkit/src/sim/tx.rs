@@ -170,7 +170,7 @@ impl Tx {
             Group::Lease(group) => group.numbers(),
             Group::Enqueue(group) => group.numbers(),
             Group::Claim(group) => group.heads(),
-            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) => 0,
+            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) | Group::Task(_) | Group::Access(_) => 0,
         }
     }
 }

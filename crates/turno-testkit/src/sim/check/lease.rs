@@ -157,7 +157,7 @@ impl Lease {
                     self.over(own, Reason::Forced);
                 }
             }
-            Action::RequestRelease { .. } => {}
+            Action::RequestRelease { .. } | Action::Expel { .. } => {}
             Action::JoinLine => {
                 let holds = self.own.as_ref().is_some_and(|own| own.holder.is(&command.who));
                 if let Ok(Outcome::InLine { position, .. }) = answer {

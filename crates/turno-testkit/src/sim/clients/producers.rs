@@ -5,6 +5,8 @@ use crate::sim::message::Ask;
 use crate::sim::setup::{GROUPED, HOLD, INBOX, SINGLE, SYNC, item_id, queue_id};
 use std::sync::Arc;
 use turno::store::ManageGroup;
+use turno_core::audit::Actor;
+use turno_core::id::QueueName;
 use turno_core::queue::{Enqueue, Manage, NewItem};
 use turno_core::time::Span;
 
@@ -95,9 +97,11 @@ impl Operator {
         match scene.known.any(scene.rng) {
             Some((queue, id, _)) => Next::Call(Ask::Manage(ManageGroup {
                 queue: queue_id(*queue),
+                name: QueueName::new(format!("q{queue}")).expect("valid"),
                 policy: scene.setup.queues[*queue].clone(),
                 id: id.clone(),
                 wish,
+                by: Actor::system(),
             })),
             None => Next::Sleep(50),
         }

@@ -49,7 +49,7 @@ impl Tx {
                 Some(changes)
             }
             (Group::Manage(group), Read::Manage { item, done, front, home }) => {
-                let (changes, answer) = group.decide(ManageRead { now, item, done, front, home });
+                let (changes, answer) = group.decide(ManageRead { now, item, done, front, home }, Default::default());
                 replies.push(Reply::Manage(answer));
                 Some(changes)
             }

@@ -36,7 +36,7 @@ impl Tx {
                 }
                 Vec::new()
             }
-            Group::Typing(_) => Vec::new(),
+            Group::Typing(_) | Group::Task(_) | Group::Access(_) => Vec::new(),
         };
         if self.goes_unlocked(env) {
             return true;
@@ -112,6 +112,7 @@ impl Tx {
                 let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, 1)));
                 Some(Read::Typing(fronts.collect()))
             }
+            Group::Task(_) | Group::Access(_) => unreachable!("nobody asks for it"),
         }
     }
 
