@@ -10,6 +10,8 @@
 mod decide;
 mod line;
 #[cfg(test)]
+mod overrides;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,7 @@ use crate::limits::{SPAN_MAX, SPAN_MIN};
 use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Who holds, waits or asks. Two are the same only if user and instance are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -86,6 +89,49 @@ impl Default for Policy {
             heartbeat_interval: Span::from_secs(10),
             offer: Span::from_secs(30),
         }
+    }
+}
+
+impl Policy {
+    /// What people who process tasks are given: a lock that lives three minutes between beats, is not renewed for
+    /// who has done nothing for two, and ends a quarter of an hour after the last real work.
+    pub fn of_tasks() -> Policy {
+        Policy {
+            ttl: Span::from_secs(180),
+            max_ttl: Span::from_secs(180),
+            idle_guard: Some(Span::from_secs(120)),
+            rolling_timeout: Some(Span::from_secs(900)),
+            ..Policy::default()
+        }
+    }
+}
+
+/// The policies in force, by the part of a resource's name before the first `:`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policies {
+    /// For every prefix that has none of its own.
+    pub default: Policy,
+    /// By prefix, `task` among them.
+    pub by_prefix: HashMap<String, Policy>,
+}
+
+impl Default for Policies {
+    fn default() -> Policies {
+        let by_prefix = [("task".to_owned(), Policy::of_tasks())].into();
+        Policies { default: Policy::default(), by_prefix }
+    }
+}
+
+impl Policies {
+    /// The policy that governs a resource.
+    pub fn of(&self, resource: &Resource) -> &Policy {
+        let prefix = resource.as_str().split_once(':').map(|(prefix, _)| prefix);
+        prefix.and_then(|prefix| self.by_prefix.get(prefix)).unwrap_or(&self.default)
+    }
+
+    /// Checks all of them; the first that is outside its bounds is named.
+    pub fn check(&self) -> Result<(), BadPolicy> {
+        self.by_prefix.values().chain([&self.default]).try_for_each(Policy::check)
     }
 }
 

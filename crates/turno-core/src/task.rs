@@ -9,6 +9,8 @@
 mod decide;
 mod line;
 mod stock;
+#[cfg(test)]
+mod tests;
 
 pub use decide::{Decision, Lines, Read, decide};
 pub use line::{Apply, Begin, Goods, Line, LineError, LineOutcome, LineStatus, Movement, NewLine, Patch, begin_line};

@@ -46,7 +46,7 @@ pub async fn agree(backend: Backend, seed: u64, commands: usize) {
     let world = World::on(backend).await;
     let time = Manual::starting_at(crate::conformance::START);
     let clock = Arc::new(Clock::manual(time.clone()));
-    let model = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false });
+    let model = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false, ..Options::default() });
     let mut random = Random(seed);
     let mut numbers = Renumber::default();
     let policies = policies();

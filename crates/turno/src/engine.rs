@@ -4,17 +4,21 @@
 //! group. Nothing leaves the process before the commit that justifies it. Heartbeats take a shorter way:
 //! they are read without a lock, and only those that must be written join a group.
 
+pub(crate) mod access;
+pub(crate) mod audit;
 mod beats;
 mod commit;
+pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
+pub(crate) mod task;
 
 pub use lease::LeaseAnswer;
 
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::signal::Signals;
-use crate::store::{Hint, QueueRow, Store};
+use crate::store::{Effect, Hint, QueueRow, Store};
 use crate::stores;
 use crate::sweep::Sweep;
 pub(crate) use commit::{Committers, Job};
@@ -22,23 +26,34 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use turno_core::access::Epoch;
 use turno_core::id::QueueName;
-use turno_core::lease::Command;
+use turno_core::lease::{Command, Policies};
 use turno_core::time::Span;
 
 /// How to open the engine.
-#[derive(Debug)]
 pub struct Options {
     /// The clock; a manual one in tests.
     pub clock: Arc<Clock>,
     /// Whether expired hand-outs are also looked for in the background. Nothing depends on it: whoever asks
     /// for work finds them too.
     pub sweep: bool,
+    /// The times that govern leases, by prefix.
+    pub leases: Policies,
+    /// What applying a task's line does; nothing means that it posts to the stock ledger.
+    pub effect: Option<Arc<dyn Effect>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { clock: Arc::new(Clock::system()), sweep: true }
+        Options { clock: Arc::new(Clock::system()), sweep: true, leases: Policies::default(), effect: None }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Options { sweep, leases, effect, .. } = self;
+        write!(f, "Options {{ sweep: {sweep}, leases: {leases:?}, effect: {} }}", effect.is_some())
     }
 }
 
@@ -46,11 +61,14 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Turno {
     inner: Arc<Inner>,
+    /// For whom it acts; nobody for a program that embeds it and has not said so: that one may do everything.
+    caller: Option<Arc<access::Caller>>,
 }
 
 impl std::fmt::Debug for Turno {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Turno").field(&self.inner.store.describe()).finish()
+        let by = self.principal().map(|principal| principal.user.clone());
+        f.debug_struct("Turno").field("database", &self.inner.store.describe()).field("by", &by).finish()
     }
 }
 
@@ -59,6 +77,10 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<Clock>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) sweep: Sweep,
+    pub(crate) leases: Policies,
+    effect: Option<Arc<dyn Effect>>,
+    access: access::Access,
+    finalizing: task::Finalizing,
     committers: Committers,
     beats: beats::Beats,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
@@ -84,6 +106,7 @@ impl Turno {
 
     /// Opens a database with other than the default options.
     pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
+        options.leases.check()?;
         let clock = options.clock.clone();
         let store: Arc<dyn Store> = stores::open(url, clock).await?;
         Ok(Turno::on(store, options))
@@ -102,9 +125,22 @@ impl Turno {
         if options.sweep {
             tasks.spawn(sweep.clone().run());
         }
-        let queues = RwLock::new(HashMap::new());
-        let inner = Inner { store, clock: options.clock, signals, sweep, committers, beats, queues, _tasks: tasks };
-        Turno { inner: Arc::new(inner) }
+        let access = access::Access::start(&mut tasks, &store);
+        let inner = Inner {
+            store,
+            clock: options.clock,
+            signals,
+            sweep,
+            leases: options.leases,
+            effect: options.effect,
+            access,
+            finalizing: task::Finalizing::default(),
+            committers,
+            beats,
+            queues: RwLock::default(),
+            _tasks: tasks,
+        };
+        Turno { inner: Arc::new(inner), caller: None }
     }
 
     /// What the database is and where, for people.
@@ -119,13 +155,13 @@ impl Turno {
 }
 
 impl Inner {
-    /// Hands a command to its committer; the answer comes after the commit.
+    /// Hands a command of the engine's own to its committer; the answer comes after the commit.
     pub(crate) async fn submit<T>(&self, job: impl FnOnce(commit::Reply<T>) -> Job) -> Result<T, Error> {
         self.committers.submit(None, job).await
     }
 
-    pub(crate) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
-        self.beats.beat(command).await
+    pub(crate) async fn beat(&self, command: Command, as_of: Option<Epoch>) -> Result<LeaseAnswer, Error> {
+        self.beats.beat(command, as_of).await
     }
 
     /// The queue as last seen; policies change rarely, and a claim notices when they have.

@@ -1,6 +1,8 @@
 //! What can go wrong. A refusal is not here: it is an answer.
 
 use crate::store::StoreError;
+use std::convert::Infallible;
+use turno_core::access::{ChangeRefused, Denied};
 use turno_core::id::BadName;
 use turno_core::queue::BadPolicy;
 
@@ -10,6 +12,23 @@ pub enum Error {
     /// What was asked for cannot be asked for.
     #[error("{0}")]
     Invalid(String),
+    /// Not let in, or not allowed to.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// A change of access that nobody may make, or that makes no sense.
+    #[error(transparent)]
+    Refused(ChangeRefused),
+    /// A machine holds nothing without saying which of its processes does.
+    #[error("a machine's token must name its instance; add one")]
+    InstanceRequired,
+    /// A task cannot be locked in its status.
+    #[error("task {task} is {status}, and cannot be locked")]
+    WrongStatus {
+        /// Which task.
+        task: i64,
+        /// Its status.
+        status: &'static str,
+    },
     /// There is no such thing.
     #[error("{0} is not known; create it first")]
     Unknown(String),
@@ -22,6 +41,13 @@ pub enum Error {
     /// The engine has been closed.
     #[error("closed; open it again")]
     Closed,
+}
+
+/// So that a name that is one already can be passed where a text could be.
+impl From<Infallible> for Error {
+    fn from(never: Infallible) -> Error {
+        match never {}
+    }
 }
 
 impl From<BadName> for Error {

@@ -11,7 +11,12 @@ pub mod store;
 mod stores;
 mod sweep;
 
+pub use engine::access::{NewPerson, NewToken, PersonChange};
+pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
+pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskEvent};
 pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
 pub use turno_core as core;
+pub use turno_core::access::{Denied, Permission, Permissions, Role};
+pub use turno_core::lease::{Action, Outcome, Refused};

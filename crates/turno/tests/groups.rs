@@ -12,7 +12,10 @@ use turno_testkit::model::{Model, Trouble};
 
 fn engine(trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Turno {
     let clock = Arc::new(Clock::manual(Manual::starting_at(Time(1_000_000))));
-    Turno::on(Arc::new(Model::new(clock.clone()).with_trouble(trouble)), Options { clock, sweep: false })
+    Turno::on(
+        Arc::new(Model::new(clock.clone()).with_trouble(trouble)),
+        Options { clock, sweep: false, ..Options::default() },
+    )
 }
 
 fn command(resource: &str, action: Action) -> Command {

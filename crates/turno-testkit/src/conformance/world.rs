@@ -173,7 +173,7 @@ pub(super) async fn fail(queue: &QueueHandle, got: &Got) -> SettleOutcome {
 }
 
 async fn open(url: &str, time: &Arc<Manual>) -> Turno {
-    let options = Options { clock: Arc::new(Clock::manual(time.clone())), sweep: false };
+    let options = Options { clock: Arc::new(Clock::manual(time.clone())), sweep: false, ..Options::default() };
     Turno::open_with(url, options).await.expect("a fresh database opens")
 }
 

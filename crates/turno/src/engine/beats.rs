@@ -7,11 +7,12 @@
 use super::commit::{Committers, Job, Reply, gather};
 use super::lease::LeaseAnswer;
 use crate::error::Error;
-use crate::store::{Peeked, Store};
+use crate::store::{Peeked, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+use turno_core::access::Epoch;
 use turno_core::id::Numbers;
 use turno_core::lease::{Command, decide};
 
@@ -22,6 +23,8 @@ const GROUP_MAX: usize = 1_024;
 
 struct BeatJob {
     command: Command,
+    /// The epoch of access under which it was allowed.
+    as_of: Option<Epoch>,
     reply: Reply<LeaseAnswer>,
 }
 
@@ -45,10 +48,10 @@ impl Beats {
     }
 
     /// Waits for the answer to a beat. If too many wait already, says so at once.
-    pub(super) async fn beat(&self, command: Command) -> Result<LeaseAnswer, Error> {
+    pub(super) async fn beat(&self, command: Command, as_of: Option<Epoch>) -> Result<LeaseAnswer, Error> {
         let (reply, answer) = oneshot::channel();
         let reader = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
-        self.waiting[reader].try_send(BeatJob { command, reply }).map_err(|full| match full {
+        self.waiting[reader].try_send(BeatJob { command, as_of, reply }).map_err(|full| match full {
             mpsc::error::TrySendError::Full(_) => Error::Overloaded,
             mpsc::error::TrySendError::Closed(_) => Error::Closed,
         })?;
@@ -61,8 +64,12 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
     while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
         let resources = waiting.iter().map(|job: &BeatJob| job.command.resource.clone()).collect();
         match store.peek(resources).await {
-            Ok(Peeked { now, states, .. }) => {
+            Ok(Peeked { now, epoch, states }) => {
                 for (job, mut state) in waiting.drain(..).zip(states) {
+                    if job.as_of.is_some_and(|as_of| as_of != epoch) {
+                        drop(job.reply.send(Err(Error::Store(StoreError::AccessChanged))));
+                        continue;
+                    }
                     let decision = decide(&mut state, &job.command, now, &mut Numbers::new(Vec::new()));
                     if decision.changed {
                         tokio::spawn(write(committers.clone(), job));
@@ -78,7 +85,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
 
 /// Decides a beat under the lock.
 async fn write(committers: Committers, job: BeatJob) {
-    let answer = committers.submit(None, |reply| Job::Lease(job.command, reply)).await;
+    let answer = committers.submit(job.as_of, |reply| Job::Lease(job.command, reply)).await;
     let answer = answer.map(|(decision, state, now)| LeaseAnswer { answer: decision.answer, state, now });
     drop(job.reply.send(answer));
 }

@@ -1,12 +1,22 @@
 //! Leases, as an application calls them.
 
+use super::access::Needs;
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
 use crate::error::Error;
+use crate::store::{LeaseQuery, Peeked, StoreError};
+use std::time::Duration;
+use turno_core::access::Permission;
 use turno_core::id::Resource;
-use turno_core::lease::{Action, Command, Ending, Outcome, Refused, State};
+use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Refused, State};
 use turno_core::limits::TICKET_TTL;
+use turno_core::task::{self, TaskId};
 use turno_core::time::{Span, Time};
+
+/// How long a command waits for a transaction that is finishing under the ownership it would end: about as long as
+/// the longest line of a task takes.
+const PINNED_TRIES: usize = 500;
+const PINNED_PAUSE: Duration = Duration::from_millis(20);
 
 /// The answer to a lease command, with the state it left and the time it was decided with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,15 +30,86 @@ pub struct LeaseAnswer {
 }
 
 impl Turno {
+    /// A command about a resource under the policy that governs it, for [`Turno::lease`].
+    ///
+    /// ```
+    /// # use turno::{Action, Refused, Turno};
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claim = || Action::Claim { ttl: None, wait: false };
+    /// let first = turno.lease(turno.command("caja:3", "ana", claim())?).await?;
+    /// assert!(first.answer.is_ok());
+    /// let second = turno.lease(turno.command("caja:3", "luis", claim())?).await?;
+    /// assert!(matches!(second.answer, Err(Refused::HeldBy { .. })));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn command(&self, resource: &str, user: &str, action: Action) -> Result<Command, Error> {
+        let user = turno_core::id::UserId::new(user)?;
+        let who = Holder { name: user.to_string(), user, instance: None };
+        Ok(self.command_of(Resource::new(resource)?, who, action))
+    }
+
+    /// The same for a holder who has a display name or an instance.
+    pub fn command_of(&self, resource: Resource, who: Holder, action: Action) -> Command {
+        let policy = self.inner.leases.of(&resource).clone();
+        Command { resource, who, via: None, policy, action }
+    }
+
     /// Carries out one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
-    pub async fn lease(&self, command: Command) -> Result<LeaseAnswer, Error> {
+    ///
+    /// The leases of tasks follow the task's rules: its status, its permission.
+    pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         command.policy.check()?;
-        if let Action::Heartbeat { .. } = command.action {
-            let answer = self.inner.beat(command.clone()).await?;
-            return self.remembering(&command, answer).await;
+        self.checked_holder(&command.who)?;
+        command.via = self.principal().and_then(|principal| principal.via.clone());
+        for tries in 0.. {
+            let answer = self.lease_once(&command).await?;
+            if answer.answer != Err(Refused::Pinned) || tries == PINNED_TRIES {
+                return self.remembering(&command, answer).await;
+            }
+            tokio::time::sleep(PINNED_PAUSE).await;
         }
-        let (decision, state, now) = self.inner.submit(|reply| Job::Lease(command.clone(), reply)).await?;
-        self.remembering(&command, LeaseAnswer { answer: decision.answer, state, now }).await
+        Err(Error::Closed)
+    }
+
+    async fn lease_once(&self, command: &Command) -> Result<LeaseAnswer, Error> {
+        let task = TaskId::of(&command.resource);
+        let needs = needs(command, task).on(&command.resource);
+        match (&command.action, task) {
+            (Action::Heartbeat { .. }, _) => loop {
+                let as_of = self.may(needs)?;
+                match self.inner.beat(command.clone(), as_of).await {
+                    Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
+                    answer => return answer,
+                }
+            },
+            (Action::Release { .. }, _) | (_, None) => {
+                let (decision, state, now) = self.submit(needs, |reply| Job::Lease(command.clone(), reply)).await?;
+                Ok(LeaseAnswer { answer: decision.answer, state, now })
+            }
+            (action, Some(task)) => {
+                let command = task::Command {
+                    task: Some(task),
+                    who: command.who.clone(),
+                    via: command.via.clone(),
+                    policy: command.policy.clone(),
+                    action: task::Action::Lease(action.clone()),
+                };
+                let outcome = self.task_once(needs, command).await?;
+                let answer = match outcome.answer {
+                    Ok(task::Outcome::Lease(outcome)) => Ok(outcome),
+                    Err(task::Refused::Lease(refused)) => Err(refused),
+                    Err(task::Refused::WrongStatus(status)) => {
+                        return Err(Error::WrongStatus { task: task.0, status: status.as_str() });
+                    }
+                    _ => return Err(Error::Unknown(format!("task {task}"))),
+                };
+                Ok(LeaseAnswer { answer, state: outcome.lease, now: outcome.now })
+            }
+        }
     }
 
     /// Claims a lease, standing in line for at most `wait` if it cannot be had at once.
@@ -64,12 +145,34 @@ impl Turno {
 
     /// The lease as it is, without changing anything.
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
+        self.reads(Needs::READING.on(&resource)).await?;
         let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
         Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
 
+    /// Leases that have a live owner, in the order of their names. A page may hold fewer than asked for; it is the
+    /// last one only if it is empty.
+    pub async fn leases(&self, query: LeaseQuery) -> Result<Peeked, Error> {
+        self.reads(Needs::READING).await?;
+        let mut query = query;
+        loop {
+            let mut peeked = self.inner.store.leases(query.clone()).await?;
+            let Some(last) = peeked.states.last().map(|state| state.resource.clone()) else {
+                return Ok(peeked);
+            };
+            let now = peeked.now;
+            let may = |state: &State| self.may(Needs::READING.on(&state.resource)).is_ok();
+            peeked.states.retain(|state| state.live(now).is_some() && may(state));
+            if !peeked.states.is_empty() {
+                return Ok(peeked);
+            }
+            query.after = Some(last);
+        }
+    }
+
     /// Who held it, when, and how it ended, newest first.
     pub async fn lease_history(&self, resource: Resource, limit: u32) -> Result<Vec<Ending>, Error> {
+        self.reads(Needs::READING.on(&resource)).await?;
         Ok(self.inner.store.history(resource, limit).await?)
     }
 
@@ -90,4 +193,14 @@ impl Turno {
         }
         Ok(answer)
     }
+}
+
+/// What a command needs: overrides their own permission, tasks that of tasks.
+fn needs<'a>(command: &Command, task: Option<TaskId>) -> Needs<'a> {
+    Needs::of(match (&command.action, task) {
+        (Action::ForceClaim { .. } | Action::ForceRelease { .. }, _) => Permission::LocksOverride,
+        (Action::Expel { .. }, _) => Permission::UsersManage,
+        (_, Some(_)) => Permission::InventoryManage,
+        (_, None) => Permission::LeasesUse,
+    })
 }

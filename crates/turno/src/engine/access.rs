@@ -1,0 +1,276 @@
+//! Who acts through a handle, and whether they still may.
+//!
+//! What a token may do is looked up once and remembered. Every group reads the *epoch* of access in its own
+//! transaction; if that has moved since the lookup, nothing is stored, the token is looked up again, and only
+//! then is the command repeated. So a revocation works from the next request on, on every instance, without a
+//! query per request.
+
+mod people;
+mod secret;
+
+pub use people::{NewPerson, NewToken, PersonChange};
+
+use super::commit::{Job, Reply, gather};
+use super::{Inner, Turno};
+use crate::error::Error;
+use crate::store::{Store, StoreError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use turno_core::access::{Denied, Epoch, Permission, Principal};
+use turno_core::audit::{Actor, Hash};
+use turno_core::id::{Resource, UserId};
+use turno_core::lease::Holder;
+use turno_core::time::Time;
+
+/// Tokens remembered at most; beyond that all are looked up anew.
+const REMEMBERED_MAX: usize = 10_000;
+/// Readers that may wait to learn the epoch.
+const WAITING_MAX: usize = 8_192;
+/// How often the epoch may move under one command before something else is wrong.
+const RENEWALS_MAX: usize = 8;
+
+/// Somebody for whom a handle acts.
+pub(crate) struct Caller {
+    hash: Hash,
+    /// In whose name, if not their own.
+    behalf: Option<UserId>,
+    settled: Mutex<Settled>,
+}
+
+/// What somebody may do, and as of when.
+#[derive(Clone)]
+struct Settled {
+    principal: Arc<Principal>,
+    epoch: Epoch,
+}
+
+/// What an operation needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs<'a> {
+    permission: Option<Permission>,
+    resource: Option<&'a Resource>,
+}
+
+impl<'a> Needs<'a> {
+    /// To be somebody.
+    pub(crate) const READING: Needs<'static> = Needs { permission: None, resource: None };
+
+    pub(crate) fn of(permission: Permission) -> Needs<'a> {
+        Needs { permission: Some(permission), resource: None }
+    }
+
+    pub(crate) fn on(self, resource: &'a Resource) -> Needs<'a> {
+        Needs { resource: Some(resource), ..self }
+    }
+}
+
+/// What this process remembers about access.
+pub(super) struct Access {
+    remembered: Mutex<HashMap<Hash, Settled>>,
+    used: Mutex<HashMap<String, Time>>,
+    epochs: mpsc::Sender<oneshot::Sender<Result<Epoch, StoreError>>>,
+}
+
+impl Access {
+    pub(super) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>) -> Access {
+        let (epochs, asking) = mpsc::channel(WAITING_MAX);
+        tasks.spawn(read_epochs(asking, store.clone()));
+        Access { remembered: Mutex::default(), used: Mutex::default(), epochs }
+    }
+
+    /// The epoch as of a look that began after this was called; those who ask together share one look.
+    async fn epoch(&self) -> Result<Epoch, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.epochs.try_send(reply).map_err(|_| Error::Overloaded)?;
+        Ok(answer.await.map_err(|_| Error::Closed)??)
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashMap<Hash, Settled>> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When tokens were last used, since the last time this was asked.
+    pub(super) fn take_used(&self) -> Vec<(String, Time)> {
+        std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
+    }
+
+    fn note_use(&self, token: &str, now: Time) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = used.get_mut(token) {
+            *at = now.max(*at);
+        } else if used.len() < REMEMBERED_MAX {
+            used.insert(token.to_owned(), now);
+        }
+    }
+}
+
+async fn read_epochs(mut asking: mpsc::Receiver<oneshot::Sender<Result<Epoch, StoreError>>>, store: Arc<dyn Store>) {
+    let mut waiting = Vec::new();
+    while gather(&mut asking, &mut waiting, WAITING_MAX).await {
+        let epoch = store.epoch().await;
+        waiting.drain(..).for_each(|reply| drop(reply.send(epoch.clone())));
+    }
+}
+
+impl Inner {
+    /// Who comes with a token, from the database.
+    async fn look_up(&self, hash: Hash) -> Result<Settled, Error> {
+        let found = self.store.token(hash).await?;
+        let (token, owner) = found.token.ok_or(Denied::Unauthenticated)?;
+        let principal = Arc::new(token.principal(owner.as_ref(), found.now)?);
+        let settled = Settled { principal, epoch: found.epoch };
+        let mut remembered = self.access.remembered();
+        if remembered.len() >= REMEMBERED_MAX {
+            remembered.clear();
+        }
+        remembered.insert(hash, settled.clone());
+        Ok(settled)
+    }
+}
+
+impl Turno {
+    /// A handle that acts as whoever this token speaks for: what they may not do, it refuses.
+    ///
+    /// ```
+    /// # use turno::{NewPerson, NewToken, Role, Turno};
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-access-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let ana = turno.authenticate(&secret).await?;
+    /// let refused = ana.add_person(NewPerson::new("leo", "Leo", Role::Admin)?).await;
+    /// assert!(refused.is_err(), "a viewer manages nobody");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn authenticate(&self, secret: &str) -> Result<Turno, Error> {
+        let hash = secret::hash(secret).ok_or(Denied::Unauthenticated)?;
+        let known = self.inner.access.remembered().get(&hash).cloned();
+        let settled = match known {
+            Some(settled) => settled,
+            None => self.inner.look_up(hash).await?,
+        };
+        self.inner.access.note_use(&settled.principal.token, self.inner.clock.estimate());
+        let caller = Arc::new(Caller { hash, behalf: None, settled: Mutex::new(settled) });
+        let handle = Turno { inner: self.inner.clone(), caller: Some(caller) };
+        handle.may(Needs::READING)?;
+        Ok(handle)
+    }
+
+    /// A handle that acts in the name of `user`, whom Turno need not know. Needs `sessions.mint`; the audit shows
+    /// both.
+    pub async fn on_behalf_of(&self, user: UserId) -> Result<Turno, Error> {
+        let caller = self.caller.as_ref().ok_or_else(|| {
+            Error::Invalid("only somebody who is signed in can act for somebody else; authenticate first".to_owned())
+        })?;
+        let settled = self.in_the_name_of(caller.settled(), user.clone()).await?;
+        let caller = Caller { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
+        Ok(Turno { inner: self.inner.clone(), caller: Some(Arc::new(caller)) })
+    }
+
+    async fn in_the_name_of(&self, own: Settled, user: UserId) -> Result<Settled, Error> {
+        let known = self.inner.store.person(user.clone()).await?;
+        let principal = own.principal.on_behalf_of(user, known.as_ref())?;
+        Ok(Settled { principal: Arc::new(principal), epoch: own.epoch })
+    }
+
+    /// Who acts through this handle; nobody in particular for a program that embeds Turno.
+    pub fn principal(&self) -> Option<Arc<Principal>> {
+        self.caller.as_ref().map(|caller| caller.settled().principal)
+    }
+
+    /// Who acts, for the audit.
+    pub(crate) fn actor(&self) -> Actor {
+        self.principal().map_or_else(Actor::system, |principal| principal.actor())
+    }
+
+    /// Refuses what the caller may not do; answers the epoch that this is good for.
+    pub(crate) fn may(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
+        let Some(caller) = &self.caller else {
+            return Ok(None);
+        };
+        let Settled { principal, epoch } = caller.settled();
+        if principal.expires_at.is_some_and(|at| at <= self.inner.clock.estimate()) {
+            return Err(Denied::Unauthenticated.into());
+        }
+        if let Some(permission) = needs.permission {
+            principal.require(permission)?;
+        }
+        if let Some(resource) = needs.resource {
+            principal.require_resource(resource)?;
+        }
+        Ok(Some(epoch))
+    }
+
+    /// Makes sure that whoever holds something in the caller's name is the caller.
+    pub(crate) fn checked_holder(&self, who: &Holder) -> Result<(), Error> {
+        let Some(principal) = self.principal() else {
+            return Ok(());
+        };
+        if who.user != principal.user {
+            return Err(Error::Invalid(format!(
+                "{} cannot hold anything as {}; act on their behalf instead",
+                principal.user, who.user
+            )));
+        }
+        if principal.machine && who.instance.is_none() { Err(Error::InstanceRequired) } else { Ok(()) }
+    }
+
+    /// The caller as a holder, under this instance's name if it has one.
+    pub fn holder(&self, instance: Option<turno_core::id::Instance>) -> Holder {
+        match self.principal() {
+            Some(principal) => Holder { user: principal.user.clone(), name: principal.name.clone(), instance },
+            None => {
+                let user = Actor::system().user;
+                Holder { name: user.to_string(), user, instance }
+            }
+        }
+    }
+
+    /// Hands a command to its committer, as of what the caller may do now; if that changes on the way, asks again.
+    pub(crate) async fn submit<T>(&self, needs: Needs<'_>, job: impl Fn(Reply<T>) -> Job) -> Result<T, Error> {
+        for _ in 0..RENEWALS_MAX {
+            let as_of = self.may(needs)?;
+            match self.inner.committers.submit(as_of, &job).await {
+                Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
+                answer => return answer,
+            }
+        }
+        Err(Error::Overloaded)
+    }
+
+    /// For what is read: makes sure that the caller still may.
+    pub(crate) async fn reads(&self, needs: Needs<'_>) -> Result<(), Error> {
+        if let Some(as_of) = self.may(needs)?
+            && self.inner.access.epoch().await? != as_of
+        {
+            self.renew().await?;
+            self.may(needs)?;
+        }
+        Ok(())
+    }
+
+    /// Looks the caller up again, after access has changed.
+    pub(crate) async fn renew(&self) -> Result<(), Error> {
+        let Some(caller) = &self.caller else {
+            return Ok(());
+        };
+        self.inner.access.remembered().clear();
+        let mut settled = self.inner.look_up(caller.hash).await?;
+        if let Some(user) = &caller.behalf {
+            settled = self.in_the_name_of(settled, user.clone()).await?;
+        }
+        *caller.settled.lock().unwrap_or_else(PoisonError::into_inner) = settled;
+        Ok(())
+    }
+}
+
+impl Caller {
+    fn settled(&self) -> Settled {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,194 @@
+//! People and tokens, as an application manages them.
+
+use super::secret;
+use super::{Needs, Turno};
+use crate::engine::commit::Job;
+use crate::error::Error;
+use crate::store::{AccessGroup, LeaseQuery};
+use std::time::Duration;
+use turno_core::access::{Change, ChangeRefused, Changed, Permission, Permissions, Person, Role, Token};
+use turno_core::id::{BadName, UserId};
+use turno_core::lease::{Action, Command, Refused};
+use turno_core::limits::BATCH_MAX;
+use turno_core::time::{Span, Time};
+
+/// Somebody to be added.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewPerson {
+    /// Their id.
+    pub id: UserId,
+    /// How people call them.
+    pub name: String,
+    /// What they are.
+    pub role: Role,
+    /// The hash of their password, made by the caller; Turno never sees the password.
+    pub password: Option<String>,
+}
+
+impl NewPerson {
+    /// Somebody without a password.
+    pub fn new(id: &str, name: &str, role: Role) -> Result<NewPerson, BadName> {
+        Ok(NewPerson { id: UserId::new(id)?, name: name.to_owned(), role, password: None })
+    }
+}
+
+/// What is to change about somebody; what is not given stays.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct PersonChange {
+    /// How people call them.
+    pub name: Option<String>,
+    /// What they are.
+    pub role: Option<Role>,
+    /// Locked out, or in again. Whoever is locked out loses what they hold.
+    pub disabled: Option<bool>,
+    /// The hash of a new password.
+    pub password: Option<String>,
+}
+
+/// A token to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    /// For whom it speaks.
+    pub user: UserId,
+    /// How people call them; only for sessions of users that Turno does not know.
+    pub name: Option<String>,
+    /// It speaks for a machine.
+    pub machine: bool,
+    /// At most these permissions; nothing means all of the owner's.
+    pub scope: Option<Permissions>,
+    /// Only leases whose names begin with one of these; empty means all.
+    pub resources: Vec<String>,
+    /// How long it lives; nothing means until it is revoked.
+    pub expires_in: Option<Span>,
+}
+
+impl NewToken {
+    /// A token with all that its owner may do.
+    pub fn of(user: &str) -> Result<NewToken, BadName> {
+        let user = UserId::new(user)?;
+        Ok(NewToken { user, name: None, machine: false, scope: None, resources: Vec::new(), expires_in: None })
+    }
+
+    fn into_token(self, now: Time) -> Result<(Token, String), Error> {
+        let made = secret::make();
+        let (id, secret) = made.map_err(|error| Error::Invalid(format!("the system has no randomness: {error}")))?;
+        let hash = secret::hash(&secret).expect("a secret that was just made has the shape of one");
+        let token = Token {
+            id,
+            hash,
+            user: self.user.clone(),
+            name: self.name,
+            machine: self.machine,
+            scope: self.scope,
+            resources: self.resources,
+            expires_at: self.expires_in.map(|span| now + span),
+            created_at: now,
+            created_by: self.user,
+            parent: None,
+            last_used_at: None,
+        };
+        Ok((token, secret))
+    }
+}
+
+impl Turno {
+    /// Adds a person.
+    pub async fn add_person(&self, person: NewPerson) -> Result<Person, Error> {
+        let NewPerson { id, name, role, password } = person;
+        let changed = self.change_access(Change::AddPerson { id, name, role, password }).await?;
+        changed.person.ok_or(Error::Closed)
+    }
+
+    /// Changes a person. Whoever is locked out loses what they hold.
+    pub async fn change_person(&self, id: UserId, change: PersonChange) -> Result<Person, Error> {
+        let PersonChange { name, role, disabled, password } = change;
+        let wish = Change::ChangePerson { id, name, role, disabled, password };
+        let person = self.change_access(wish).await?.person.ok_or(Error::Closed)?;
+        if person.disabled {
+            self.expel(&person.id).await?;
+        }
+        Ok(person)
+    }
+
+    /// Removes a person with all their tokens; what they hold is free again.
+    pub async fn remove_person(&self, id: UserId) -> Result<(), Error> {
+        self.change_access(Change::RemovePerson { id: id.clone() }).await?;
+        self.expel(&id).await
+    }
+
+    /// Makes a token. The secret is in the answer and nowhere else.
+    pub async fn create_token(&self, new: NewToken) -> Result<(Token, String), Error> {
+        let (token, secret) = new.into_token(self.inner.clock.estimate())?;
+        let changed = self.change_access(Change::CreateToken(token)).await?;
+        Ok((changed.token.ok_or(Error::Closed)?, secret))
+    }
+
+    /// Makes a short-lived token for a user of an application, whom Turno need not know. Needs `sessions.mint`.
+    pub async fn mint_session(&self, new: NewToken, ttl: Span) -> Result<(Token, String), Error> {
+        let (token, secret) = new.into_token(self.inner.clock.estimate())?;
+        let changed = self.change_access(Change::MintSession { token, ttl }).await?;
+        Ok((changed.token.ok_or(Error::Closed)?, secret))
+    }
+
+    /// Kills a token, and the sessions made by it, from the next request on.
+    pub async fn revoke_token(&self, id: &str) -> Result<(), Error> {
+        self.change_access(Change::RevokeToken { id: id.to_owned() }).await.map(drop)
+    }
+
+    /// A person. Everybody may look at themselves.
+    pub async fn person(&self, id: UserId) -> Result<Option<Person>, Error> {
+        let own = self.principal().is_some_and(|principal| principal.user == id);
+        self.reads(if own { Needs::READING } else { Needs::of(Permission::UsersManage) }).await?;
+        Ok(self.inner.store.person(id).await?)
+    }
+
+    /// People in the order of their ids.
+    pub async fn people(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Person>, Error> {
+        self.reads(Needs::of(Permission::UsersManage)).await?;
+        Ok(self.inner.store.people(after, limit).await?)
+    }
+
+    /// Tokens in the order of their ids; without `users.manage` only one's own.
+    pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
+        self.reads(Needs::READING).await?;
+        let user = match self.principal() {
+            Some(principal) if !principal.permissions.has(Permission::UsersManage) => Some(principal.user.clone()),
+            _ => user,
+        };
+        Ok(self.inner.store.tokens(user, after, limit).await?)
+    }
+
+    async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
+        let group = || AccessGroup { by: self.principal().map(|by| (*by).clone()), wish: wish.clone() };
+        let answer = self.submit(Needs::READING, |reply| Job::Access(Box::new(group()), reply)).await?;
+        answer.map_err(|refused| match refused {
+            ChangeRefused::Denied(denied) => Error::Denied(denied),
+            other => Error::Refused(other),
+        })
+    }
+
+    /// Frees what a user holds who may not hold anything any more. Should this process end in between, the leases
+    /// die by themselves: their holder's heartbeats are refused.
+    async fn expel(&self, user: &UserId) -> Result<(), Error> {
+        let query = LeaseQuery { holder: Some(user.clone()), limit: BATCH_MAX as u32, ..LeaseQuery::default() };
+        for state in self.inner.store.leases(query).await?.states {
+            let policy = self.inner.leases.of(&state.resource).clone();
+            let (who, via) = (self.holder(None), self.principal().and_then(|principal| principal.via.clone()));
+            let action = Action::Expel { user: user.clone() };
+            let command = Command { resource: state.resource, who, via, policy, action };
+            // A transaction may be finishing under it: that one is let finish.
+            for _ in 0..EXPEL_TRIES {
+                let (decision, ..) = self.inner.submit(|reply| Job::Lease(command.clone(), reply)).await?;
+                if decision.answer != Err(Refused::Pinned) {
+                    break;
+                }
+                tokio::time::sleep(EXPEL_PAUSE).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How often, and how far apart, a lease is tried again that a transaction is finishing under.
+const EXPEL_TRIES: usize = 100;
+const EXPEL_PAUSE: Duration = Duration::from_millis(20);

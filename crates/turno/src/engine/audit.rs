@@ -1,0 +1,49 @@
+//! Reading the audit, and following its chain.
+
+use super::Turno;
+use super::access::Needs;
+use crate::error::Error;
+use crate::store::AuditQuery;
+use turno_core::access::Permission;
+use turno_core::audit::{Broken, Entry, Head, Verifier};
+
+/// Entries read at a time while following the chain.
+const PAGE: u32 = 1_000;
+
+impl Turno {
+    /// Entries of the audit. Needs `audit.read`.
+    pub async fn audit(&self, query: AuditQuery) -> Result<Vec<Entry>, Error> {
+        self.reads(Needs::of(Permission::AuditRead)).await?;
+        Ok(self.inner.store.audit(query).await?)
+    }
+
+    /// Follows the chain from its first entry. The head it ends with is worth keeping elsewhere: given back later as
+    /// `kept`, it shows whether anything up to it was rewritten since.
+    ///
+    /// `progress` is told how far it is, and how far it goes.
+    pub async fn audit_verify(
+        &self,
+        kept: Option<Head>,
+        mut progress: impl FnMut(i64, i64),
+    ) -> Result<Result<Head, Broken>, Error> {
+        self.reads(Needs::of(Permission::AuditRead)).await?;
+        // What is written while this reads lies behind the head and is left for the next time.
+        let head = self.inner.store.audit_head().await?;
+        let mut verifier = Verifier::against(kept);
+        loop {
+            let after = Some(verifier.head().n);
+            let mut page = self.inner.store.audit(AuditQuery { after, limit: PAGE, ..AuditQuery::default() }).await?;
+            page.retain(|entry| entry.n <= head.n);
+            if page.is_empty() {
+                break;
+            }
+            for entry in &page {
+                if let Err(broken) = verifier.follow(entry) {
+                    return Ok(Err(broken));
+                }
+            }
+            progress(verifier.head().n, head.n);
+        }
+        Ok(verifier.end(head).map(|()| head))
+    }
+}

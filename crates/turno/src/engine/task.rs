@@ -1,0 +1,210 @@
+//! Tasks, as an application calls them.
+
+use super::Turno;
+use super::access::Needs;
+use super::commit::Job;
+use crate::error::Error;
+use crate::store::{LineStep, StockLevel, TaskGroup, TaskOutcome, TaskQuery};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use turno_core::access::Permission;
+use turno_core::id::{Fence, Sku};
+use turno_core::lease::{self, Ending, Holder, State};
+use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, NewLine, Note, Outcome, Refused, Task, TaskId};
+use turno_core::time::Time;
+
+/// The answer to a command about a task, with the task and its lease afterwards.
+pub type TaskAnswer = TaskOutcome;
+
+/// As long as for leases: until the line that somebody is finishing is done.
+const PINNED_TRIES: usize = 500;
+const PINNED_PAUSE: Duration = Duration::from_millis(20);
+
+/// The answer to a finalize.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinalizeAnswer {
+    /// How it ended, or why it stopped.
+    pub answer: Result<Finalized, Refused>,
+    /// What became of the lines so far.
+    pub lines: Vec<(u32, LineOutcome)>,
+    /// The same finalize had already happened.
+    pub repeated: bool,
+    /// The task's lease afterwards.
+    pub lease: State,
+    /// The database's time of the answer.
+    pub now: Time,
+}
+
+/// One thing that happened to a task, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskEvent {
+    /// Something was done to it.
+    Note(Note),
+    /// Somebody's ownership ended.
+    Held(Ending),
+}
+
+impl TaskEvent {
+    /// When.
+    pub fn at(&self) -> Time {
+        match self {
+            TaskEvent::Note(note) => note.at,
+            TaskEvent::Held(ending) => ending.at,
+        }
+    }
+}
+
+/// Finalizes under way in this process, so that the same one asked for twice is one.
+#[derive(Default)]
+pub(super) struct Finalizing(Mutex<HashMap<TaskId, std::sync::Weak<tokio::sync::Mutex<()>>>>);
+
+impl Finalizing {
+    fn of(&self, task: TaskId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.retain(|_, turn| turn.strong_count() > 0);
+        if let Some(turn) = map.get(&task).and_then(std::sync::Weak::upgrade) {
+            return turn;
+        }
+        let turn = Arc::new(tokio::sync::Mutex::new(()));
+        map.insert(task, Arc::downgrade(&turn));
+        turn
+    }
+}
+
+impl Turno {
+    /// A new task. With `ready` it can be taken at once, otherwise it is a draft.
+    pub async fn task_create(
+        &self,
+        who: Holder,
+        title: &str,
+        lines: Vec<NewLine>,
+        ready: bool,
+    ) -> Result<TaskAnswer, Error> {
+        self.task(None, who, Action::Create { title: title.to_owned(), lines, ready }).await
+    }
+
+    /// Carries out one command about a task. A refusal is an answer, found in [`TaskOutcome::answer`].
+    pub async fn task(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
+        use lease::Action::{ForceClaim, ForceRelease};
+        let override_it = matches!(action, Action::Lease(ForceClaim { .. } | ForceRelease { .. }));
+        let permission = if override_it { Permission::LocksOverride } else { Permission::InventoryManage };
+        self.checked_holder(&who)?;
+        let resource = task.map(TaskId::resource);
+        let needs = Needs::of(permission);
+        let needs = resource.as_ref().map_or(needs, |resource| needs.on(resource));
+        let via = self.principal().and_then(|principal| principal.via.clone());
+        let policy = self.task_policy();
+        let command = Command { task, who, via, policy, action };
+        for tries in 0.. {
+            let answer = self.task_once(needs, command.clone()).await?;
+            if answer.answer != Err(Refused::Lease(lease::Refused::Pinned)) || tries == PINNED_TRIES {
+                return self.task_remembering(&command, answer).await;
+            }
+            tokio::time::sleep(PINNED_PAUSE).await;
+        }
+        Err(Error::Closed)
+    }
+
+    pub(super) async fn task_once(&self, needs: Needs<'_>, command: Command) -> Result<TaskOutcome, Error> {
+        let group = TaskGroup { command, stock: self.inner.effect.is_none() };
+        self.submit(needs, |reply| Job::Task(Box::new(group.clone()), reply)).await
+    }
+
+    /// Applies every line of a task on its own, and releases the lock: `completed` if all are applied,
+    /// `partially_completed` otherwise.
+    ///
+    /// A line that was applied is skipped, one that fails stops nobody, and a lock that is lost midway stops it there:
+    /// then the answer says what was done. It goes on to its end also if whoever asked has left. Asking again with the
+    /// same fence gets the same answer.
+    pub async fn task_finalize(&self, task: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
+        self.checked_holder(&who)?;
+        let turno = self.clone();
+        let running = tokio::spawn(async move {
+            let turn = turno.inner.finalizing.of(task);
+            let _turn = turn.lock().await;
+            turno.finalize(task, who, fence).await
+        });
+        running.await.map_err(|_| Error::Closed)?
+    }
+
+    async fn finalize(&self, id: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
+        let resource = id.resource();
+        let needs = Needs::of(Permission::InventoryManage).on(&resource);
+        self.reads(needs).await?;
+        let store = &self.inner.store;
+        let numbers = store.task(id).await?.map(|task| task.lines.iter().map(|line| line.number).collect());
+        let numbers: Vec<u32> = numbers.ok_or_else(|| Error::Unknown(format!("task {id}")))?;
+        let via = self.principal().and_then(|principal| principal.via.clone());
+        let policy = self.task_policy();
+        let mut lines = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            self.reads(needs).await?;
+            let (who, via, policy) = (who.clone(), via.clone(), policy.clone());
+            let apply = Apply { task: id, number, fence, who, via, policy };
+            match store.apply_line(apply, self.inner.effect.clone()).await? {
+                LineStep::Settled(outcome) => lines.push((number, outcome)),
+                LineStep::Over(_) => break,
+                LineStep::Refused(_) => break,
+            }
+        }
+        // The last step decides anew: it finds a finalize that is over, or a lock that was lost.
+        let close = Action::Close { fence, lines: lines.clone() };
+        let closed = self.task(Some(id), who, close).await?;
+        let (answer, repeated) = match closed.answer {
+            Ok(Outcome::Finalized { finalized, repeated }) => (Ok(finalized), repeated),
+            Ok(_) => return Err(Error::Closed),
+            Err(refused) => (Err(refused), false),
+        };
+        let lines = answer.as_ref().map_or(lines, |finalized| finalized.lines.clone());
+        Ok(FinalizeAnswer { answer, lines, repeated, lease: closed.lease, now: closed.now })
+    }
+
+    /// A task with its lines.
+    pub async fn task_get(&self, id: TaskId) -> Result<Option<Task>, Error> {
+        self.reads(Needs::READING.on(&id.resource())).await?;
+        Ok(self.inner.store.task(id).await?)
+    }
+
+    /// Tasks with their lines, newest first.
+    pub async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, Error> {
+        self.reads(Needs::READING).await?;
+        Ok(self.inner.store.tasks(query).await?)
+    }
+
+    /// What happened to a task and who held it, oldest first.
+    pub async fn task_history(&self, id: TaskId, limit: u32) -> Result<Vec<TaskEvent>, Error> {
+        self.reads(Needs::READING.on(&id.resource())).await?;
+        let notes = self.inner.store.task_notes(id, limit).await?;
+        let held = self.inner.store.history(id.resource(), limit).await?;
+        let mut history: Vec<TaskEvent> = notes.into_iter().map(TaskEvent::Note).collect();
+        history.extend(held.into_iter().rev().map(TaskEvent::Held));
+        history.sort_by_key(TaskEvent::at);
+        Ok(history)
+    }
+
+    /// What is in stock of an article; nothing of one that was never moved.
+    pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
+        self.reads(Needs::READING).await?;
+        let level = self.inner.store.stock(sku.clone()).await?;
+        Ok(level.unwrap_or(StockLevel { sku, quantity: 0, serials: Vec::new() }))
+    }
+
+    fn task_policy(&self) -> lease::Policy {
+        self.inner.leases.of(&TaskId(1).resource()).clone()
+    }
+
+    /// Fills in from the history how an ownership ended that the row has forgotten.
+    async fn task_remembering(&self, command: &Command, mut answer: TaskOutcome) -> Result<TaskOutcome, Error> {
+        let fence = match command.action {
+            Action::Patch { fence, .. } | Action::Validate { fence, .. } | Action::Close { fence, .. } => fence,
+            _ => return Ok(answer),
+        };
+        if let (Some(task), Err(Refused::Lease(lease::Refused::Lost { ending: ending @ None }))) =
+            (command.task, &mut answer.answer)
+        {
+            *ending = self.inner.store.ending(task.resource(), fence).await?;
+        }
+        Ok(answer)
+    }
+}
