@@ -4,11 +4,14 @@
 //! so. Cases never ask which database they run on. Background sweeping is off, because nothing may depend
 //! on it.
 
+mod access;
+mod audit;
 mod inbox;
 mod instances;
 mod lane;
 mod lease;
 mod sync;
+mod task;
 mod time;
 mod world;
 
@@ -39,8 +42,16 @@ pub(crate) use cases;
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let cases = [
+        lease::cases(),
+        lane::cases(),
+        inbox::cases(),
+        sync::cases(),
+        time::cases(),
+        instances::cases(),
+        task::cases(),
+        access::cases(),
+        audit::cases(),
+    ];
+    cases.into_iter().flatten().collect()
 }

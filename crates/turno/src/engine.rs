@@ -21,6 +21,7 @@ use crate::signal::Signals;
 use crate::store::{Effect, Hint, QueueRow, Store};
 use crate::stores;
 use crate::sweep::Sweep;
+use crate::upkeep::Upkeep;
 pub(crate) use commit::{Committers, Job};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -40,13 +41,18 @@ pub struct Options {
     pub sweep: bool,
     /// The times that govern leases, by prefix.
     pub leases: Policies,
+    /// How long ended ownerships and live events are kept.
+    pub keep: Span,
     /// What applying a task's line does; nothing means that it posts to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
 }
 
+/// Histories are kept this long unless said otherwise: a quarter, for whoever asks what happened last month.
+const KEEP: Span = Span::from_secs(90 * 86_400);
+
 impl Default for Options {
     fn default() -> Options {
-        Options { clock: Arc::new(Clock::system()), sweep: true, leases: Policies::default(), effect: None }
+        Options { clock: Arc::new(Clock::system()), sweep: true, leases: Policies::default(), keep: KEEP, effect: None }
     }
 }
 
@@ -79,7 +85,8 @@ pub(crate) struct Inner {
     pub(crate) sweep: Sweep,
     pub(crate) leases: Policies,
     effect: Option<Arc<dyn Effect>>,
-    access: access::Access,
+    access: Arc<access::Access>,
+    pub(crate) upkeep: Upkeep,
     finalizing: task::Finalizing,
     committers: Committers,
     beats: beats::Beats,
@@ -125,7 +132,11 @@ impl Turno {
         if options.sweep {
             tasks.spawn(sweep.clone().run());
         }
-        let access = access::Access::start(&mut tasks, &store);
+        let access = Arc::new(access::Access::start(&mut tasks, &store));
+        let upkeep = Upkeep { store: store.clone(), clock: options.clock.clone(), keep: options.keep };
+        if options.sweep {
+            tasks.spawn(upkeep.clone().run(access.clone()));
+        }
         let inner = Inner {
             store,
             clock: options.clock,
@@ -134,6 +145,7 @@ impl Turno {
             leases: options.leases,
             effect: options.effect,
             access,
+            upkeep,
             finalizing: task::Finalizing::default(),
             committers,
             beats,
@@ -146,6 +158,10 @@ impl Turno {
     /// What the database is and where, for people.
     pub fn database(&self) -> &str {
         self.inner.store.describe()
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// The store underneath, for checks and tools.

@@ -10,6 +10,7 @@ mod signal;
 pub mod store;
 mod stores;
 mod sweep;
+mod upkeep;
 
 pub use engine::access::{NewPerson, NewToken, PersonChange};
 pub use engine::hold::{Hold, HoldWish, Loss};
@@ -20,3 +21,4 @@ pub use error::Error;
 pub use turno_core as core;
 pub use turno_core::access::{Denied, Permission, Permissions, Role};
 pub use turno_core::lease::{Action, Outcome, Refused};
+pub use upkeep::Purged;

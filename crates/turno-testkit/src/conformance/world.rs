@@ -9,6 +9,7 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno::core::lease::{Action, Command, Holder, Outcome, Policy as LeasePolicy, Refused};
 use turno::core::queue::{Accepted, Act, Handed, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
+use turno::store::Effect;
 use turno::{Draft, Got, LeaseAnswer, Options, QueueHandle, Settled, Settlement, Turno};
 
 /// When every world begins: not a round number, so that a truncated time shows.
@@ -59,6 +60,13 @@ impl World {
     /// Another instance on the same database, with a guarded clock of its own.
     pub async fn instance(&self) -> Turno {
         open(&self.url, &self.time).await
+    }
+
+    /// Another instance whose tasks' lines have an effect of the application's own.
+    pub async fn instance_with(&self, effect: Arc<dyn Effect>) -> Turno {
+        let clock = Arc::new(Clock::manual(self.time.clone()));
+        let options = Options { clock, sweep: false, effect: Some(effect), ..Options::default() };
+        Turno::open_with(&self.url, options).await.expect("the database opens")
     }
 
     /// Closes the engine and opens the database anew, as after a restart.

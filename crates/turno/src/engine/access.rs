@@ -67,7 +67,7 @@ impl<'a> Needs<'a> {
 }
 
 /// What this process remembers about access.
-pub(super) struct Access {
+pub(crate) struct Access {
     remembered: Mutex<HashMap<Hash, Settled>>,
     used: Mutex<HashMap<String, Time>>,
     epochs: mpsc::Sender<oneshot::Sender<Result<Epoch, StoreError>>>,
@@ -92,7 +92,7 @@ impl Access {
     }
 
     /// When tokens were last used, since the last time this was asked.
-    pub(super) fn take_used(&self) -> Vec<(String, Time)> {
+    pub(crate) fn take_used(&self) -> Vec<(String, Time)> {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 

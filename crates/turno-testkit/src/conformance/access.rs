@@ -1,0 +1,322 @@
+//! Access: who may, from the next request on, on every instance.
+
+use super::world::{World, draft, holder, queue_name};
+use turno::core::access::{ChangeRefused, Denied, Permission, Role};
+use turno::core::id::{Instance, Resource, UserId};
+use turno::core::lease::{Action, Cause, Command, Holder, Outcome, Refused};
+use turno::core::queue::{Kind, Policy};
+use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
+use turno::core::time::Span;
+use turno::store::{AuditQuery, LeaseQuery};
+use turno::{Error, LeaseAnswer, NewPerson, NewToken, PersonChange, Turno};
+
+super::cases![
+    a_token_speaks_for_its_owner_with_no_more_than_both_may,
+    without_the_permission_nothing_changes,
+    a_revoked_token_is_dead_from_the_next_request_on_every_instance,
+    a_changed_role_works_from_the_next_request_on_every_instance,
+    a_token_that_expires_is_dead_at_that_instant,
+    the_last_administrator_stays_also_when_two_leave_at_once,
+    whoever_is_locked_out_loses_what_they_hold,
+    a_session_speaks_for_somebody_whom_nobody_knows,
+    a_session_dies_with_the_token_that_made_it,
+    acting_for_somebody_shows_both_in_the_audit,
+    a_machine_must_name_its_instance,
+    a_token_for_some_resources_reaches_no_others,
+    people_and_tokens_are_listed_without_secrets,
+    a_session_locks_a_task_like_anybody,
+];
+
+fn user(id: &str) -> UserId {
+    UserId::new(id).unwrap()
+}
+
+fn resource(name: &str) -> Resource {
+    Resource::new(name).unwrap()
+}
+
+/// A person and a handle that acts as them.
+async fn person(turno: &Turno, id: &str, role: Role) -> Turno {
+    turno.add_person(NewPerson::new(id, &format!("«{id}»"), role).unwrap()).await.unwrap();
+    let (_, secret) = turno.create_token(NewToken::of(id).unwrap()).await.unwrap();
+    turno.authenticate(&secret).await.unwrap()
+}
+
+fn named(turno: &Turno, name: &str, action: Action) -> Command {
+    turno.command_of(resource(name), turno.holder(None), action)
+}
+
+async fn claim(turno: &Turno, name: &str) -> Result<LeaseAnswer, Error> {
+    turno.lease(named(turno, name, Action::Claim { ttl: None, wait: false })).await
+}
+
+fn missing(permission: Permission) -> Error {
+    Error::Denied(Denied::Missing(permission))
+}
+
+const OUT: Error = Error::Denied(Denied::Unauthenticated);
+
+async fn a_token_speaks_for_its_owner_with_no_more_than_both_may(world: World) {
+    person(&world.turno, "ana", Role::Editor).await;
+    let scope = [Permission::QueuesProduce].into_iter().collect();
+    let narrow = NewToken { scope: Some(scope), ..NewToken::of("ana").unwrap() };
+    let (_, secret) = world.turno.create_token(narrow).await.unwrap();
+    let ana = world.turno.authenticate(&secret).await.unwrap();
+    assert_eq!(claim(&ana, "r").await, Err(missing(Permission::LeasesUse)));
+    world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = ana.queue(queue_name()).await.unwrap();
+    assert!(queue.enqueue(vec![draft("k", "1")]).await.is_ok());
+    let too_much =
+        NewToken { scope: Some([Permission::AuditRead].into_iter().collect()), ..NewToken::of("ana").unwrap() };
+    let refused = world.turno.create_token(too_much).await;
+    assert!(matches!(refused, Err(Error::Refused(ChangeRefused::Invalid(_)))), "{refused:?}");
+    assert_eq!(world.turno.authenticate("turno_0000").await.unwrap_err(), OUT);
+}
+
+async fn without_the_permission_nothing_changes(world: World) {
+    let root = &world.turno;
+    let (viewer, editor) = (person(root, "vera", Role::Viewer).await, person(root, "ana", Role::Editor).await);
+    world.queue(Policy::of(Kind::Inbox)).await;
+    let held = claim(&editor, "r").await.unwrap();
+    let fence = held.state.grant.as_ref().unwrap().fence;
+    let needed = missing(Permission::LeasesUse);
+    for action in [
+        Action::Claim { ttl: None, wait: true },
+        Action::Heartbeat { fence, idle: None, worked: true },
+        Action::Release { fence, claim: None },
+        Action::RequestRelease { message: None },
+        Action::JoinLine,
+    ] {
+        assert_eq!(viewer.lease(named(&viewer, "r", action)).await, Err(needed.clone()));
+    }
+    let force = || Action::ForceRelease { reason: "x".to_owned() };
+    assert_eq!(editor.lease(named(&editor, "r", force())).await, Err(missing(Permission::LocksOverride)));
+    let queue = viewer.queue(queue_name()).await.unwrap();
+    assert_eq!(queue.enqueue(vec![draft("k", "1")]).await, Err(missing(Permission::QueuesProduce)));
+    assert_eq!(queue.claim("w", 1, Span::ZERO).await, Err(missing(Permission::QueuesConsume)));
+    let queue = editor.queue(queue_name()).await.unwrap();
+    assert_eq!(queue.pause().await, Err(missing(Permission::QueuesManage)));
+    let change = || Policy { max_attempts: 3, ..Policy::of(Kind::Inbox) };
+    assert_eq!(editor.put_queue(queue_name(), change()).await.unwrap_err(), missing(Permission::QueuesManage));
+    assert_eq!(
+        editor.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await,
+        Err(missing(Permission::AuditRead))
+    );
+    assert!(editor.people(None, 10).await.is_err());
+    let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false).await;
+    assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
+    let foreign = editor.lease(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
+    assert!(matches!(foreign, Err(Error::Invalid(_))), "nor in somebody else's name");
+
+    let (_, state) = root.lease_state(resource("r")).await.unwrap();
+    assert_eq!(state, held.state, "the lock is as it was");
+    let row = root.queue(queue_name()).await.unwrap().row().await.unwrap();
+    assert!(!row.paused && row.policy.max_attempts == 20);
+    let actions: Vec<String> = root
+        .audit(AuditQuery { after: Some(0), limit: 100, ..AuditQuery::default() })
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.action)
+        .collect();
+    assert_eq!(
+        actions,
+        ["user_add", "token_create", "user_add", "token_create", "queue_put"],
+        "nothing was overridden"
+    );
+}
+
+async fn a_revoked_token_is_dead_from_the_next_request_on_every_instance(world: World) {
+    person(&world.turno, "ana", Role::Editor).await;
+    let (token, secret) = world.turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    let other = world.instance().await;
+    let (here, there) = (world.turno.authenticate(&secret).await.unwrap(), other.authenticate(&secret).await.unwrap());
+    let held = claim(&there, "r").await.unwrap().state.grant.unwrap();
+    assert!(claim(&here, "s").await.is_ok());
+    world.turno.revoke_token(&token.id).await.unwrap();
+    for ana in [&here, &there] {
+        assert_eq!(claim(ana, "t").await, Err(OUT), "a command");
+        let beat = Action::Heartbeat { fence: held.fence, idle: None, worked: false };
+        assert_eq!(ana.lease(named(ana, "r", beat)).await, Err(OUT), "a heartbeat, which needs no lock");
+        assert_eq!(ana.lease_state(resource("r")).await.unwrap_err(), OUT, "and a look");
+    }
+    assert_eq!(other.authenticate(&secret).await.unwrap_err(), OUT);
+    let (_, state) = world.turno.lease_state(resource("t")).await.unwrap();
+    assert_eq!(state.grant, None);
+}
+
+async fn a_changed_role_works_from_the_next_request_on_every_instance(world: World) {
+    person(&world.turno, "ana", Role::Editor).await;
+    let (_, secret) = world.turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    let other = world.instance().await;
+    let ana = other.authenticate(&secret).await.unwrap();
+    assert!(claim(&ana, "r").await.is_ok());
+    let role = |role| PersonChange { role: Some(role), ..PersonChange::default() };
+    world.turno.change_person(user("ana"), role(Role::Viewer)).await.unwrap();
+    assert_eq!(claim(&ana, "s").await, Err(missing(Permission::LeasesUse)));
+    world.turno.change_person(user("ana"), role(Role::Admin)).await.unwrap();
+    assert!(claim(&other.authenticate(&secret).await.unwrap(), "s").await.is_ok());
+    assert!(ana.people(None, 10).await.is_ok(), "also with the handle that was refused before");
+}
+
+async fn a_token_that_expires_is_dead_at_that_instant(world: World) {
+    person(&world.turno, "ana", Role::Editor).await;
+    let new = NewToken { expires_in: Some(Span(5_000)), ..NewToken::of("ana").unwrap() };
+    let (_, secret) = world.turno.create_token(new).await.unwrap();
+    let ana = world.turno.authenticate(&secret).await.unwrap();
+    world.pass(4_999);
+    assert!(claim(&ana, "r").await.is_ok());
+    world.pass(1);
+    assert_eq!(claim(&ana, "r").await, Err(OUT));
+    assert_eq!(world.turno.authenticate(&secret).await.unwrap_err(), OUT);
+}
+
+async fn the_last_administrator_stays_also_when_two_leave_at_once(world: World) {
+    let other = world.instance().await;
+    person(&world.turno, "eva", Role::Admin).await;
+    person(&world.turno, "leo", Role::Admin).await;
+    let out = || PersonChange { disabled: Some(true), ..PersonChange::default() };
+    let (one, two) =
+        tokio::join!(world.turno.change_person(user("eva"), out()), other.change_person(user("leo"), out()),);
+    assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
+    let refused = if one.is_ok() { two } else { one };
+    assert!(matches!(refused, Err(Error::Refused(ChangeRefused::LastAdmin(_)))));
+    let left = world.turno.people(None, 10).await.unwrap().into_iter().filter(|person| !person.disabled);
+    assert_eq!(left.count(), 1);
+}
+
+async fn whoever_is_locked_out_loses_what_they_hold(world: World) {
+    let ana = person(&world.turno, "ana", Role::Editor).await;
+    person(&world.turno, "eva", Role::Admin).await;
+    let grant = claim(&ana, "r").await.unwrap().state.grant.unwrap();
+    claim(&world.turno, "s").await.unwrap();
+    let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
+    world.turno.change_person(user("ana"), out).await.unwrap();
+    let (_, state) = world.turno.lease_state(resource("r")).await.unwrap();
+    let ending = state.ended.unwrap();
+    assert_eq!((state.grant, ending.grant.fence, ending.cause), (None, grant.fence, Cause::UserDisabled));
+    assert_eq!(claim(&ana, "r").await, Err(OUT));
+    let left = world.turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await.unwrap().states;
+    assert_eq!(left.iter().map(|state| state.resource.as_str()).collect::<Vec<_>>(), ["s"], "nobody else did");
+}
+
+/// A machine's handle that may make sessions.
+async fn portal(world: &World) -> (Turno, String) {
+    if world.turno.person(user("eva")).await.unwrap().is_none() {
+        world.turno.add_person(NewPerson::new("eva", "Eva", Role::Admin).unwrap()).await.unwrap();
+    }
+    let scope = [Permission::SessionsMint].into_iter().collect();
+    let new = NewToken { machine: true, scope: Some(scope), ..NewToken::of("eva").unwrap() };
+    let (token, secret) = world.turno.create_token(new).await.unwrap();
+    (world.turno.authenticate(&secret).await.unwrap(), token.id)
+}
+
+fn stranger() -> NewToken {
+    NewToken { name: Some("Paco Ñ".to_owned()), ..NewToken::of("laravel-31").unwrap() }
+}
+
+async fn a_session_speaks_for_somebody_whom_nobody_knows(world: World) {
+    let (portal, _) = portal(&world).await;
+    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let paco = world.turno.authenticate(&secret).await.unwrap();
+    let holder = claim(&paco, "r").await.unwrap().state.grant.unwrap().holder;
+    assert_eq!((holder.user.as_str(), holder.name.as_str()), ("laravel-31", "Paco Ñ"));
+    let queue = world.queue(Policy::of(Kind::Inbox)).await.row().await.unwrap().name.clone();
+    let refused = paco.queue(queue).await.unwrap().enqueue(vec![draft("k", "1")]).await;
+    assert_eq!(refused, Err(missing(Permission::QueuesProduce)), "what a page needs, and no more");
+    world.pass(900_000);
+    assert_eq!(claim(&paco, "s").await, Err(OUT));
+    let long = portal.mint_session(stranger(), Span::from_secs(901)).await;
+    assert!(matches!(long, Err(Error::Refused(ChangeRefused::Invalid(_)))));
+    let more = NewToken { scope: Some([Permission::LocksOverride].into_iter().collect()), ..stranger() };
+    let refused = portal.mint_session(more, Span::from_secs(9)).await;
+    assert_eq!(refused, Err(Error::Refused(ChangeRefused::MoreThanHeld(Permission::LocksOverride))));
+}
+
+async fn a_session_dies_with_the_token_that_made_it(world: World) {
+    let (portal, id) = portal(&world).await;
+    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let paco = world.turno.authenticate(&secret).await.unwrap();
+    assert!(claim(&paco, "r").await.is_ok());
+    world.turno.revoke_token(&id).await.unwrap();
+    assert_eq!(claim(&paco, "r").await, Err(OUT));
+}
+
+async fn acting_for_somebody_shows_both_in_the_audit(world: World) {
+    let eva = person(&world.turno, "eva", Role::Admin).await;
+    world.turno.add_person(NewPerson::new("leo", "Leo", Role::Admin).unwrap()).await.unwrap();
+    let as_leo = eva.on_behalf_of(user("leo")).await.unwrap();
+    claim(&world.turno, "r").await.unwrap();
+    let force = Action::ForceClaim { reason: "urge".to_owned() };
+    let taken = as_leo.lease(named(&as_leo, "r", force)).await.unwrap();
+    assert_eq!(taken.answer, Ok(Outcome::Claimed { renewed: false }));
+    assert_eq!(taken.state.grant.unwrap().holder.user, user("leo"));
+    let query = AuditQuery { action: Some("lock_force_claim".to_owned()), limit: 9, ..AuditQuery::default() };
+    let entries = eva.audit(query).await.unwrap();
+    let told: Vec<_> = entries.iter().map(|entry| (entry.actor.user.clone(), entry.actor.via.clone())).collect();
+    assert_eq!(told, [(user("leo"), Some(user("eva")))]);
+    let by_eva = AuditQuery { actor: Some(user("eva")), limit: 9, ..AuditQuery::default() };
+    assert_eq!(eva.audit(by_eva).await.unwrap().len(), 1, "found by either of them");
+    let ana = person(&world.turno, "ana", Role::Editor).await;
+    assert_eq!(ana.on_behalf_of(user("leo")).await.unwrap_err(), missing(Permission::SessionsMint));
+}
+
+async fn a_machine_must_name_its_instance(world: World) {
+    world.turno.add_person(NewPerson::new("robot", "Robot", Role::Editor).unwrap()).await.unwrap();
+    let new = NewToken { machine: true, ..NewToken::of("robot").unwrap() };
+    let (_, secret) = world.turno.create_token(new).await.unwrap();
+    let robot = world.turno.authenticate(&secret).await.unwrap();
+    assert_eq!(claim(&robot, "r").await, Err(Error::InstanceRequired));
+    let as_instance = |name: &str| {
+        let who: Holder = robot.holder(Some(Instance::new(name).unwrap()));
+        robot.command_of(resource("r"), who, Action::Claim { ttl: None, wait: false })
+    };
+    assert!(robot.lease(as_instance("a")).await.unwrap().answer.is_ok());
+    let second = robot.lease(as_instance("b")).await.unwrap().answer;
+    assert!(matches!(second, Err(Refused::HeldBy { .. })), "two processes of one account are two holders");
+}
+
+async fn a_token_for_some_resources_reaches_no_others(world: World) {
+    person(&world.turno, "ana", Role::Editor).await;
+    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
+    let (_, secret) = world.turno.create_token(new).await.unwrap();
+    let ana = world.turno.authenticate(&secret).await.unwrap();
+    assert!(claim(&ana, "caja:1").await.is_ok());
+    let other = Err(Error::Denied(Denied::OtherResource(resource("task:1"))));
+    assert_eq!(claim(&ana, "task:1").await, other);
+    assert!(ana.lease_state(resource("r")).await.is_err());
+    claim(&world.turno, "secreto").await.unwrap();
+    let seen = ana.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await.unwrap().states;
+    assert_eq!(seen.iter().map(|state| state.resource.as_str()).collect::<Vec<_>>(), ["caja:1"]);
+}
+
+async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
+    let ana = person(&world.turno, "ana", Role::Editor).await;
+    person(&world.turno, "eva", Role::Admin).await;
+    let (token, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    world.reopen().await;
+    let people = world.turno.people(None, 10).await.unwrap();
+    let told: Vec<_> = people.iter().map(|person| (person.id.as_str(), person.name.as_str(), person.role)).collect();
+    assert_eq!(told, [("ana", "«ana»", Role::Editor), ("eva", "«eva»", Role::Admin)]);
+    assert_eq!(world.turno.people(Some(user("ana")), 10).await.unwrap().len(), 1);
+    let tokens = world.turno.tokens(None, None, 10).await.unwrap();
+    assert_eq!(tokens.len(), 3);
+    assert!(tokens.contains(&token));
+    assert!(!format!("{tokens:?}").contains(&secret[10..]), "of a secret only its hash is kept");
+    let own = ana.tokens(Some(user("eva")), None, 10).await.unwrap();
+    assert!(own.iter().all(|token| token.user == user("ana")) && own.len() == 1, "others' are not shown");
+}
+
+async fn a_session_locks_a_task_like_anybody(world: World) {
+    let (portal, _) = portal(&world).await;
+    let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
+    let made = world.turno.task_create(holder("eva"), "t", lines, true).await.unwrap();
+    let id: TaskId = made.task.unwrap().id;
+    let new = NewToken { resources: vec![id.resource().to_string()], ..stranger() };
+    let (_, secret) = portal.mint_session(new, Span::from_secs(60)).await.unwrap();
+    let paco = world.turno.authenticate(&secret).await.unwrap();
+    let fence = claim(&paco, id.resource().as_str()).await.unwrap().state.grant.unwrap().fence;
+    let done = paco.task_finalize(id, paco.holder(None), fence).await.unwrap();
+    assert_eq!(done.answer.unwrap().status, task::Status::Completed);
+    assert!(paco.task_get(TaskId(id.0 + 1)).await.is_err(), "and no other");
+}

@@ -1,0 +1,186 @@
+//! The audit: one entry per act, in one unbroken chain.
+
+use super::world::{World, draft, put, queue_name, take_one};
+use turno::core::audit::{Broken, Head};
+use turno::core::id::{ItemId, UserId};
+use turno::core::lease::Action;
+use turno::core::queue::{Act, Kind, Policy};
+use turno::core::time::Span;
+use turno::store::AuditQuery;
+use turno::{NewPerson, NewToken, PersonChange, Role, Settlement, Turno};
+
+super::cases![
+    every_act_beyond_ordinary_rights_has_exactly_one_entry,
+    a_refused_act_leaves_no_entry,
+    the_chain_does_not_fork_under_concurrency,
+    the_chain_is_verified_against_a_head_kept_elsewhere,
+    entries_are_found_by_action_actor_and_resource,
+    what_is_purged_is_counted_and_audited,
+];
+
+async fn actions(turno: &Turno) -> Vec<String> {
+    let query = AuditQuery { after: Some(0), limit: 1_000, ..AuditQuery::default() };
+    turno.audit(query).await.unwrap().into_iter().map(|entry| entry.action).collect()
+}
+
+async fn force(turno: &Turno, name: &str, action: Action) {
+    let answer = turno.lease(turno.command(name, "eva", action).unwrap()).await.unwrap();
+    assert!(answer.answer.is_ok(), "{:?}", answer.answer);
+}
+
+fn take(reason: &str) -> Action {
+    Action::ForceClaim { reason: reason.to_owned() }
+}
+
+fn free(reason: &str) -> Action {
+    Action::ForceRelease { reason: reason.to_owned() }
+}
+
+async fn every_act_beyond_ordinary_rights_has_exactly_one_entry(world: World) {
+    let turno = &world.turno;
+    let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
+    let queue = turno.put_queue(queue_name(), policy.clone()).await.unwrap();
+    turno.put_queue(queue_name(), policy.clone()).await.unwrap();
+    turno.put_queue(queue_name(), Policy { max_attempts: 2, ..policy.clone() }).await.unwrap();
+    turno.put_queue(queue_name(), policy).await.unwrap();
+    queue.pause().await.unwrap();
+    queue.resume().await.unwrap();
+    put(&queue, "k", &["a", "b"]).await;
+    let got = take_one(&queue).await;
+    let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await.unwrap();
+    queue.retry(got.items[0].id.clone()).await.unwrap().unwrap();
+    queue.cancel(ItemId::new("b").unwrap()).await.unwrap().unwrap();
+    force(turno, "r", take("uno")).await;
+    force(turno, "r", take("dos, ya suyo")).await;
+    force(turno, "r", free("tres")).await;
+    force(turno, "r", free("cuatro, ya libre")).await;
+    turno.add_person(NewPerson::new("ana", "Ana", Role::Admin).unwrap()).await.unwrap();
+    turno.add_person(NewPerson::new("leo", "Leo", Role::Viewer).unwrap()).await.unwrap();
+    let role = PersonChange { role: Some(Role::Editor), ..PersonChange::default() };
+    turno.change_person(UserId::new("leo").unwrap(), role).await.unwrap();
+    let (token, _) = turno.create_token(NewToken::of("leo").unwrap()).await.unwrap();
+    turno.revoke_token(&token.id).await.unwrap();
+    turno.remove_person(UserId::new("leo").unwrap()).await.unwrap();
+    let expected = [
+        "queue_put",
+        "queue_put",
+        "queue_put",
+        "queue_pause",
+        "queue_resume",
+        "item_retry",
+        "item_cancel",
+        "lock_force_claim",
+        "lock_force_claim",
+        "lock_force_release",
+        "lock_force_release",
+        "user_add",
+        "user_add",
+        "user_change",
+        "token_create",
+        "token_revoke",
+        "user_remove",
+    ];
+    assert_eq!(actions(turno).await, expected, "an unchanged policy is no act");
+    assert!(turno.audit_verify(None, |_, _| {}).await.unwrap().is_ok());
+}
+
+async fn a_refused_act_leaves_no_entry(world: World) {
+    let turno = &world.turno;
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let before = actions(turno).await;
+    assert!(queue.retry(ItemId::new("nadie").unwrap()).await.unwrap().is_err());
+    put(&queue, "k", &["a"]).await;
+    take_one(&queue).await;
+    assert!(queue.cancel(ItemId::new("a").unwrap()).await.unwrap().is_err(), "somebody works on it");
+    assert!(turno.revoke_token("nada").await.is_err());
+    assert!(turno.remove_person(UserId::new("nadie").unwrap()).await.is_err());
+    assert_eq!(actions(turno).await, before);
+}
+
+async fn the_chain_does_not_fork_under_concurrency(world: World) {
+    const EACH: usize = 12;
+    let other = world.instance().await;
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let mut acts = tokio::task::JoinSet::new();
+    for n in 0..4 {
+        let turno = if n % 2 == 0 { world.turno.clone() } else { other.clone() };
+        acts.spawn(async move {
+            for m in 0..EACH {
+                force(&turno, &format!("r{}", (n + m) % 3), take("a la vez")).await;
+            }
+        });
+        let turno = if n % 2 == 0 { other.clone() } else { world.turno.clone() };
+        let queue = queue.clone();
+        acts.spawn(async move {
+            for m in 0..EACH {
+                let new = NewPerson::new(&format!("p{n}-{m}"), "P", Role::Viewer).unwrap();
+                turno.add_person(new).await.unwrap();
+                queue.pause().await.unwrap();
+            }
+        });
+    }
+    acts.join_all().await;
+    let head = world.turno.audit_verify(None, |_, _| {}).await.unwrap().unwrap();
+    assert_eq!(head.n, 1 + 4 * 3 * EACH as i64);
+}
+
+async fn the_chain_is_verified_against_a_head_kept_elsewhere(mut world: World) {
+    force(&world.turno, "r", take("antes")).await;
+    let kept = world.turno.audit_verify(None, |_, _| {}).await.unwrap().unwrap();
+    force(&world.turno, "r", free("después")).await;
+    world.reopen().await;
+    let mut seen = Vec::new();
+    let head = world.turno.audit_verify(Some(kept), |at, of| seen.push((at, of))).await.unwrap().unwrap();
+    assert_eq!((kept.n, head.n, seen), (1, 2, vec![(2, 2)]));
+    let foreign = Head { n: 1, hash: head.hash };
+    assert_eq!(world.turno.audit_verify(Some(foreign), |_, _| {}).await.unwrap(), Err(Broken::Rewritten(1)));
+    let future = Head { n: 9, ..head };
+    assert_eq!(
+        world.turno.audit_verify(Some(future), |_, _| {}).await.unwrap(),
+        Err(Broken::Cut { expected: 9, found: 2 })
+    );
+}
+
+async fn entries_are_found_by_action_actor_and_resource(world: World) {
+    let turno = &world.turno;
+    for (name, action) in [("a", take("1")), ("b", take("2")), ("a", free("3"))] {
+        force(turno, name, action).await;
+    }
+    turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer).unwrap()).await.unwrap();
+    let found = |query: AuditQuery| async {
+        let entries = turno.audit(AuditQuery { limit: 10, ..query }).await.unwrap();
+        entries.into_iter().map(|entry| entry.n).collect::<Vec<_>>()
+    };
+    let all = AuditQuery::default();
+    assert_eq!(found(all.clone()).await, [4, 3, 2, 1]);
+    assert_eq!(found(AuditQuery { resource: Some("a".to_owned()), ..all.clone() }).await, [3, 1]);
+    assert_eq!(found(AuditQuery { action: Some("lock_force_claim".to_owned()), ..all.clone() }).await, [2, 1]);
+    let system = UserId::new("system").unwrap();
+    assert_eq!(found(AuditQuery { actor: Some(system), ..all.clone() }).await, [4]);
+    assert_eq!(found(AuditQuery { before: Some(3), ..all.clone() }).await, [2, 1]);
+    assert_eq!(found(AuditQuery { after: Some(2), ..all }).await, [3, 4]);
+}
+
+async fn what_is_purged_is_counted_and_audited(world: World) {
+    let policy = Policy { retention: Span::from_secs(3_600), ..Policy::of(Kind::Inbox) };
+    let queue = world.queue(policy).await;
+    queue.enqueue((0..5).map(|n| draft("k", &n.to_string())).collect()).await.unwrap();
+    for _ in 0..3 {
+        let got = take_one(&queue).await;
+        queue.ack([got.handed]).await.unwrap();
+    }
+    world.turno.purge().await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().processed, 3, "young enough to stay");
+    world.pass(3_600_001);
+    assert_eq!(world.turno.purge().await.unwrap().items, 3);
+    let counts = queue.counts().await.unwrap();
+    assert_eq!((counts.processed, counts.pending), (0, 2), "what is unfinished stays, however old");
+    assert_eq!(world.turno.store().queue(queue_name()).await.unwrap().unwrap().purged, 3);
+    let acts = actions(&world.turno).await;
+    assert_eq!(acts, ["queue_put", "queue_purge"]);
+    let again = queue.enqueue(vec![draft("k", "0")]).await.unwrap();
+    assert_eq!(again[0].1, turno::core::queue::Accepted::Queued, "an id is remembered as long as its item");
+    world.turno.purge().await.unwrap();
+    assert_eq!(actions(&world.turno).await.len(), 2, "nothing purged, nothing to tell");
+}

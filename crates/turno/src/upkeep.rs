@@ -1,0 +1,95 @@
+//! Forgetting what is old enough, and noting when tokens were used.
+//!
+//! Nothing depends on when this runs. What is purged by retention is counted and audited; unfinished work is never
+//! forgotten, however old.
+
+use crate::clock::Clock;
+use crate::engine::Turno;
+use crate::engine::access::{Access, Needs};
+use crate::error::Error;
+use crate::store::{Purge, Store};
+use std::sync::Arc;
+use turno_core::access::Permission;
+use turno_core::audit::Actor;
+use turno_core::time::{Span, Time};
+
+/// Things forgotten in one transaction: little enough to hold nobody up.
+const AT_ONCE: u32 = 2_000;
+/// How often uses of tokens are noted: about when is enough to find one that nobody uses.
+const NOTE_USES: Span = Span::from_secs(60);
+/// After how many of those something is forgotten: every hour.
+const PURGE_EVERY: u32 = 60;
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Finished items beyond their queue's retention.
+    pub items: u64,
+    /// Ended ownerships of leases.
+    pub history: u64,
+    /// Tokens and sessions that had expired.
+    pub tokens: u64,
+}
+
+/// What keeps the database small.
+#[derive(Clone)]
+pub(crate) struct Upkeep {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<Clock>,
+    /// How long histories are kept.
+    pub(crate) keep: Span,
+}
+
+impl Turno {
+    /// Forgets finished items beyond their queue's retention, and old histories. Needs `queues.manage`.
+    ///
+    /// It also happens by itself, every hour.
+    pub async fn purge(&self) -> Result<Purged, Error> {
+        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.inner().upkeep.purge(self.actor()).await
+    }
+}
+
+impl Upkeep {
+    async fn purge(&self, by: Actor) -> Result<Purged, Error> {
+        let now = self.clock.estimate();
+        let before = |span: Span| Time(now.0.saturating_sub(span.0));
+        let mut purged = Purged::default();
+        for queue in self.store.queues().await? {
+            let before = before(queue.policy.retention);
+            purged.items += self.forget(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
+        }
+        purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
+        purged.tokens = self.forget(Purge::Tokens { before: now }).await?;
+        Ok(purged)
+    }
+
+    async fn forget(&self, what: Purge) -> Result<u64, Error> {
+        let mut sum = 0;
+        loop {
+            let gone = self.store.purge(what.clone(), AT_ONCE).await?;
+            sum += gone;
+            if gone < u64::from(AT_ONCE) {
+                return Ok(sum);
+            }
+        }
+    }
+
+    /// Goes on until the engine is closed.
+    pub(crate) async fn run(self, access: Arc<Access>) {
+        for round in 1_u32.. {
+            self.clock.sleep_until(self.clock.estimate() + NOTE_USES).await;
+            let used = access.take_used();
+            if !used.is_empty()
+                && let Err(error) = self.store.touch_tokens(used).await
+            {
+                tracing::warn!(%error, "could not note when tokens were used");
+            }
+            if round.is_multiple_of(PURGE_EVERY)
+                && let Err(error) = self.purge(Actor::system()).await
+            {
+                tracing::warn!(%error, "could not forget what is old");
+            }
+        }
+    }
+}
