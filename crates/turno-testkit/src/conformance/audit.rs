@@ -148,7 +148,7 @@ async fn entries_are_found_by_action_actor_and_resource(world: World) {
         force(turno, name, action).await;
     }
     turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer).unwrap()).await.unwrap();
-    let found = |query: AuditQuery| async {
+    let found = |query: AuditQuery| async move {
         let entries = turno.audit(AuditQuery { limit: 10, ..query }).await.unwrap();
         entries.into_iter().map(|entry| entry.n).collect::<Vec<_>>()
     };

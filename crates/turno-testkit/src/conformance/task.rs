@@ -471,8 +471,9 @@ async fn tasks_are_listed_newest_first_and_by_status(world: World) {
     }
     claim(&world.turno, made[1], "ana").await;
     claim(&world.turno, made[3], "luis").await;
-    let list = |query: TaskQuery| async {
-        let tasks = world.turno.tasks(query).await.unwrap();
+    let turno = &world.turno;
+    let list = |query: TaskQuery| async move {
+        let tasks = turno.tasks(query).await.unwrap();
         tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
     };
     let all = TaskQuery { limit: 3, ..TaskQuery::default() };
