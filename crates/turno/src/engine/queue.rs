@@ -6,8 +6,9 @@ pub use settle::{Settled, Settlement};
 
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
+use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{ClaimOutcome, Counts, Hint, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
@@ -107,7 +108,20 @@ impl QueueHandle {
     }
 
     /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
+    ///
+    /// It may be dropped at any time: what was handed out and not yet taken goes back.
     pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
+        self.claim_unless(instance, max, wait, std::future::pending()).await
+    }
+
+    /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
+    pub(super) async fn claim_unless(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Got>, Error> {
         if max == 0 || max as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
         }
@@ -117,11 +131,12 @@ impl QueueHandle {
         let signal = inner.signals.queue(row.id);
         let deadline = inner.clock.estimate() + wait;
         let mut swept = false;
+        tokio::pin!(leave);
         loop {
             let changed = signal.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let outcome = inner.submit(|reply| Job::Claim(row.clone(), want.clone(), reply)).await?;
+            let outcome = inner.submit(|reply| Job::Claim(row.clone(), want.clone(), reply)).await?.take();
             let next = match outcome {
                 ClaimOutcome::PolicyChanged => {
                     row = inner.refresh(&self.name).await?;
@@ -157,6 +172,7 @@ impl QueueHandle {
             tokio::select! {
                 () = changed => {}
                 () = inner.clock.sleep_until(look) => {}
+                () = &mut leave => return Ok(Vec::new()),
             }
             swept = false;
         }
@@ -169,7 +185,8 @@ impl QueueHandle {
         let mut row = self.row().await?;
         let mut swept = false;
         loop {
-            let outcome = inner.submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply)).await?;
+            let dealt = inner.submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply)).await?;
+            let outcome = dealt.take();
             match outcome {
                 ClaimOutcome::PolicyChanged => row = inner.refresh(&self.name).await?,
                 ClaimOutcome::Paused => return Ok(None),
@@ -217,7 +234,10 @@ impl QueueHandle {
     pub async fn resume(&self) -> Result<(), Error> {
         let row = self.row().await?;
         self.turno.inner.store.pause_queue(row.id, false).await?;
-        self.turno.inner.signals.wake(&crate::store::Hint::Queue(row.id));
+        let hint = Hint::Queue(row.id);
+        self.turno.inner.signals.wake(&hint);
+        // Others who miss it look again by the clock.
+        drop(self.turno.inner.store.announce(vec![hint]).await);
         Ok(())
     }
 
@@ -231,6 +251,11 @@ impl QueueHandle {
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
         let row = self.row().await?;
         Ok(self.turno.inner.store.item(row.id, id).await?)
+    }
+
+    /// The engine's clock.
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.turno.inner.clock
     }
 
     /// The queue's row: number, policy, whether it is paused.
@@ -290,8 +315,7 @@ fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
                 })
             })
             .collect();
-        let size = delivery.items.len() as u32;
-        let handed = Handed { queue: row.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence };
+        let handed = Handed::of(row.id, &delivery);
         let Delivery { attempt, revision, expires_at, .. } = delivery;
         Got { handed, key, attempt, revision, now, expires_at, items }
     };

@@ -14,64 +14,75 @@ const GROUP_MAX: usize = 1_024;
 /// A conflict with another transaction is gone when the group is redone; more than this is something else.
 const REDO_MAX: usize = 8;
 
-pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Job>, store: Arc<dyn Store>, announce: Announce) {
-    let merges = store.routes().merges;
-    let mut waiting = Vec::new();
-    while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-        let batches = form(waiting.drain(..));
-        let transactions =
-            if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
-        for batches in transactions {
-            settle_all(route, batches, &store, &announce).await;
-        }
-    }
+/// What one route works with.
+pub(super) struct Route {
+    pub(super) number: usize,
+    /// Where deliveries go that nobody took.
+    pub(super) back: mpsc::WeakSender<Job>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) announce: Announce,
 }
 
-/// Commits the batches together; if the database refuses, one by one, and then command by command.
-async fn settle_all(route: usize, batches: Vec<Batch>, store: &Arc<dyn Store>, announce: &Announce) {
-    let (groups, replies): (Vec<Group>, Vec<Replies>) =
-        batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
-    let groups: Arc<[Group]> = groups.into();
-    match commit(route, groups.clone(), store).await {
-        Ok(outcomes) => {
-            for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
-                tell(group, &outcome, announce);
-                replies.answer(outcome);
+impl Route {
+    pub(super) async fn run(self, mut jobs: mpsc::Receiver<Job>) {
+        let merges = self.store.routes().merges;
+        let mut waiting = Vec::new();
+        while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
+            let batches = form(waiting.drain(..));
+            let transactions =
+                if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
+            for batches in transactions {
+                self.settle_all(batches).await;
             }
-        }
-        Err(StoreError::Rejected(reason)) => {
-            let mut singles = Vec::new();
-            for (group, replies) in groups.iter().zip(replies) {
-                replies.split(group, &mut singles);
-            }
-            if let [_] = &singles[..] {
-                tracing::error!(reason, "the database refused a command");
-                singles
-                    .into_iter()
-                    .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
-                return;
-            }
-            for single in singles {
-                Box::pin(settle_all(route, vec![single], store, announce)).await;
-            }
-        }
-        Err(error) => {
-            tracing::warn!(%error, "a group was not committed");
-            replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
         }
     }
-}
 
-async fn commit(route: usize, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> Result<Vec<Outcomes>, StoreError> {
-    let mut redo = 0;
-    loop {
-        match store.commit(route, groups.clone()).await {
-            Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
-                tracing::debug!(reason, "redoing a group");
-                redo += 1;
+    /// Commits the batches together; if the database refuses, one by one, and then command by command.
+    async fn settle_all(&self, batches: Vec<Batch>) {
+        let (groups, replies): (Vec<Group>, Vec<Replies>) =
+            batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
+        let groups: Arc<[Group]> = groups.into();
+        match self.commit(groups.clone()).await {
+            Ok(outcomes) => {
+                for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
+                    tell(group, &outcome, &self.announce);
+                    replies.answer(group, outcome, &self.back);
+                }
             }
-            Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason)),
-            answer => return answer,
+            Err(StoreError::Rejected(reason)) => {
+                let mut singles = Vec::new();
+                for (group, replies) in groups.iter().zip(replies) {
+                    replies.split(group, &mut singles);
+                }
+                if let [_] = &singles[..] {
+                    tracing::error!(reason, "the database refused a command");
+                    singles
+                        .into_iter()
+                        .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
+                    return;
+                }
+                for single in singles {
+                    Box::pin(self.settle_all(vec![single])).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a group was not committed");
+                replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
+            }
+        }
+    }
+
+    async fn commit(&self, groups: Arc<[Group]>) -> Result<Vec<Outcomes>, StoreError> {
+        let mut redo = 0;
+        loop {
+            match self.store.commit(self.number, groups.clone()).await {
+                Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
+                    tracing::debug!(reason, "redoing a group");
+                    redo += 1;
+                }
+                Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason)),
+                answer => return answer,
+            }
         }
     }
 }
