@@ -10,6 +10,7 @@ mod lane;
 mod lease;
 mod sync;
 mod time;
+mod worker;
 mod world;
 
 pub use world::{Backend, START, World, holder, resource};
@@ -39,8 +40,14 @@ pub(crate) use cases;
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let lists = [
+        lease::cases(),
+        lane::cases(),
+        inbox::cases(),
+        sync::cases(),
+        time::cases(),
+        instances::cases(),
+        worker::cases(),
+    ];
+    lists.into_iter().flatten().collect()
 }

@@ -8,6 +8,7 @@ mod beats;
 mod commit;
 pub(crate) mod lease;
 pub(crate) mod queue;
+pub(crate) mod worker;
 
 pub use lease::LeaseAnswer;
 

@@ -12,6 +12,7 @@ mod stores;
 mod sweep;
 
 pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
+pub use engine::worker::{Failed, Job, RunningWorker, Worker};
 pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
 pub use turno_core as core;
