@@ -136,6 +136,7 @@ impl QueueHandle {
             let changed = signal.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
+            let asked = inner.clock.estimate();
             let outcome = inner.submit(|reply| Job::Claim(row.clone(), want.clone(), reply)).await?.take();
             let next = match outcome {
                 ClaimOutcome::PolicyChanged => {
@@ -160,7 +161,8 @@ impl QueueHandle {
                     if wait == Span::ZERO {
                         return Ok(got);
                     }
-                    let next_look = inner.store.next_look(row.id, now).await?;
+                    // What became due between the choice of heads and the reading of the clock was not looked at.
+                    let next_look = inner.store.next_look(row.id, asked.min(now)).await?;
                     next_expiry.into_iter().chain(next_look).min()
                 }
             };

@@ -70,7 +70,8 @@ impl Call {
 enum Answer {
     Claimed(Result<Vec<Got>, Error>),
     Settled(Vec<Fence>, Result<Vec<Settled>, Error>),
-    Renewed(Vec<Fence>, Result<Vec<Settled>, Error>),
+    /// With when it was asked for.
+    Renewed(Time, Vec<Fence>, Result<Vec<Settled>, Error>),
 }
 
 impl Desk {
@@ -197,11 +198,15 @@ impl Desk {
         let running = self.held.to_renew(now);
         self.renew = Call { under_way: !running.is_empty(), not_before: None };
         if !running.is_empty() {
-            self.tell(running.into_iter().map(|handed| (handed, Act::Beat)).collect(), Answer::Renewed);
+            let beats = running.into_iter().map(|handed| (handed, Act::Beat)).collect();
+            self.tell(beats, move |fences, answers| Answer::Renewed(now, fences, answers));
         }
     }
 
-    fn tell(&mut self, acts: Vec<(Handed, Act)>, answer: fn(Vec<Fence>, Result<Vec<Settled>, Error>) -> Answer) {
+    fn tell<F>(&mut self, acts: Vec<(Handed, Act)>, answer: F)
+    where
+        F: FnOnce(Vec<Fence>, Result<Vec<Settled>, Error>) -> Answer + Send + 'static,
+    {
         let queue = self.queue.clone();
         self.calls.push(Box::pin(async move {
             let fences = acts.iter().map(|(handed, _)| handed.fence).collect();
@@ -221,13 +226,13 @@ impl Desk {
                 self.claim.ended(Some(now + LOOK_AGAIN));
             }
             Answer::Settled(fences, answer) => self.settled(fences, answer, now),
-            Answer::Renewed(fences, Ok(answers)) => {
+            Answer::Renewed(asked, fences, Ok(answers)) => {
                 self.renew.ended(None);
                 for (fence, answer) in fences.into_iter().zip(answers) {
-                    self.renewed(fence, &answer.outcome, now);
+                    self.renewed(fence, &answer.outcome, asked);
                 }
             }
-            Answer::Renewed(_, Err(error)) => {
+            Answer::Renewed(_, _, Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "deliveries were not renewed; trying again");
                 self.renew.ended(Some(now + self.held.retry_after()));
             }
@@ -288,9 +293,9 @@ impl Desk {
         }
     }
 
-    fn renewed(&mut self, fence: Fence, outcome: &SettleOutcome, now: Time) {
+    fn renewed(&mut self, fence: Fence, outcome: &SettleOutcome, asked: Time) {
         match outcome {
-            SettleOutcome::Renewed { expires_at } => self.held.renewed(fence, *expires_at, now),
+            SettleOutcome::Renewed { expires_at } => self.held.renewed(fence, *expires_at, asked),
             _ => {
                 if let Some(holding) = self.held.lose(fence) {
                     lost(holding, "somebody else may have it");

@@ -78,10 +78,11 @@ impl Held {
         }
     }
 
-    pub(super) fn renewed(&mut self, fence: Fence, expires_at: Time, now: Time) {
+    /// Renewed, as was `asked` for then: the answer may have taken a while.
+    pub(super) fn renewed(&mut self, fence: Fence, expires_at: Time, asked: Time) {
         if let Some(holding) = self.0.get_mut(&fence) {
             holding.expires_at = expires_at;
-            holding.renew_at = now + Span(holding.lasts.0 / RENEW_AT);
+            holding.renew_at = asked + Span(holding.lasts.0 / RENEW_AT);
         }
     }
 
