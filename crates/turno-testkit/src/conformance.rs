@@ -13,6 +13,7 @@ mod lease;
 mod sync;
 mod task;
 mod time;
+mod worker;
 mod world;
 
 pub use world::{Backend, START, World, holder, resource};
@@ -52,6 +53,7 @@ pub fn all() -> Vec<Case> {
         task::cases(),
         access::cases(),
         audit::cases(),
+        worker::cases(),
     ];
     cases.into_iter().flatten().collect()
 }

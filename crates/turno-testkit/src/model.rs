@@ -7,7 +7,9 @@
 mod queue;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Person, Token};
 use turno::core::audit::{Actor, Entry, Hash, Head};
@@ -25,6 +27,7 @@ use turno::store::{
 pub struct Model {
     clock: Arc<Clock>,
     rows: Mutex<Rows>,
+    sweeps: AtomicUsize,
     trouble: Box<MakesTrouble>,
 }
 
@@ -38,6 +41,8 @@ pub enum Trouble {
     Error(StoreError),
     /// It never answers.
     Stall,
+    /// It commits, and answers when it is told to.
+    Late(Arc<Notify>),
 }
 
 /// Everything that is remembered.
@@ -57,12 +62,17 @@ struct Rows {
 impl Model {
     /// An empty store.
     pub fn new(clock: Arc<Clock>) -> Model {
-        Model { clock, rows: Mutex::default(), trouble: Box::new(|_| None) }
+        Model { clock, rows: Mutex::default(), sweeps: AtomicUsize::new(0), trouble: Box::new(|_| None) }
     }
 
     /// Makes trouble for the groups that `trouble` picks.
     pub fn with_trouble(self, trouble: impl Fn(&Group) -> Option<Trouble> + Send + Sync + 'static) -> Model {
         Model { trouble: Box::new(trouble), ..self }
+    }
+
+    /// How often expired hand-outs were looked for.
+    pub fn sweeps(&self) -> usize {
+        self.sweeps.load(Ordering::SeqCst)
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -148,11 +158,12 @@ impl Store for Model {
     }
 
     fn commit(&self, _route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
-        match groups.iter().find_map(|group| (self.trouble)(group)) {
+        let told = match groups.iter().find_map(|group| (self.trouble)(group)) {
             Some(Trouble::Error(error)) => return ready(Err(error)),
             Some(Trouble::Stall) => return Box::pin(std::future::pending()),
-            None => {}
-        }
+            Some(Trouble::Late(told)) => Some(told),
+            None => None,
+        };
         let now = self.now();
         let mut rows = self.rows();
         let outcomes = groups.iter().map(|group| match group {
@@ -164,7 +175,14 @@ impl Store for Model {
             Group::Typing(group) => Ok(rows.typing(group, now)),
             Group::Task(_) | Group::Access(_) => Err(StoreError::Rejected("not built yet".into())),
         });
-        ready(outcomes.collect())
+        let outcomes = outcomes.collect();
+        match told {
+            None => ready(outcomes),
+            Some(told) => Box::pin(async move {
+                told.notified().await;
+                outcomes
+            }),
+        }
     }
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
@@ -218,6 +236,7 @@ impl Store for Model {
     }
 
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
+        self.sweeps.fetch_add(1, Ordering::SeqCst);
         let now = self.now();
         let rows = self.rows();
         let mut handed: Vec<(Time, Handed)> = Vec::new();

@@ -12,6 +12,7 @@ pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
 pub(crate) mod task;
+pub(crate) mod worker;
 
 pub use lease::LeaseAnswer;
 

@@ -16,6 +16,7 @@ pub use engine::access::{NewPerson, NewToken, PersonChange};
 pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskEvent};
+pub use engine::worker::{Failed, Job, RunningWorker, Worker};
 pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
 pub use turno_core as core;

@@ -3,7 +3,7 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
-use super::{AttemptError, Changes, Done, Ended, Item, Kind, Last, OnExhausted, Policy};
+use super::{AttemptError, Changes, Delivery, Done, Ended, Item, Kind, Last, OnExhausted, Policy};
 use crate::event::{Event, Topic};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
@@ -22,6 +22,14 @@ pub struct Handed {
     pub size: u32,
     /// The fence of the hand-out.
     pub fence: Fence,
+}
+
+impl Handed {
+    /// The name of a delivery that was just handed out.
+    pub fn of(queue: QueueId, delivery: &Delivery) -> Handed {
+        let size = delivery.items.len() as u32;
+        Handed { queue, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
+    }
 }
 
 /// One settlement.

@@ -4,6 +4,7 @@ use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
 use turno::Draft;
 use turno::core::id::{ItemId, Key};
+use turno::core::limits::NAME_MAX;
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::Counts;
@@ -18,6 +19,7 @@ super::cases![
     attempts_never_exceed_the_maximum_and_exhausted_happens_once,
     a_paused_queue_hands_nothing_out,
     a_claim_that_waits_wakes_on_new_work,
+    a_claim_whose_caller_leaves_costs_no_attempt,
     delayed_items_wait,
     a_beat_keeps_a_delivery_alive,
     unacceptable_items_are_refused_and_nothing_is_stored,
@@ -146,6 +148,26 @@ async fn a_claim_that_waits_wakes_on_new_work(world: World) {
     assert_eq!(ids(&waiting.await.unwrap()[0]), ["x"]);
 }
 
+async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "any", &["x"]).await;
+    // Each a little later than the last: before its group is formed, while it is committed, after the answer.
+    for steps in 0..40 {
+        let caller = queue.clone();
+        let claim = tokio::spawn(async move { caller.claim("gone", 1, Span(60_000)).await.unwrap() });
+        for _ in 0..steps {
+            tokio::task::yield_now().await;
+        }
+        claim.abort();
+        for got in claim.await.into_iter().flatten() {
+            settle(&queue, got.handed, Act::Return).await;
+        }
+    }
+    let waiting = queue.claim("here", 1, Span(60_000));
+    let got = tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("it is given back");
+    assert_eq!(got.unwrap()[0].attempt, 1);
+}
+
 async fn delayed_items_wait(world: World) {
     let queue = world.queue(inbox()).await;
     let later = Draft { delay: Span(5_000), ..draft("any", "later") };
@@ -174,12 +196,17 @@ async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
     let keyless = Draft { key: None, ..draft("any", "1") };
     let nul = Draft { payload: "\"\0\"".into(), ..draft("any", "2") };
     let negative = Draft { delay: Span(-1), ..draft("any", "3") };
-    for (bad, field) in [(keyless, "/1/key"), (nul, "/1/payload"), (negative, "/1/delay_ms")] {
+    let wordy = Draft { action: Some("ñ".repeat(NAME_MAX / 2) + "a"), ..draft("any", "4") };
+    let refused =
+        [(keyless, "/1/key"), (nul, "/1/payload"), (negative, "/1/delay_ms"), (wordy, "/1/action: longer than 200")];
+    for (bad, field) in refused {
         let good = Draft { key: Some(Key::new("k").unwrap()), ..draft("any", "good") };
         let error = queue.enqueue(vec![good, bad]).await.unwrap_err();
         assert!(error.to_string().starts_with(field), "{error}");
     }
     assert_eq!(queue.counts().await.unwrap(), Counts::default());
+    let longest = Draft { action: Some("ñ".repeat(NAME_MAX / 2)), ..draft("any", "5") };
+    queue.enqueue(vec![longest]).await.unwrap();
     assert!(queue.claim("w", 0, Span::ZERO).await.is_err());
     assert!(queue.claim("", 1, Span::ZERO).await.is_err());
 }

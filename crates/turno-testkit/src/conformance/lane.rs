@@ -10,6 +10,7 @@ super::cases![
     a_key_is_served_in_order_one_delivery_at_a_time,
     messages_of_one_window_come_together_also_after_reopening,
     typing_keeps_the_window_open,
+    a_ripe_key_behind_unripe_ones_is_found,
     a_full_batch_is_due_at_once_on_a_real_store,
     a_claim_waits_for_the_window_and_wakes_when_it_ends,
     a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store,
@@ -77,6 +78,22 @@ async fn typing_keeps_the_window_open(world: World) {
     put(&queue, "nadie", &["2"]).await;
     world.pass(3_000);
     assert_eq!(ids(&take_one(&queue).await), ["2"], "typing before the first message meant nothing");
+}
+
+async fn a_ripe_key_behind_unripe_ones_is_found(world: World) {
+    let queue = world.queue(Policy::of(Kind::Lane)).await;
+    for key in ["ana", "eva", "leo"] {
+        put(&queue, key, &[&format!("{key} 1")]).await;
+    }
+    world.pass(500);
+    put(&queue, "luis", &["a"]).await;
+    world.pass(2_400);
+    for key in ["ana", "eva", "leo"] {
+        put(&queue, key, &[&format!("{key} 2")]).await;
+    }
+    // Three heads are to be looked at before Luis's, and each turns out to have a window that is open again.
+    world.pass(700);
+    assert_eq!(ids(&take_one(&queue).await), ["a"]);
 }
 
 async fn a_full_batch_is_due_at_once_on_a_real_store(world: World) {

@@ -57,7 +57,7 @@ impl<'a> Needs<'a> {
     /// To be somebody.
     pub(crate) const READING: Needs<'static> = Needs { permission: None, resource: None };
 
-    pub(crate) fn of(permission: Permission) -> Needs<'a> {
+    pub(crate) const fn of(permission: Permission) -> Needs<'a> {
         Needs { permission: Some(permission), resource: None }
     }
 
@@ -232,10 +232,18 @@ impl Turno {
     }
 
     /// Hands a command to its committer, as of what the caller may do now; if that changes on the way, asks again.
-    pub(crate) async fn submit<T>(&self, needs: Needs<'_>, job: impl Fn(Reply<T>) -> Job) -> Result<T, Error> {
+    pub(crate) async fn submit<W: Clone, T>(
+        &self,
+        needs: Needs<'_>,
+        work: W,
+        job: impl Fn(W, Reply<T>) -> Job,
+    ) -> Result<T, Error> {
+        if self.caller.is_none() {
+            return self.inner.committers.submit(None, |reply| job(work, reply)).await;
+        }
         for _ in 0..RENEWALS_MAX {
             let as_of = self.may(needs)?;
-            match self.inner.committers.submit(as_of, &job).await {
+            match self.inner.committers.submit(as_of, |reply| job(work.clone(), reply)).await {
                 Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
                 answer => return answer,
             }

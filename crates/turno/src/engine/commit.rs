@@ -5,13 +5,16 @@
 //! redone one by one and only the culprit fails.
 
 mod batch;
+mod dealt;
 mod route;
+
+pub(crate) use dealt::Dealt;
 
 use super::Announce;
 use crate::error::Error;
 use crate::store::{
-    AccessGroup, AccessOutcome, ClaimOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup,
-    TaskOutcome, TypingGroup,
+    AccessGroup, AccessOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup, TaskOutcome,
+    TypingGroup,
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -42,8 +45,8 @@ pub(crate) type SettleDecided = (Time, Vec<SettleOutcome>);
 pub(crate) enum Job {
     Lease(Command, Reply<LeaseDecided>),
     Enqueue(Enqueue, Reply<Vec<Accepted>>),
-    Claim(Arc<QueueRow>, Want, Reply<ClaimOutcome>),
-    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<ClaimOutcome>),
+    Claim(Arc<QueueRow>, Want, Reply<Dealt>),
+    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<Dealt>),
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Typing(TypingGroup, Reply<()>),
@@ -82,14 +85,13 @@ impl Committers {
     pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, announce: Announce) -> Committers {
         let routes = store.routes();
         let most = routes.leases.iter().chain(&routes.items).chain([&routes.reserved]).max().copied().unwrap_or(0);
-        let waiting = (0..=most)
-            .map(|route| {
-                let (sender, jobs) = mpsc::channel(WAITING_MAX);
-                tasks.spawn(route::run(route, jobs, store.clone(), announce.clone()));
-                sender
-            })
-            .collect();
-        Committers { routes: Arc::new(routes), waiting, turn: Arc::new(AtomicUsize::new(0)) }
+        let (waiting, jobs): (Vec<_>, Vec<_>) = (0..=most).map(|_| mpsc::channel(WAITING_MAX)).unzip();
+        for (number, jobs) in jobs.into_iter().enumerate() {
+            let back = waiting[routes.reserved].downgrade();
+            let route = route::Route { number, back, store: store.clone(), announce: announce.clone() };
+            tasks.spawn(route.run(jobs));
+        }
+        Committers { routes: Arc::new(routes), waiting: waiting.into(), turn: Arc::new(AtomicUsize::new(0)) }
     }
 
     /// Hands a job to its route and waits for its answer. A full route answers at once, and stores nothing.

@@ -87,7 +87,7 @@ impl Turno {
                 }
             },
             (Action::Release { .. }, _) | (_, None) => {
-                let (decision, state, now) = self.submit(needs, |reply| Job::Lease(command.clone(), reply)).await?;
+                let (decision, state, now) = self.submit(needs, command.clone(), Job::Lease).await?;
                 Ok(LeaseAnswer { answer: decision.answer, state, now })
             }
             (action, Some(task)) => {

@@ -4,12 +4,14 @@ mod settle;
 
 pub use settle::{Settled, Settlement};
 
+use super::access::Needs;
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
+use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{ClaimOutcome, Counts, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{ClaimOutcome, Counts, Hint, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
-use turno_core::audit::Actor;
+use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
 use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, Manage, NewItem, Policy, Want};
@@ -64,6 +66,9 @@ pub struct GotItem {
     pub enqueued_at: Time,
 }
 
+/// What taking and settling items needs.
+const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
+
 /// One queue of an open engine.
 #[derive(Clone, Debug)]
 pub struct QueueHandle {
@@ -75,7 +80,8 @@ impl Turno {
     /// Creates a queue, or changes its policy.
     pub async fn put_queue(&self, name: QueueName, policy: Policy) -> Result<QueueHandle, Error> {
         policy.check()?;
-        let row = self.inner.store.put_queue(name.clone(), policy, Actor::system()).await?;
+        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        let row = self.inner.store.put_queue(name.clone(), policy, self.actor()).await?;
         self.inner.remember(row);
         Ok(QueueHandle { turno: self.clone(), name })
     }
@@ -103,12 +109,25 @@ impl QueueHandle {
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
-        let answers = self.turno.inner.submit(|reply| Job::Enqueue(call, reply)).await?;
+        let answers = self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await?;
         Ok(ids.into_iter().zip(answers).collect())
     }
 
     /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
+    ///
+    /// It may be dropped at any time: what was handed out and not yet taken goes back.
     pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
+        self.claim_unless(instance, max, wait, std::future::pending()).await
+    }
+
+    /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
+    pub(super) async fn claim_unless(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Got>, Error> {
         if max == 0 || max as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
         }
@@ -118,11 +137,15 @@ impl QueueHandle {
         let signal = inner.signals.queue(row.id);
         let deadline = inner.clock.estimate() + wait;
         let mut swept = false;
+        tokio::pin!(leave);
         loop {
             let changed = signal.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let outcome = inner.submit(|reply| Job::Claim(row.clone(), want.clone(), reply)).await?;
+            let asked = inner.clock.estimate();
+            let claim = (row.clone(), want.clone());
+            let outcome =
+                self.turno.submit(CONSUME, claim, |(row, want), reply| Job::Claim(row, want, reply)).await?.take();
             let next = match outcome {
                 ClaimOutcome::PolicyChanged => {
                     row = inner.refresh(&self.name).await?;
@@ -146,7 +169,8 @@ impl QueueHandle {
                     if wait == Span::ZERO {
                         return Ok(got);
                     }
-                    let next_look = inner.store.next_look(row.id, now).await?;
+                    // What became due between the choice of heads and the reading of the clock was not looked at.
+                    let next_look = inner.store.next_look(row.id, asked.min(now)).await?;
                     next_expiry.into_iter().chain(next_look).min()
                 }
             };
@@ -158,6 +182,7 @@ impl QueueHandle {
             tokio::select! {
                 () = changed => {}
                 () = inner.clock.sleep_until(look) => {}
+                () = &mut leave => return Ok(Vec::new()),
             }
             swept = false;
         }
@@ -170,7 +195,12 @@ impl QueueHandle {
         let mut row = self.row().await?;
         let mut swept = false;
         loop {
-            let outcome = inner.submit(|reply| Job::ClaimItem(row.clone(), want.clone(), id.clone(), reply)).await?;
+            let claim = (row.clone(), want.clone(), id.clone());
+            let dealt = self
+                .turno
+                .submit(CONSUME, claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
+                .await?;
+            let outcome = dealt.take();
             match outcome {
                 ClaimOutcome::PolicyChanged => row = inner.refresh(&self.name).await?,
                 ClaimOutcome::Paused => return Ok(None),
@@ -189,7 +219,7 @@ impl QueueHandle {
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
-        self.turno.inner.submit(|reply| Job::Typing(group, reply)).await
+        self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
     }
 
     /// Sends an exhausted or failed item round again, in its place.
@@ -210,35 +240,47 @@ impl QueueHandle {
             policy: row.policy.clone(),
             id,
             wish,
-            by: Actor::system(),
+            by: self.turno.actor(),
         };
-        self.turno.inner.submit(|reply| Job::Manage(group, reply)).await
+        self.turno.submit(Needs::of(Permission::QueuesManage), group, Job::Manage).await
     }
 
     /// Stops hand-outs; what is in process goes on.
     pub async fn pause(&self) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.row().await?;
-        Ok(self.turno.inner.store.pause_queue(row.id, true, Actor::system()).await?)
+        Ok(self.turno.inner.store.pause_queue(row.id, true, self.turno.actor()).await?)
     }
 
     /// Resumes hand-outs.
     pub async fn resume(&self) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.row().await?;
-        self.turno.inner.store.pause_queue(row.id, false, Actor::system()).await?;
-        self.turno.inner.signals.wake(&crate::store::Hint::Queue(row.id));
+        self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
+        let hint = Hint::Queue(row.id);
+        self.turno.inner.signals.wake(&hint);
+        // Others who miss it look again by the clock.
+        drop(self.turno.inner.store.announce(vec![hint]).await);
         Ok(())
     }
 
     /// How many items are in which state.
     pub async fn counts(&self) -> Result<Counts, Error> {
+        self.turno.reads(Needs::READING).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.counts(row.id).await?)
     }
 
     /// One item with all that is known about it.
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
+        self.turno.reads(Needs::READING).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.item(row.id, id).await?)
+    }
+
+    /// The engine's clock.
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.turno.inner.clock
     }
 
     /// The queue's row: number, policy, whether it is paused.
@@ -298,8 +340,7 @@ fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
                 })
             })
             .collect();
-        let size = delivery.items.len() as u32;
-        let handed = Handed { queue: row.id, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence };
+        let handed = Handed::of(row.id, &delivery);
         let Delivery { attempt, revision, expires_at, .. } = delivery;
         Got { handed, key, attempt, revision, now, expires_at, items }
     };

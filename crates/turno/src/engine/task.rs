@@ -107,8 +107,8 @@ impl Turno {
     }
 
     pub(super) async fn task_once(&self, needs: Needs<'_>, command: Command) -> Result<TaskOutcome, Error> {
-        let group = TaskGroup { command, stock: self.inner.effect.is_none() };
-        self.submit(needs, |reply| Job::Task(Box::new(group.clone()), reply)).await
+        let group = Box::new(TaskGroup { command, stock: self.inner.effect.is_none() });
+        self.submit(needs, group, Job::Task).await
     }
 
     /// Applies every line of a task on its own, and releases the lock: `completed` if all are applied,

@@ -159,8 +159,9 @@ impl Turno {
     }
 
     async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
-        let group = || AccessGroup { by: self.principal().map(|by| (*by).clone()), wish: wish.clone() };
-        let answer = self.submit(Needs::READING, |reply| Job::Access(Box::new(group()), reply)).await?;
+        // Made anew each time: what the caller may do can change on the way.
+        let group = |wish| Box::new(AccessGroup { by: self.principal().map(|by| (*by).clone()), wish });
+        let answer = self.submit(Needs::READING, wish, |wish, reply| Job::Access(group(wish), reply)).await?;
         answer.map_err(|refused| match refused {
             ChangeRefused::Denied(denied) => Error::Denied(denied),
             other => Error::Refused(other),

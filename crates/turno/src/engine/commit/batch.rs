@@ -1,12 +1,14 @@
 //! Groups of waiting commands, and the ways their answers take.
 
-use super::{Job, LeaseDecided, Reply, SettleDecided};
+use super::dealt::WayBack;
+use super::{Dealt, Job, LeaseDecided, Reply, SettleDecided, Waiting};
 use crate::error::Error;
 use crate::store::{
     AccessOutcome, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, ManageOutcome, Outcomes, QueueRow,
     SettleGroup, StoreError, TaskOutcome, TypingGroup,
 };
 use std::collections::HashMap;
+use tokio::sync::mpsc;
 use turno_core::id::QueueId;
 use turno_core::queue::{Accepted, Enqueue, Settle};
 
@@ -22,7 +24,7 @@ pub(super) struct Batch {
 pub(super) enum Replies {
     Lease(Vec<Reply<LeaseDecided>>),
     Enqueue(Vec<Reply<Vec<Accepted>>>),
-    Claim(Vec<Reply<ClaimOutcome>>),
+    Claim(Vec<Reply<Dealt>>),
     /// With how many settlements each call carried.
     Settle(Vec<(usize, Reply<SettleDecided>)>),
     Manage(Reply<ManageOutcome>),
@@ -132,7 +134,7 @@ fn typing_batch(batches: &mut Vec<Batch>, group: TypingGroup, reply: Reply<()>) 
     batches.push(Batch { group: Group::Typing(group), replies: Replies::Typing(vec![reply]) });
 }
 
-fn claim_batch(queue: &QueueRow, claim: Claim, reply: Reply<ClaimOutcome>) -> Batch {
+fn claim_batch(queue: &QueueRow, claim: Claim, reply: Reply<Dealt>) -> Batch {
     let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
     Batch { group: Group::Claim(group), replies: Replies::Claim(vec![reply]) }
 }
@@ -171,8 +173,9 @@ pub(super) fn together(batches: Vec<Batch>) -> Vec<Vec<Batch>> {
 }
 
 impl Replies {
-    /// Answers everybody. A caller who has gone away is no error: what was decided stays decided.
-    pub(super) fn answer(self, outcome: Outcomes) {
+    /// Answers everybody. A caller who has gone away is no error: what was decided stays decided, and what was
+    /// handed out to them goes `back`.
+    pub(super) fn answer(self, group: &Group, outcome: Outcomes, back: &mpsc::WeakSender<Waiting>) {
         match (self, outcome) {
             (Replies::Lease(replies), Outcomes::Lease { now, answers }) => {
                 for (reply, (decision, state)) in replies.into_iter().zip(answers) {
@@ -182,7 +185,11 @@ impl Replies {
             (Replies::Enqueue(replies), Outcomes::Enqueue(answers)) => {
                 replies.into_iter().zip(answers).for_each(|(reply, answer)| drop(reply.send(Ok(answer))));
             }
-            (Replies::Claim(replies), Outcomes::Claim(outcome)) => deal(replies, outcome),
+            (Replies::Claim(replies), Outcomes::Claim(outcome)) => {
+                if let Group::Claim(group) = group {
+                    deal(replies, outcome, &WayBack::new(group, back));
+                }
+            }
             (Replies::Settle(replies), Outcomes::Settle { now, answers }) => {
                 let mut answers = answers.into_iter();
                 for (count, reply) in replies {
@@ -253,14 +260,15 @@ impl Replies {
 }
 
 /// Gives every caller of a claim its own deliveries with what they carry.
-fn deal(replies: Vec<Reply<ClaimOutcome>>, outcome: ClaimOutcome) {
+fn deal(replies: Vec<Reply<Dealt>>, outcome: ClaimOutcome, back: &WayBack) {
     let ClaimOutcome::Dealt { now, deliveries, mut bodies, more } = outcome else {
-        replies.into_iter().for_each(|reply| drop(reply.send(Ok(outcome.clone()))));
+        replies.into_iter().for_each(|reply| drop(reply.send(Ok(Dealt::new(outcome.clone(), back)))));
         return;
     };
     for (reply, deliveries) in replies.into_iter().zip(deliveries) {
         let seqs = deliveries.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.filter_map(|seq| Some((seq, bodies.remove(&seq)?))).collect();
-        drop(reply.send(Ok(ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more })));
+        let outcome = ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more };
+        drop(reply.send(Ok(Dealt::new(outcome, back))));
     }
 }

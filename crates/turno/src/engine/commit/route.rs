@@ -15,77 +15,81 @@ const GROUP_MAX: usize = 1_024;
 /// A conflict with another transaction is gone when the group is redone; more than this is something else.
 const REDO_MAX: usize = 8;
 
-pub(super) async fn run(route: usize, mut jobs: mpsc::Receiver<Waiting>, store: Arc<dyn Store>, announce: Announce) {
-    let merges = store.routes().merges;
-    let mut waiting = Vec::new();
-    while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-        // Nearly always all of them were allowed under the same epoch; where not, each epoch has its own transaction.
-        while let Some(as_of) = waiting.first().map(|first: &Waiting| first.as_of) {
-            let jobs = waiting.extract_if(.., |waiting| waiting.as_of == as_of).map(|waiting| waiting.job);
-            let batches = form(jobs);
-            let transactions =
-                if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
-            for batches in transactions {
-                settle_all(Way { route, as_of }, batches, &store, &announce).await;
+/// What one route works with.
+pub(super) struct Route {
+    pub(super) number: usize,
+    /// Where deliveries go that nobody took.
+    pub(super) back: mpsc::WeakSender<Waiting>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) announce: Announce,
+}
+
+impl Route {
+    pub(super) async fn run(self, mut jobs: mpsc::Receiver<Waiting>) {
+        let merges = self.store.routes().merges;
+        let mut waiting = Vec::new();
+        while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
+            // Nearly always all were allowed under the same epoch; where not, each epoch has its own transactions.
+            while let Some(as_of) = waiting.first().map(|first: &Waiting| first.as_of) {
+                let jobs = waiting.extract_if(.., |waiting| waiting.as_of == as_of).map(|waiting| waiting.job);
+                let batches = form(jobs);
+                let transactions =
+                    if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
+                for batches in transactions {
+                    self.settle_all(as_of, batches).await;
+                }
             }
         }
     }
-}
 
-/// Which way a transaction takes, and the epoch of access that it is good for.
-#[derive(Clone, Copy)]
-struct Way {
-    route: usize,
-    as_of: Option<Epoch>,
-}
-
-/// Commits the batches together; if the database refuses, one by one, and then command by command.
-async fn settle_all(way: Way, batches: Vec<Batch>, store: &Arc<dyn Store>, announce: &Announce) {
-    let (groups, replies): (Vec<Group>, Vec<Replies>) =
-        batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
-    let groups: Arc<[Group]> = groups.into();
-    match commit(way, groups.clone(), store).await {
-        Ok(outcomes) => {
-            for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
-                tell(group, &outcome, announce);
-                replies.answer(outcome);
+    /// Commits the batches together; if the database refuses, one by one, and then command by command.
+    async fn settle_all(&self, as_of: Option<Epoch>, batches: Vec<Batch>) {
+        let (groups, replies): (Vec<Group>, Vec<Replies>) =
+            batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
+        let groups: Arc<[Group]> = groups.into();
+        match self.commit(groups.clone(), as_of).await {
+            Ok(outcomes) => {
+                for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
+                    tell(group, &outcome, &self.announce);
+                    replies.answer(group, outcome, &self.back);
+                }
             }
-        }
-        Err(StoreError::Rejected(reason)) => {
-            let mut singles = Vec::new();
-            for (group, replies) in groups.iter().zip(replies) {
-                replies.split(group, &mut singles);
+            Err(StoreError::Rejected(reason)) => {
+                let mut singles = Vec::new();
+                for (group, replies) in groups.iter().zip(replies) {
+                    replies.split(group, &mut singles);
+                }
+                if let [_] = &singles[..] {
+                    tracing::error!(reason, "the database refused a command");
+                    singles
+                        .into_iter()
+                        .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
+                    return;
+                }
+                for single in singles {
+                    Box::pin(self.settle_all(as_of, vec![single])).await;
+                }
             }
-            if let [_] = &singles[..] {
-                tracing::error!(reason, "the database refused a command");
-                singles
-                    .into_iter()
-                    .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
-                return;
+            Err(error) => {
+                if error != StoreError::AccessChanged {
+                    tracing::warn!(%error, "a group was not committed");
+                }
+                replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
             }
-            for single in singles {
-                Box::pin(settle_all(way, vec![single], store, announce)).await;
-            }
-        }
-        Err(error) => {
-            if error != StoreError::AccessChanged {
-                tracing::warn!(%error, "a group was not committed");
-            }
-            replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));
         }
     }
-}
 
-async fn commit(way: Way, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> Result<Vec<Outcomes>, StoreError> {
-    let mut redo = 0;
-    loop {
-        match store.commit(way.route, groups.clone(), way.as_of).await {
-            Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
-                tracing::debug!(reason, "redoing a group");
-                redo += 1;
+    async fn commit(&self, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Result<Vec<Outcomes>, StoreError> {
+        let mut redo = 0;
+        loop {
+            match self.store.commit(self.number, groups.clone(), as_of).await {
+                Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
+                    tracing::debug!(reason, "redoing a group");
+                    redo += 1;
+                }
+                Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason)),
+                answer => return answer,
             }
-            Err(StoreError::Conflict(reason)) => return Err(StoreError::Rejected(reason)),
-            answer => return answer,
         }
     }
 }

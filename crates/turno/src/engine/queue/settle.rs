@@ -2,8 +2,10 @@
 
 use super::QueueHandle;
 use crate::engine::Job;
+use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::ItemRecord;
+use turno_core::access::Permission;
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
 
@@ -41,7 +43,7 @@ impl QueueHandle {
             act: said.act,
         });
         let batch: Vec<Settle> = batch.collect();
-        let (_, outcomes) = self.turno.inner.submit(|reply| Job::Settle(batch, reply)).await?;
+        let (_, outcomes) = self.turno.submit(Needs::of(Permission::QueuesConsume), batch, Job::Settle).await?;
         let mut answers: Vec<Settled> =
             outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();
         self.recognise_repeats(&acts, &mut answers).await?;

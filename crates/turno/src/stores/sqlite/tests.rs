@@ -83,6 +83,20 @@ fn fence(state: &State) -> Fence {
     state.grant.as_ref().unwrap().fence
 }
 
+/// Otherwise the first to wait would wait from when the file was last used, and look far too early or too late.
+#[tokio::test]
+async fn an_opened_file_is_of_today_and_not_of_when_it_was_last_used() {
+    let folder = Folder::new();
+    // Long ago something was decided, and the time of it recorded.
+    let (store, _) = store(&folder).await;
+    lease(&store, vec![claim("a", "ana")]).await;
+    drop(store);
+    let clock = Arc::new(Clock::system());
+    let _store = open(&folder.file(), clock.clone()).await.unwrap();
+    let today = clock.machine();
+    assert!(clock.estimate().until(today) < Span(60_000), "{:?} at {today:?}", clock.estimate());
+}
+
 #[tokio::test]
 async fn reopening_keeps_everything_and_time_does_not_go_back() {
     let folder = Folder::new();

@@ -1,0 +1,113 @@
+//! A claim while its handler runs: renewed, or lost.
+
+use super::super::world::{START, World, put, settle};
+use super::{Dropped, Message, Reports, inbox, record, soon, until};
+use std::sync::Arc;
+use tokio::sync::Notify;
+use turno::core::queue::{Act, Handed, Last, SettleOutcome};
+use turno::core::time::Span;
+use turno::{Job, QueueHandle};
+
+super::cases![
+    a_running_handler_keeps_its_claim_past_the_lock_timeout,
+    a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens,
+    a_handler_whose_claim_expired_is_dropped_and_the_item_comes_again,
+    what_a_handler_has_started_hears_of_the_loss,
+];
+
+/// The delivery of an item that is in process, as somebody else could name it.
+async fn handed(queue: &QueueHandle, id: &str) -> Handed {
+    let item = record(queue, id).await.item.expect("it is in process");
+    Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence }
+}
+
+/// A handler that reports, holds something that reports its end, and goes on when it may.
+fn worker(queue: &QueueHandle, reports: &Reports<&'static str>, go_on: &Arc<Notify>) -> turno::Worker {
+    let (sender, go_on) = (reports.sender.clone(), go_on.clone());
+    queue.worker(move |_: Job<Message>| {
+        let (held, go_on) = (Dropped(sender.clone()), go_on.clone());
+        let _ = sender.send("begun");
+        async move {
+            go_on.notified().await;
+            let _ = held.0.send("done");
+            Ok(())
+        }
+    })
+}
+
+async fn a_running_handler_keeps_its_claim_past_the_lock_timeout(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["x", "y"]).await;
+    let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
+    let running = worker(&queue, &reports, &go_on).start().unwrap();
+    assert_eq!((reports.next().await, reports.next().await), ("begun", "begun"));
+    for third in 1..=7 {
+        world.pass(20_000);
+        let expiry = Some(START + Span(20_000 * third + 60_000));
+        for id in ["x", "y"] {
+            until("it is renewed", || async { record(&queue, id).await.item.unwrap().expires_at == expiry }).await;
+        }
+    }
+    assert!(queue.claim("other", 1, Span::ZERO).await.unwrap().is_empty());
+    go_on.notify_waiters();
+    until("both are acked", || async { queue.counts().await.unwrap().processed == 2 }).await;
+    assert_eq!(record(&queue, "x").await.done.unwrap().attempt, 1);
+    running.stop().await;
+}
+
+async fn a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["x"]).await;
+    let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
+    let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
+    assert_eq!(reports.next().await, "begun");
+    settle(&queue, handed(&queue, "x").await, Act::Return).await;
+    let taken = queue.claim("thief", 1, Span::ZERO).await.unwrap().remove(0);
+    assert!(reports.none(), "it cannot know yet");
+    world.pass(20_000);
+    assert_eq!(reports.next().await, "dropped", "the renewal tells");
+    go_on.notify_waiters();
+    running.stop().await;
+    assert!(reports.none());
+    let item = record(&queue, "x").await.item.expect("not acked by the one who lost it");
+    assert_eq!((item.fence, item.holder.as_deref()), (taken.handed.fence, Some("thief")));
+    assert_eq!(settle(&queue, taken.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+}
+
+async fn a_handler_whose_claim_expired_is_dropped_and_the_item_comes_again(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["x"]).await;
+    let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
+    let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
+    assert_eq!(reports.next().await, "begun");
+    // All at once, as for a process that was asleep: no renewal can come in time.
+    world.pass(60_000);
+    assert_eq!((reports.next().await, reports.next().await), ("dropped", "begun"));
+    go_on.notify_one();
+    until("it is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
+    let record = record(&queue, "x").await;
+    assert_eq!((record.done.unwrap().attempt, record.errors[0].error.as_str()), (2, "not settled in time"));
+    running.stop().await;
+}
+
+async fn what_a_handler_has_started_hears_of_the_loss(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["x"]).await;
+    let mut reports = Reports::new();
+    let sender = reports.sender.clone();
+    let worker = queue.worker(move |job: Job<Message>| {
+        let _ = sender.send(job);
+        std::future::pending()
+    });
+    let running = worker.start().unwrap();
+    let job = reports.next().await;
+    let lost = tokio::spawn(job.lost());
+    assert!(!job.is_lost() && !lost.is_finished());
+    queue.pause().await.unwrap();
+    settle(&queue, handed(&queue, "x").await, Act::Return).await;
+    world.pass(20_000);
+    soon("it hears", lost).await.unwrap();
+    assert!(job.is_lost());
+    running.stop().await;
+    assert_eq!(record(&queue, "x").await.item.unwrap().last, Last::Returned);
+}

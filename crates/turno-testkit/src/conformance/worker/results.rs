@@ -1,0 +1,138 @@
+//! What a handler is given, and what becomes of what it answers.
+
+use super::super::world::{START, World, draft, put};
+use super::{Message, Reports, id, inbox, record, until};
+use turno::core::id::Key;
+use turno::core::queue::Policy;
+use turno::core::time::Span;
+use turno::store::Counts;
+use turno::{Draft, Failed, Job};
+
+super::cases![
+    a_typed_payload_arrives_with_all_that_is_known_and_is_acked,
+    a_handlers_error_is_tried_again_later_and_exhausted_at_the_end,
+    a_handler_may_choose_its_delay_or_give_up,
+    a_panic_is_a_failed_attempt_and_others_go_on,
+    a_payload_that_cannot_be_read_is_given_up_and_says_why,
+    a_worker_that_cannot_be_is_refused_at_once,
+];
+
+async fn a_typed_payload_arrives_with_all_that_is_known_and_is_acked(world: World) {
+    let queue = world.queue(inbox()).await;
+    world.pass(1_234);
+    queue.enqueue(vec![Draft { action: Some("ALTA".to_owned()), ..draft("ana", "x") }]).await.unwrap();
+    world.pass(10);
+    let mut reports = Reports::new();
+    let sender = reports.sender.clone();
+    let worker = queue.worker(move |job: Job<Message>| {
+        let _ = sender.send(job);
+        async { Ok(()) }
+    });
+    let running = worker.instance("mailer-1").start().unwrap();
+    let job = reports.next().await;
+    let payload = Message { de: "ana".to_owned(), texto: "x ñ \0".to_owned() };
+    assert_eq!((id(&job).as_str(), &job.payload, job.attempt), ("x", &payload, 1));
+    assert_eq!((job.key.as_ref().map(Key::as_str), job.action.as_deref()), (Some("ana"), Some("ALTA")));
+    assert_eq!(job.enqueued_at, START + Span(1_234));
+    until("it is acked", || async { queue.counts().await.unwrap().processed == 1 }).await;
+    let done = record(&queue, "x").await.done.unwrap();
+    assert_eq!((done.fence, done.holder.as_deref()), (job.fence, Some("mailer-1")));
+    super::soon("its claim is over", job.lost()).await;
+    assert!(job.is_lost());
+    running.stop().await;
+}
+
+async fn a_handlers_error_is_tried_again_later_and_exhausted_at_the_end(world: World) {
+    let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
+    put(&queue, "ana", &["x"]).await;
+    let mut reports = Reports::new();
+    let sender = reports.sender.clone();
+    let worker = queue.worker(move |job: Job<Message>| {
+        let _ = sender.send(job.attempt);
+        async move { Err(Failed::new(format!("sin línea {}", job.attempt))) }
+    });
+    let running = worker.start().unwrap();
+    for attempt in 1..=3 {
+        assert_eq!(reports.next().await, attempt);
+        if attempt < 3 {
+            let back = || async { record(&queue, "x").await.item.is_some_and(|item| item.ready_at.is_some()) };
+            until("it waits for its back-off", back).await;
+            let now = world.turno.store().peek(Vec::new()).await.unwrap().0;
+            let due = record(&queue, "x").await.item.unwrap().not_before;
+            assert!(due >= now + Span(1_000 << (attempt - 1)), "it backs off, longer every time");
+            world.pass((due - now).0 - 1);
+            assert!(queue.claim("early", 1, Span::ZERO).await.unwrap().is_empty() && reports.none());
+            world.pass(1);
+        }
+    }
+    until("it is exhausted", || async { queue.counts().await.unwrap().exhausted == 1 }).await;
+    let errors: Vec<String> = record(&queue, "x").await.errors.into_iter().map(|error| error.error).collect();
+    assert_eq!(errors, ["sin línea 1", "sin línea 2", "sin línea 3"]);
+    running.stop().await;
+    assert!(reports.none());
+}
+
+async fn a_handler_may_choose_its_delay_or_give_up(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["later", "never", "error"]).await;
+    let worker = queue.worker(move |job: Job<Message>| async move {
+        match job.id.as_str() {
+            "later" => Err(Failed::new("busy").retry_in(Span(77_000))),
+            "never" => Err(Failed::new("no such address").give_up()),
+            _ => Ok("no number".parse::<i32>().map(drop)?),
+        }
+    });
+    let running = worker.start().unwrap();
+    let settled = Counts { error: 2, exhausted: 1, ..Counts::default() };
+    until("all have failed", || async { queue.counts().await.unwrap() == settled }).await;
+    assert_eq!(record(&queue, "later").await.item.unwrap().not_before, START + Span(77_000));
+    assert_eq!(record(&queue, "never").await.errors[0].error, "no such address");
+    let error = record(&queue, "error").await.errors.remove(0);
+    assert_eq!(error.error, "invalid digit found in string");
+    assert!(error.retry_at < Some(START + Span(2_000)), "the policy's back-off");
+    running.stop().await;
+}
+
+async fn a_panic_is_a_failed_attempt_and_others_go_on(world: World) {
+    let queue = world.queue(inbox()).await;
+    put(&queue, "ana", &["at once", "later", "fine"]).await;
+    let worker = queue.worker(move |job: Job<Message>| {
+        assert!(id(&job) != "at once", "broken before the first await");
+        async move {
+            tokio::task::yield_now().await;
+            assert!(id(&job) != "later", "broken at {}", job.id);
+            Ok(())
+        }
+    });
+    let running = worker.concurrency(1).start().unwrap();
+    let settled = Counts { error: 2, processed: 1, ..Counts::default() };
+    until("all are settled", || async { queue.counts().await.unwrap() == settled }).await;
+    assert_eq!(record(&queue, "at once").await.errors[0].error, "panicked: broken before the first await");
+    assert_eq!(record(&queue, "later").await.errors[0].error, "panicked: broken at later");
+    put(&queue, "ana", &["afterwards"]).await;
+    until("it goes on", || async { queue.counts().await.unwrap().processed == 2 }).await;
+    running.stop().await;
+}
+
+async fn a_payload_that_cannot_be_read_is_given_up_and_says_why(world: World) {
+    let queue = world.queue(inbox()).await;
+    let strange = Draft { payload: r#"{"de":7}"#.into(), ..draft("ana", "strange") };
+    let broken = Draft { payload: "{".into(), ..draft("ana", "broken") };
+    queue.enqueue(vec![strange, broken, draft("ana", "fine")]).await.unwrap();
+    let running = queue.worker(move |_: Job<Message>| async { Ok(()) }).start().unwrap();
+    let settled = Counts { exhausted: 2, processed: 1, ..Counts::default() };
+    until("all are settled", || async { queue.counts().await.unwrap() == settled }).await;
+    let record = record(&queue, "strange").await;
+    let error = &record.errors[0].error;
+    assert!(error.starts_with("the payload is not a ") && error.contains("Message"), "{error}");
+    assert_eq!((record.errors.len(), record.errors[0].retry_at), (1, None));
+    running.stop().await;
+}
+
+async fn a_worker_that_cannot_be_is_refused_at_once(world: World) {
+    let queue = world.queue(inbox()).await;
+    let worker = || queue.worker(|_: Job<Message>| async { Ok(()) });
+    assert!(worker().instance("").start().is_err());
+    assert!(worker().concurrency(0).start().is_err());
+    assert!(worker().concurrency(1_001).start().is_err());
+}

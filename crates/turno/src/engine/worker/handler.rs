@@ -1,0 +1,132 @@
+//! An application's function as the worker sees it: a delivery in, a settlement out.
+//!
+//! Whatever the function does, parsing and panicking included, becomes an [`Act`]; the types of payloads and
+//! futures end here. Not here: claiming, renewing, settling.
+
+use super::job::{Failed, Job};
+use crate::engine::queue::{Got, GotItem};
+use futures_util::FutureExt;
+use serde::de::DeserializeOwned;
+use std::any::{Any, type_name};
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+use turno_core::id::ItemId;
+use turno_core::queue::Act;
+
+/// Works on one delivery and says how to settle it.
+pub(super) type Work = Arc<dyn Fn(Task) -> Pin<Box<dyn Future<Output = Act> + Send>> + Send + Sync>;
+
+/// One delivery to work on.
+pub(super) struct Task {
+    pub(super) got: Got,
+    /// Closed when the delivery is over.
+    pub(super) alive: watch::Receiver<()>,
+    /// True when the worker is to stop.
+    pub(super) stopping: watch::Receiver<bool>,
+    pub(super) progress: Progress,
+}
+
+/// How far a group has got, for the case that its handler is dropped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress(Arc<Mutex<Option<ItemId>>>);
+
+impl Progress {
+    fn reached(&self, id: &ItemId) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.clone());
+    }
+
+    /// Settles what is done, and gives the rest back.
+    pub(super) fn so_far(&self) -> Act {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(id) => Act::Ack { through: Some(id) },
+            None => Act::Return,
+        }
+    }
+}
+
+/// A function that takes items, one after the other.
+pub(super) fn each<T, F, R>(handler: F) -> Work
+where
+    T: DeserializeOwned + Send + 'static,
+    F: Fn(Job<T>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), Failed>> + Send + 'static,
+{
+    let handler = Arc::new(handler);
+    Arc::new(move |task: Task| {
+        let handler = handler.clone();
+        Box::pin(async move {
+            let Task { got, alive, stopping, progress } = task;
+            for (index, item) in got.items.iter().enumerate() {
+                if index > 0 && *stopping.borrow() {
+                    return progress.so_far();
+                }
+                let done = match job::<T>(&got, item, &alive) {
+                    Ok(job) => guarded(|| handler(job)).await,
+                    Err(failed) => Err(failed),
+                };
+                match done {
+                    Ok(()) => progress.reached(&item.id),
+                    Err(failed) => return failed.at(&item.id).settle(&got),
+                }
+            }
+            Act::Ack { through: None }
+        })
+    })
+}
+
+/// A function that takes the whole delivery.
+pub(super) fn whole<T, F, R>(handler: F) -> Work
+where
+    T: DeserializeOwned + Send + 'static,
+    F: Fn(Vec<Job<T>>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), Failed>> + Send + 'static,
+{
+    let handler = Arc::new(handler);
+    Arc::new(move |task: Task| {
+        let handler = handler.clone();
+        Box::pin(async move {
+            let Task { got, alive, .. } = task;
+            let mut jobs = Vec::with_capacity(got.items.len());
+            let mut unreadable = None;
+            for item in &got.items {
+                match job::<T>(&got, item, &alive) {
+                    Ok(job) => jobs.push(job),
+                    Err(failed) => {
+                        unreadable = Some(failed.at(&item.id));
+                        break;
+                    }
+                }
+            }
+            if !jobs.is_empty()
+                && let Err(failed) = guarded(|| handler(jobs)).await
+            {
+                return failed.settle(&got);
+            }
+            unreadable.map_or(Act::Ack { through: None }, |failed| failed.settle(&got))
+        })
+    })
+}
+
+/// The item with its payload read. Reading it again would not help, so it fails for good.
+fn job<T: DeserializeOwned>(got: &Got, item: &GotItem, alive: &watch::Receiver<()>) -> Result<Job<T>, Failed> {
+    match serde_json::from_str(&item.payload) {
+        Ok(payload) => Ok(Job::new(got, item, payload, alive.clone())),
+        Err(error) => Err(Failed::new(format!("the payload is not a {}: {error}", type_name::<T>())).give_up()),
+    }
+}
+
+/// A panic is a failed attempt of this item and of nothing else.
+async fn guarded<R>(call: impl FnOnce() -> R) -> Result<(), Failed>
+where
+    R: Future<Output = Result<(), Failed>>,
+{
+    let call = AssertUnwindSafe(async { call().await });
+    call.catch_unwind().await.unwrap_or_else(|panic| Err(Failed::new(format!("panicked: {}", said(&*panic)))))
+}
+
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}

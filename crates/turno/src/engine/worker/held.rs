@@ -1,0 +1,194 @@
+//! What a worker holds: deliveries that run, and deliveries that wait to be settled.
+//!
+//! Times are arguments, so that what is due when can be tested without waiting.
+
+use super::handler::Progress;
+use crate::engine::queue::Got;
+use std::collections::BTreeMap;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use turno_core::id::Fence;
+use turno_core::queue::{Act, Handed};
+use turno_core::time::{Span, Time};
+
+/// A delivery is renewed when this part of its time is over: two more tries fit before it expires.
+const RENEW_AT: i64 = 3;
+/// A call that failed is repeated after this part of the shortest time held.
+const RETRY_AT: i64 = 10;
+/// And not faster or more slowly than this.
+const RETRY: (Span, Span) = (Span(10), Span(1_000));
+
+/// One delivery.
+pub(super) struct Holding {
+    pub(super) handed: Handed,
+    expires_at: Time,
+    /// How long a hand-out lasts.
+    lasts: Span,
+    renew_at: Time,
+    pub(super) stage: Stage,
+}
+
+pub(super) enum Stage {
+    /// Its handler is at work.
+    Running { handler: AbortHandle, progress: Progress, alive: watch::Sender<()> },
+    /// To be settled like this.
+    Over(Act),
+}
+
+impl Holding {
+    pub(super) fn new(got: &Got, stage: Stage) -> Holding {
+        let lasts = got.expires_at - got.now;
+        let renew_at = got.now + Span(lasts.0 / RENEW_AT);
+        Holding { handed: got.handed, expires_at: got.expires_at, lasts, renew_at, stage }
+    }
+
+    fn runs(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
+    }
+}
+
+/// Everything a worker holds, by fence.
+#[derive(Default)]
+pub(super) struct Held(BTreeMap<Fence, Holding>);
+
+impl Held {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn insert(&mut self, holding: Holding) {
+        self.0.insert(holding.handed.fence, holding);
+    }
+
+    pub(super) fn remove(&mut self, fence: Fence) -> Option<Holding> {
+        self.0.remove(&fence)
+    }
+
+    /// The handler has ended, or was dropped (then there is no `act`): what is to be settled.
+    pub(super) fn over(&mut self, fence: Fence, act: Option<Act>) {
+        if let Some(holding) = self.0.get_mut(&fence)
+            && let Stage::Running { progress, .. } = &holding.stage
+        {
+            let act = act.unwrap_or_else(|| progress.so_far());
+            holding.stage = Stage::Over(act);
+        }
+    }
+
+    /// Renewed, as was `asked` for then: the answer may have taken a while.
+    pub(super) fn renewed(&mut self, fence: Fence, expires_at: Time, asked: Time) {
+        if let Some(holding) = self.0.get_mut(&fence) {
+            holding.expires_at = expires_at;
+            holding.renew_at = asked + Span(holding.lasts.0 / RENEW_AT);
+        }
+    }
+
+    /// A delivery whose handler runs, lost to somebody else. One that is over learns it when it is settled.
+    pub(super) fn lose(&mut self, fence: Fence) -> Option<Holding> {
+        self.0.get(&fence).filter(|holding| holding.runs())?;
+        self.0.remove(&fence)
+    }
+
+    /// Takes out what has expired by `now`.
+    pub(super) fn expire(&mut self, now: Time) -> Vec<Holding> {
+        self.0.extract_if(.., |_, holding| holding.expires_at <= now).map(|(_, holding)| holding).collect()
+    }
+
+    /// All that run, if one of them is to be renewed by `now`: together they cost one commit.
+    pub(super) fn to_renew(&self, now: Time) -> Vec<Handed> {
+        let running = || self.0.values().filter(|holding| holding.runs());
+        if running().any(|holding| holding.renew_at <= now) {
+            running().map(|holding| holding.handed).collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What is over, at most so many.
+    pub(super) fn to_settle(&self, most: usize) -> Vec<(Handed, Act)> {
+        let over = self.0.values().filter_map(|holding| match &holding.stage {
+            Stage::Over(act) => Some((holding.handed, act.clone())),
+            Stage::Running { .. } => None,
+        });
+        over.take(most).collect()
+    }
+
+    pub(super) fn next_expiry(&self) -> Option<Time> {
+        self.0.values().map(|holding| holding.expires_at).min()
+    }
+
+    pub(super) fn next_renewal(&self) -> Option<Time> {
+        self.0.values().filter(|holding| holding.runs()).map(|holding| holding.renew_at).min()
+    }
+
+    /// How long to wait before a call that failed is repeated, so that several tries fit before an expiry.
+    pub(super) fn retry_after(&self) -> Span {
+        let shortest = self.0.values().map(|holding| holding.lasts).min().unwrap_or(RETRY.1);
+        Span(shortest.0 / RETRY_AT).clamp(RETRY.0, RETRY.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turno_core::id::{QueueId, Seq};
+
+    fn over(fence: i64, at: i64, lasts: i64) -> Holding {
+        let handed = Handed { queue: QueueId(1), seq: Seq(fence + 100), lane: None, size: 1, fence: Fence(fence) };
+        let (now, expires_at) = (Time(at), Time(at + lasts));
+        let got = Got { handed, key: None, attempt: 1, revision: 0, now, expires_at, items: Vec::new() };
+        Holding::new(&got, Stage::Over(Act::Return))
+    }
+
+    fn running(fence: i64, at: i64, lasts: i64) -> Holding {
+        let task = tokio::spawn(std::future::pending::<()>());
+        let stage =
+            Stage::Running { handler: task.abort_handle(), progress: Progress::default(), alive: watch::channel(()).0 };
+        Holding { stage, ..over(fence, at, lasts) }
+    }
+
+    #[tokio::test]
+    async fn one_that_is_due_renews_all_that_run() {
+        let mut held = Held::default();
+        held.insert(running(1, 0, 60_000));
+        held.insert(running(2, 15_000, 60_000));
+        held.insert(over(3, 0, 60_000));
+        assert!(held.to_renew(Time(19_999)).is_empty());
+        let due: Vec<Fence> = held.to_renew(Time(20_000)).iter().map(|handed| handed.fence).collect();
+        assert_eq!(due, [Fence(1), Fence(2)]);
+        held.renewed(Fence(1), Time(80_000), Time(20_000));
+        held.renewed(Fence(2), Time(80_000), Time(20_000));
+        assert_eq!((held.next_renewal(), held.next_expiry()), (Some(Time(40_000)), Some(Time(60_000))));
+    }
+
+    #[tokio::test]
+    async fn what_expires_is_taken_out_at_the_instant_and_not_before() {
+        let mut held = Held::default();
+        held.insert(running(1, 0, 60_000));
+        held.insert(over(2, 0, 70_000));
+        assert!(held.expire(Time(59_999)).is_empty());
+        let gone: Vec<Fence> = held.expire(Time(60_000)).iter().map(|holding| holding.handed.fence).collect();
+        assert_eq!((gone, held.len()), (vec![Fence(1)], 1));
+    }
+
+    #[tokio::test]
+    async fn what_is_over_is_not_lost_to_a_late_renewal() {
+        let mut held = Held::default();
+        held.insert(running(1, 0, 60_000));
+        held.over(Fence(1), Some(Act::Ack { through: None }));
+        assert!(held.lose(Fence(1)).is_none(), "its own ack made the renewal stale");
+        assert_eq!(held.to_settle(10).len(), 1);
+    }
+
+    #[test]
+    fn several_tries_fit_before_the_shortest_expiry() {
+        let mut held = Held::default();
+        held.insert(over(1, 0, 60_000));
+        assert_eq!(held.retry_after(), Span(1_000));
+        held.insert(over(2, 0, 100));
+        assert_eq!(held.retry_after(), Span(10));
+    }
+}

@@ -1,0 +1,132 @@
+//! Callers who leave, and callers who ask the same thing at once: on the model, which makes it happen to order.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use tokio::sync::Notify;
+use turno::clock::{Clock, Manual};
+use turno::core::id::{ItemId, QueueName};
+use turno::core::queue::{Kind, Last, Policy};
+use turno::core::time::{Span, Time};
+use turno::store::Group;
+use turno::{Draft, Options, QueueHandle, Turno};
+use turno_testkit::model::{Model, Trouble};
+
+struct Engine {
+    queue: QueueHandle,
+    model: Arc<Model>,
+    time: Arc<Manual>,
+    /// Who was in a group of claims, in order.
+    asked: Arc<Mutex<Vec<String>>>,
+    /// Lets the claims of "late" be answered.
+    answer: Arc<Notify>,
+}
+
+async fn engine() -> Engine {
+    let time = Manual::starting_at(Time(1_000_000));
+    let clock = Arc::new(Clock::manual(time.clone()));
+    let (asked, answer) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+    let (seen, told) = (asked.clone(), answer.clone());
+    let trouble = move |group: &Group| {
+        let Group::Claim(group) = group else { return None };
+        let names: Vec<String> = group.wants().iter().map(|want| want.instance.to_string()).collect();
+        let late = names.iter().any(|name| name == "late");
+        seen.lock().unwrap().extend(names);
+        late.then(|| Trouble::Late(told.clone()))
+    };
+    let model = Arc::new(Model::new(clock.clone()).with_trouble(trouble));
+    let turno = Turno::on(model.clone(), Options { clock, sweep: false });
+    let queue = turno.put_queue(QueueName::new("q").unwrap(), Policy::of(Kind::Inbox)).await.unwrap();
+    let x = Draft { id: Some(ItemId::new("x").unwrap()), payload: "1".into(), ..Draft::default() };
+    queue.enqueue(vec![x]).await.unwrap();
+    Engine { queue, model, time, asked, answer }
+}
+
+/// Lets a call begin.
+async fn begin<F: Future + Unpin>(call: &mut F) {
+    let first = std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *call).poll(context))).await;
+    assert!(first.is_pending());
+}
+
+/// Lets everybody else have a turn, more often than anything here needs.
+async fn meanwhile() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+impl Engine {
+    /// Whoever comes next finds the item, as if nobody had had it.
+    async fn is_untouched(&self) {
+        meanwhile().await;
+        let got = self.queue.claim("here", 1, Span::ZERO).await.unwrap();
+        assert_eq!(got.iter().map(|got| got.attempt).collect::<Vec<_>>(), [1]);
+    }
+
+    async fn last(&self) -> Last {
+        self.queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap().item.unwrap().last
+    }
+}
+
+#[tokio::test]
+async fn a_claim_whose_caller_left_before_its_group_was_formed_hands_nothing_out() {
+    let engine = engine().await;
+    let mut claim = Box::pin(engine.queue.claim("gone", 1, Span::ZERO));
+    begin(&mut claim).await;
+    drop(claim);
+    engine.is_untouched().await;
+    assert_eq!(*engine.asked.lock().unwrap(), ["here"], "it was not even asked for");
+}
+
+#[tokio::test]
+async fn what_was_handed_out_to_a_caller_who_left_during_the_commit_goes_back() {
+    let engine = engine().await;
+    let mut claim = Box::pin(engine.queue.claim("late", 1, Span::ZERO));
+    begin(&mut claim).await;
+    meanwhile().await;
+    assert_eq!(*engine.asked.lock().unwrap(), ["late"], "it is under way");
+    drop(claim);
+    assert_eq!(engine.last().await, Last::None, "handed out");
+    engine.answer.notify_one();
+    meanwhile().await;
+    assert_eq!(engine.last().await, Last::Returned);
+    engine.is_untouched().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_its_caller_never_took_goes_back() {
+    let engine = engine().await;
+    let mut claim = Box::pin(engine.queue.claim("slow", 1, Span::ZERO));
+    begin(&mut claim).await;
+    meanwhile().await;
+    assert_eq!((engine.last().await, engine.queue.counts().await.unwrap().in_process), (Last::None, 1));
+    drop(claim);
+    meanwhile().await;
+    assert_eq!(engine.last().await, Last::Returned);
+    engine.is_untouched().await;
+}
+
+#[tokio::test]
+async fn many_who_find_nothing_share_one_look_for_expired_claims() {
+    let engine = engine().await;
+    engine.queue.claim("dead", 1, Span::ZERO).await.unwrap();
+    for (looks, ms) in [(1, 0), (2, 1), (3, 1)] {
+        engine.time.advance(Span(ms));
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..20 {
+            let queue = engine.queue.clone();
+            calls.spawn(async move { queue.claim(&format!("w{n}"), 1, Span::ZERO).await.unwrap() });
+        }
+        assert!(calls.join_all().await.into_iter().all(|got| got.is_empty()));
+        assert_eq!(engine.model.sweeps(), looks, "a new one only after time has passed");
+    }
+    // And what a shared look finds is handed to one of them.
+    engine.time.advance(Span(60_000));
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let queue = engine.queue.clone();
+        calls.spawn(async move { queue.claim(&format!("w{n}"), 1, Span::ZERO).await.unwrap() });
+    }
+    let got: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
+    assert_eq!((got.len(), got[0].attempt), (1, 2));
+}
