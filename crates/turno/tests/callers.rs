@@ -31,14 +31,15 @@ async fn engine() -> Engine {
         let Group::Claim(group) = group else { return None };
         let names: Vec<String> = group.wants().iter().map(|want| want.instance.to_string()).collect();
         let late = names.iter().any(|name| name == "late");
-        seen.lock().unwrap().extend(names);
+        seen.lock().expect("not poisoned").extend(names);
         late.then(|| Trouble::Late(told.clone()))
     };
     let model = Arc::new(Model::new(clock.clone()).with_trouble(trouble));
     let turno = Turno::on(model.clone(), Options { clock, sweep: false });
-    let queue = turno.put_queue(QueueName::new("q").unwrap(), Policy::of(Kind::Inbox)).await.unwrap();
-    let x = Draft { id: Some(ItemId::new("x").unwrap()), payload: "1".into(), ..Draft::default() };
-    queue.enqueue(vec![x]).await.unwrap();
+    let queue =
+        turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
+    let x = Draft { id: Some(ItemId::new("x").expect("valid")), payload: "1".into(), ..Draft::default() };
+    queue.enqueue(vec![x]).await.expect("the model answers");
     Engine { queue, model, time, asked, answer }
 }
 
@@ -59,12 +60,19 @@ impl Engine {
     /// Whoever comes next finds the item, as if nobody had had it.
     async fn is_untouched(&self) {
         meanwhile().await;
-        let got = self.queue.claim("here", 1, Span::ZERO).await.unwrap();
+        let got = self.queue.claim("here", 1, Span::ZERO).await.expect("the model answers");
         assert_eq!(got.iter().map(|got| got.attempt).collect::<Vec<_>>(), [1]);
     }
 
     async fn last(&self) -> Last {
-        self.queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap().item.unwrap().last
+        self.queue
+            .item(ItemId::new("x").expect("valid"))
+            .await
+            .expect("answers")
+            .expect("accepted")
+            .item
+            .expect("unfinished")
+            .last
     }
 }
 

@@ -23,14 +23,15 @@ async fn queue(
     let clock = Arc::new(Clock::manual(time.clone()));
     let model = Model::new(clock.clone()).with_trouble(trouble);
     let turno = Turno::on(Arc::new(model), Options { clock, sweep: false });
-    let queue = turno.put_queue(QueueName::new("q").unwrap(), Policy::of(Kind::Inbox)).await.unwrap();
+    let queue =
+        turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
     let draft = |id: &&str| Draft { id: Some(item(id)), payload: format!("\"{id}\"").into(), ..Draft::default() };
-    queue.enqueue(items.iter().map(draft).collect()).await.unwrap();
+    queue.enqueue(items.iter().map(draft).collect()).await.expect("the model answers");
     (queue, time)
 }
 
 fn item(id: &str) -> ItemId {
-    ItemId::new(id).unwrap()
+    ItemId::new(id).expect("valid")
 }
 
 async fn until(what: &str, check: impl Fn() -> bool) {
@@ -44,7 +45,7 @@ async fn until(what: &str, check: impl Fn() -> bool) {
 
 async fn counts(queue: &QueueHandle, expected: Counts) {
     let looking = async {
-        while queue.counts().await.unwrap() != expected {
+        while queue.counts().await.expect("the model answers") != expected {
             tokio::task::yield_now().await;
         }
     };
