@@ -9,12 +9,14 @@ mod queue;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use turno::clock::Clock;
-use turno::core::id::{Fence, ItemId, Lane, Numbers, QueueId, QueueName, Resource, Seq};
+use turno::core::event::Event;
+use turno::core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Seq};
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
 use turno::core::time::Time;
 use turno::store::{
-    Counts, Group, Hint, ItemRecord, LeaseRead, Outcomes, Pending, QueueRow, Routes, Store, StoreError,
+    Counts, EventSpan, Group, Hint, ItemRecord, LeaseRead, Outcomes, Pending, QueueRow, Routes, Sequenced, Store,
+    StoreError,
 };
 
 /// A store in memory.
@@ -48,6 +50,9 @@ struct Rows {
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     typing: HashMap<(QueueId, Lane), Time>,
+    /// The events that are kept; the position of the first is one more than were purged.
+    events: Vec<Event>,
+    purged: usize,
 }
 
 impl Model {
@@ -92,6 +97,7 @@ impl Rows {
         let numbers = self.numbers(group.numbers());
         let (write, answers) = group.decide(LeaseRead { now, numbers, states });
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
+        self.events.extend(write.events);
         self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
         Outcomes::Lease { now, answers }
     }
@@ -258,6 +264,30 @@ impl Store for Model {
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let now = self.now();
         ready(Ok(self.rows().counts(queue, now)))
+    }
+
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        ready(Ok(Sequenced::AtCommit))
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        let rows = self.rows();
+        let all = (rows.purged as i64 + 1..).map(Position).zip(rows.events.iter().cloned());
+        ready(Ok(all.filter(|(position, _)| *position > after).take(limit as usize).collect()))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        let rows = self.rows();
+        let oldest = Position(rows.purged as i64 + 1);
+        ready(Ok(EventSpan { oldest, newest: Position((rows.purged + rows.events.len()) as i64) }))
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        let mut rows = self.rows();
+        let old = rows.events.iter().take(limit as usize).take_while(|event| event.at < before).count();
+        rows.events.drain(..old);
+        rows.purged += old;
+        ready(Ok(old as u64))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

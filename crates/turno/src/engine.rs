@@ -13,6 +13,7 @@ pub use lease::LeaseAnswer;
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::live::Fanout;
 use crate::signal::Signals;
 use crate::store::{Hint, QueueRow, Store};
 use crate::stores;
@@ -45,7 +46,7 @@ impl Default for Options {
 /// An open engine. Clones share it; it closes when the last one is dropped.
 #[derive(Clone)]
 pub struct Turno {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 impl std::fmt::Debug for Turno {
@@ -59,6 +60,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<Clock>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) sweep: Sweep,
+    pub(crate) fanout: Fanout,
     committers: Committers,
     beats: beats::Beats,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
@@ -95,6 +97,7 @@ impl Turno {
         let signals = Arc::new(Signals::default());
         let hints = announcer(&mut tasks, store.clone());
         let announce = Announce { signals: signals.clone(), hints };
+        let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
         let committers = Committers::start(&mut tasks, store.clone(), announce);
         let beats = beats::Beats::start(&mut tasks, &store, &committers);
         listen(&mut tasks, store.clone(), signals.clone());
@@ -103,7 +106,8 @@ impl Turno {
             tasks.spawn(sweep.clone().run());
         }
         let queues = RwLock::new(HashMap::new());
-        let inner = Inner { store, clock: options.clock, signals, sweep, committers, beats, queues, _tasks: tasks };
+        let clock = options.clock;
+        let inner = Inner { store, clock, signals, sweep, fanout, committers, beats, queues, _tasks: tasks };
         Turno { inner: Arc::new(inner) }
     }
 
@@ -154,7 +158,7 @@ impl Inner {
 /// Tells this process and the others that something changed.
 #[derive(Clone)]
 pub(crate) struct Announce {
-    signals: Arc<Signals>,
+    pub(crate) signals: Arc<Signals>,
     hints: Arc<Hints>,
 }
 
@@ -171,6 +175,11 @@ impl Announce {
         if fresh {
             self.hints.added.notify_one();
         }
+    }
+
+    /// A committed group may have come with events: they want their positions.
+    pub(crate) fn wrote_events(&self) {
+        self.signals.wrote.notify_one();
     }
 }
 

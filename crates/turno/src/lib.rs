@@ -6,6 +6,7 @@
 pub mod clock;
 mod engine;
 mod error;
+mod live;
 mod signal;
 pub mod store;
 mod stores;
@@ -14,4 +15,5 @@ mod sweep;
 pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
 pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
+pub use live::{Live, Subscription};
 pub use turno_core as core;

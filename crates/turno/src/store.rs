@@ -13,9 +13,11 @@
 //! What lives in SQL: choosing due heads with `SKIP LOCKED`, and finding rows by seq and fence. Everything
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
+mod event;
 mod lease;
 mod queue;
 
+pub use event::{EventSpan, Sequenced};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
@@ -25,7 +27,8 @@ pub use queue::{
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
+use turno_core::event::Event;
+use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq};
 use turno_core::lease::{Decision, Ending, State};
 use turno_core::queue::{Accepted, AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome};
 use turno_core::time::Time;
@@ -200,6 +203,21 @@ pub trait Store: Send + Sync + 'static {
     /// How many items are in which state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
 
+    /// Gives committed events their positions, in an order in which they also become visible: whoever reads
+    /// behind a position never misses one that gets a lower one later.
+    fn sequence(&self) -> Pending<'_, Sequenced>;
+
+    /// The events behind a position, in order. Positions are consecutive: if the first one is not the very next,
+    /// those between were purged.
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>>;
+
+    /// Which positions are kept. What was purged is remembered: positions are never given twice.
+    fn event_span(&self) -> Pending<'_, EventSpan>;
+
+    /// Forgets the oldest events, up to the first one that was decided at `before` or later, and at most `limit` of
+    /// them: a hole in the middle would be a gap that nobody is told about. Answers how many.
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
+
     /// Waits for a hint from another process that something changed, if the database can send one.
     fn hint(&self) -> Pending<'_, Hint>;
 
@@ -214,6 +232,8 @@ pub enum Hint {
     Queue(QueueId),
     /// A lease became free or was offered.
     Lease(Resource),
+    /// Events got their positions.
+    Events,
     /// Hints may have been lost: look at everything.
     All,
 }

@@ -12,7 +12,7 @@
 //! | `lease`, `enqueue`, `claim`, `settle`, `manage` | what each kind of group locks and reads |
 //! | `changes` | what groups write |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `queue` | everything outside of groups |
+//! | `read`, `queue`, `event` | everything outside of groups; positions of events |
 //! | `row`, `lease_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
 //!
@@ -23,6 +23,7 @@ mod changes;
 mod claim;
 mod commit;
 mod enqueue;
+mod event;
 mod expiry;
 mod failure;
 mod floor;
@@ -43,7 +44,10 @@ mod tests;
 mod tx;
 
 use crate::clock::Clock;
-use crate::store::{Counts, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Store, StoreError};
+use crate::store::{
+    Counts, EventSpan, Group, Hint, ItemRecord, Outcomes, Pending, QueueRow, Routes, Sequenced, Store, StoreError,
+};
+use event::Sequencer;
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
@@ -53,7 +57,8 @@ use slot::Slot;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use tokio_postgres::config::Host;
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq};
+use turno_core::event::Event;
+use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::time::Time;
@@ -74,6 +79,7 @@ pub(crate) struct PostgresStore {
     routes: [Slot; ROUTES],
     readers: [Slot; READERS],
     peekers: [Slot; PEEKERS],
+    sequencer: Sequencer,
     hints: Hints,
 }
 
@@ -104,6 +110,7 @@ impl PostgresStore {
             routes: Default::default(),
             readers: Default::default(),
             peekers: Default::default(),
+            sequencer: Sequencer::default(),
             hints,
         };
         store.resume().await?;
@@ -196,6 +203,22 @@ impl Store for PostgresStore {
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         Box::pin(self.queue_counts(queue))
+    }
+
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        Box::pin(self.event_sequence())
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        Box::pin(self.event_list(after, limit))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        Box::pin(self.event_bounds())
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        Box::pin(self.event_purge(before, limit))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -7,7 +7,7 @@ use crate::store::{Group, Hint, Outcomes, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use turno_core::id::{QueueId, Resource};
-use turno_core::queue::{Act, Settle};
+use turno_core::queue::{Act, Settle, SettleOutcome};
 
 /// Commands taken together: enough to share a flush among all callers.
 const GROUP_MAX: usize = 1_024;
@@ -78,6 +78,9 @@ async fn commit(route: usize, groups: Arc<[Group]>, store: &Arc<dyn Store>) -> R
 
 /// Hints about what a committed group changed.
 fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
+    if may_have_events(outcome) {
+        announce.wrote_events();
+    }
     match (group, outcome) {
         (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
             let mut told: Option<&Resource> = None;
@@ -96,6 +99,18 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
         _ => {}
+    }
+}
+
+/// Whether what was decided may have come with events; one look too many is cheap.
+fn may_have_events(outcome: &Outcomes) -> bool {
+    match outcome {
+        Outcomes::Lease { answers, .. } => answers.iter().any(|(decision, _)| decision.changed),
+        Outcomes::Settle { answers, .. } => {
+            answers.iter().any(|answer| matches!(answer, SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted))
+        }
+        Outcomes::Manage(answer) => answer.is_ok(),
+        Outcomes::Enqueue(_) | Outcomes::Claim(_) | Outcomes::Typing => false,
     }
 }
 
