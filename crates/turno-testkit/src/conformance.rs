@@ -8,6 +8,7 @@ mod inbox;
 mod instances;
 mod lane;
 mod lease;
+mod live;
 mod sync;
 mod time;
 mod world;
@@ -39,8 +40,7 @@ pub(crate) use cases;
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), time::cases(), instances::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let of_nouns = [lease::cases(), lane::cases(), inbox::cases(), sync::cases(), live::cases()];
+    let of_all = [time::cases(), instances::cases()];
+    of_nouns.into_iter().chain(of_all).flatten().collect()
 }
