@@ -24,6 +24,7 @@ super::cases![
     topics_are_filtered,
     changes_of_a_queue_are_told_together,
     changes_of_a_queue_are_told_on_another_instance,
+    what_commits_while_somebody_joins_is_heard_without_anything_else_happening,
     giving_up_a_wait_loses_nothing,
     listening_ends_with_the_engine,
 ];
@@ -318,6 +319,19 @@ async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
         unreachable!("it is tried for as long as it takes")
     };
     assert_eq!(tokio::time::timeout(LIMIT, told).await.unwrap(), change);
+}
+
+async fn what_commits_while_somebody_joins_is_heard_without_anything_else_happening(world: World) {
+    for n in 0..15 {
+        // Nobody else listens, and no time passes: the reader begins with this listener.
+        let joins = world.turno.subscribe(Topics::ALL, None);
+        let (listener, ()) = tokio::join!(joins, claim_all(&world.turno, n, n + 1));
+        let mut listener = listener.unwrap();
+        if listener.position() == Position(n as i64) {
+            assert_eq!(some(&mut listener, 1).await, [(Position(n as i64 + 1), format!("r{n}"))]);
+        }
+        given(&world.turno, n as i64 + 1).await;
+    }
 }
 
 async fn giving_up_a_wait_loses_nothing(world: World) {
