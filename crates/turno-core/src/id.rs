@@ -119,6 +119,20 @@ pub struct Fence(pub i64);
 #[serde(transparent)]
 pub struct Seq(pub i64);
 
+/// A place in the one stream of events: consecutive, and given only to what is committed.
+///
+/// Whoever has seen everything up to a position goes on behind it and misses nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Position(pub i64);
+
+impl Position {
+    /// The one behind it.
+    pub fn next(self) -> Position {
+        Position(self.0.saturating_add(1))
+    }
+}
+
 /// A queue's number inside the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub i32);

@@ -10,6 +10,7 @@ mod inbox;
 mod instances;
 mod lane;
 mod lease;
+mod live;
 mod sync;
 mod task;
 mod time;
@@ -54,6 +55,7 @@ pub fn all() -> Vec<Case> {
         access::cases(),
         audit::cases(),
         worker::cases(),
+        live::cases(),
     ];
     cases.into_iter().flatten().collect()
 }

@@ -13,14 +13,15 @@ use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Person, Token};
 use turno::core::audit::{Actor, Entry, Hash, Head};
-use turno::core::id::{Fence, ItemId, Lane, Numbers, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno::core::event::Event;
+use turno::core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
 use turno::core::task::{Apply, Note, Task, TaskId};
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Counts, Effect, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LineStep, Outcomes, Peeked, Pending,
-    Purge, QueueRow, Routes, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LineStep, Outcomes, Peeked,
+    Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -57,6 +58,9 @@ struct Rows {
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     typing: HashMap<(QueueId, Lane), Time>,
+    /// The events that are kept; the position of the first is one more than were purged.
+    events: Vec<Event>,
+    purged: usize,
 }
 
 impl Model {
@@ -106,6 +110,7 @@ impl Rows {
         let numbers = self.numbers(group.numbers());
         let (write, answers) = group.decide(LeaseRead { now, numbers, states, head: None });
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
+        self.events.extend(write.events);
         self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
         Outcomes::Lease { now, answers }
     }
@@ -346,6 +351,30 @@ impl Store for Model {
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
         unbuilt()
+    }
+
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        ready(Ok(Sequenced::AtCommit))
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        let rows = self.rows();
+        let all = (rows.purged as i64 + 1..).map(Position).zip(rows.events.iter().cloned());
+        ready(Ok(all.filter(|(position, _)| *position > after).take(limit as usize).collect()))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        let rows = self.rows();
+        let oldest = Position(rows.purged as i64 + 1);
+        ready(Ok(EventSpan { oldest, newest: Position((rows.purged + rows.events.len()) as i64) }))
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        let mut rows = self.rows();
+        let old = rows.events.iter().take(limit as usize).take_while(|event| event.at < before).count();
+        rows.events.drain(..old);
+        rows.purged += old;
+        ready(Ok(old as u64))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -18,6 +18,7 @@ pub use lease::LeaseAnswer;
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::live::Fanout;
 use crate::signal::Signals;
 use crate::store::{Effect, Hint, QueueRow, Store};
 use crate::stores;
@@ -67,7 +68,7 @@ impl std::fmt::Debug for Options {
 /// An open engine. Clones share it; it closes when the last one is dropped.
 #[derive(Clone)]
 pub struct Turno {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// For whom it acts; nobody for a program that embeds it and has not said so: that one may do everything.
     caller: Option<Arc<access::Caller>>,
 }
@@ -89,6 +90,7 @@ pub(crate) struct Inner {
     access: Arc<access::Access>,
     pub(crate) upkeep: Upkeep,
     finalizing: task::Finalizing,
+    pub(crate) fanout: Fanout,
     committers: Committers,
     beats: beats::Beats,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
@@ -126,6 +128,7 @@ impl Turno {
         let signals = Arc::new(Signals::default());
         let hints = announcer(&mut tasks, store.clone());
         let announce = Announce { signals: signals.clone(), hints };
+        let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
         let committers = Committers::start(&mut tasks, store.clone(), announce);
         let beats = beats::Beats::start(&mut tasks, &store, &committers);
         listen(&mut tasks, store.clone(), signals.clone());
@@ -143,6 +146,7 @@ impl Turno {
             clock: options.clock,
             signals,
             sweep,
+            fanout,
             leases: options.leases,
             effect: options.effect,
             access,
@@ -207,7 +211,7 @@ impl Inner {
 /// Tells this process and the others that something changed.
 #[derive(Clone)]
 pub(crate) struct Announce {
-    signals: Arc<Signals>,
+    pub(crate) signals: Arc<Signals>,
     hints: Arc<Hints>,
 }
 
@@ -224,6 +228,11 @@ impl Announce {
         if fresh {
             self.hints.added.notify_one();
         }
+    }
+
+    /// A committed group may have come with events: they want their positions.
+    pub(crate) fn wrote_events(&self) {
+        self.signals.wrote.notify_one();
     }
 }
 

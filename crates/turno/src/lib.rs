@@ -6,6 +6,7 @@
 pub mod clock;
 mod engine;
 mod error;
+mod live;
 mod signal;
 pub mod store;
 mod stores;
@@ -19,6 +20,7 @@ pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskEvent};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker};
 pub use engine::{LeaseAnswer, Options, Turno};
 pub use error::Error;
+pub use live::{Live, Subscription};
 pub use turno_core as core;
 pub use turno_core::access::{Denied, Permission, Permissions, Role};
 pub use turno_core::lease::{Action, Outcome, Refused};

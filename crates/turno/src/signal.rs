@@ -4,7 +4,7 @@
 //! is not missed. A lost hint costs time, never work: every waiter also looks again by the clock.
 
 use crate::store::Hint;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
@@ -15,6 +15,21 @@ use turno_core::id::{QueueId, Resource};
 pub(crate) struct Signals {
     queues: Waiters<QueueId>,
     leases: Waiters<Resource>,
+    /// This process has committed something that may have come with events. For the sequencer alone.
+    pub(crate) wrote: Notify,
+    /// Events got their positions. For the fan-out alone.
+    pub(crate) events: Notify,
+    changed: Mutex<Changed>,
+    change: Notify,
+}
+
+/// Queues in which something happened, for those who watch.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// These; there are never more than there are queues.
+    pub(crate) queues: HashSet<QueueId>,
+    /// Perhaps in others too.
+    pub(crate) all: bool,
 }
 
 impl Signals {
@@ -31,12 +46,35 @@ impl Signals {
     /// Wakes those whom the hint concerns.
     pub(crate) fn wake(&self, hint: &Hint) {
         match hint {
-            Hint::Queue(queue) => self.queues.wake(queue),
+            Hint::Queue(queue) => {
+                self.queues.wake(queue);
+                self.change(|changed| changed.queues.insert(*queue));
+            }
             Hint::Lease(resource) => self.leases.wake(resource),
+            Hint::Events => self.events.notify_one(),
             Hint::All => {
                 self.queues.wake_all();
                 self.leases.wake_all();
+                self.events.notify_one();
+                self.change(|changed| !std::mem::replace(&mut changed.all, true));
             }
+        }
+    }
+
+    /// Waits until a queue changes. For the fan-out alone.
+    pub(crate) async fn changed(&self) -> Changed {
+        loop {
+            let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+            if changed.all || !changed.queues.is_empty() {
+                return changed;
+            }
+            self.change.notified().await;
+        }
+    }
+
+    fn change(&self, note: impl FnOnce(&mut Changed) -> bool) {
+        if note(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner)) {
+            self.change.notify_one();
         }
     }
 }

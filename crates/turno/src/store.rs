@@ -14,11 +14,13 @@
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
 mod access;
+mod event;
 mod lease;
 mod queue;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
+pub use event::{EventSpan, Sequenced};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
@@ -34,7 +36,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Head};
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::event::Event;
+use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
 use turno_core::queue::{Accepted, AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -277,6 +280,21 @@ pub trait Store: Send + Sync + 'static {
     /// tools of its own for that.
     fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()>;
 
+    /// Gives committed events their positions, in an order in which they also become visible: whoever reads
+    /// behind a position never misses one that gets a lower one later.
+    fn sequence(&self) -> Pending<'_, Sequenced>;
+
+    /// The events behind a position, in order. Positions are consecutive: if the first one is not the very next,
+    /// those between were purged.
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>>;
+
+    /// Which positions are kept. What was purged is remembered: positions are never given twice.
+    fn event_span(&self) -> Pending<'_, EventSpan>;
+
+    /// Forgets the oldest events, up to the first one that was decided at `before` or later, and at most `limit` of
+    /// them: a hole in the middle would be a gap that nobody is told about. Answers how many.
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
+
     /// Waits for a hint from another process that something changed, if the database can send one.
     fn hint(&self) -> Pending<'_, Hint>;
 
@@ -340,6 +358,8 @@ pub enum Hint {
     Queue(QueueId),
     /// A lease became free or was offered.
     Lease(Resource),
+    /// Events got their positions.
+    Events,
     /// Hints may have been lost: look at everything.
     All,
 }

@@ -363,7 +363,7 @@ impl Work<'_> {
     fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(kept);
-        self.events.push(Event { topic: Topic::Leases, name, resource, at: self.now, fence, by, detail });
+        self.events.push(Event { topic: Topic::Leases, name: name.into(), resource, at: self.now, fence, by, detail });
     }
 }
 

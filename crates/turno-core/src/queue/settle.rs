@@ -346,7 +346,7 @@ impl Work<'_> {
     fn announce(&mut self, item: &Item, name: &'static str, detail: String) {
         self.changes.events.push(Event {
             topic: Topic::Queues,
-            name,
+            name: name.into(),
             resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
             at: self.now,
             fence: Some(item.fence),

@@ -299,7 +299,7 @@ impl Work<'_> {
         self.decision.notes.push(note);
         self.decision.events.push(Event {
             topic: Topic::Tasks,
-            name: event,
+            name: event.into(),
             resource: self.resource().into(),
             at: now,
             fence: None,

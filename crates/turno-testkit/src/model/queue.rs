@@ -132,6 +132,7 @@ impl Rows {
         }
         self.done.extend(changes.done.into_iter().map(|done| (done.seq, done)));
         self.errors.extend(changes.errors);
+        self.events.extend(changes.events);
         self.typing.extend(changes.typing.into_iter().map(|(queue, lane, at)| ((queue, lane), at)));
         for gone in changes.typed {
             self.typing.remove(&gone);

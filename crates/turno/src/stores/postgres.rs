@@ -12,7 +12,7 @@
 //! | `lease`, `enqueue`, `claim`, `settle`, `manage` | what each kind of group locks and reads |
 //! | `changes` | what groups write |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `queue` | everything outside of groups |
+//! | `read`, `queue`, `event` | everything outside of groups; positions of events |
 //! | `row`, `lease_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
 //!
@@ -23,6 +23,7 @@ mod changes;
 mod claim;
 mod commit;
 mod enqueue;
+mod event;
 mod expiry;
 mod failure;
 mod floor;
@@ -44,9 +45,10 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Counts, Effect, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending, Purge,
-    QueueRow, Routes, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
+    Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
+use event::Sequencer;
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
@@ -58,7 +60,8 @@ use std::sync::atomic::AtomicI64;
 use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
-use turno_core::id::{Fence, ItemId, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::event::Event;
+use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::Ending;
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -80,6 +83,7 @@ pub(crate) struct PostgresStore {
     routes: [Slot; ROUTES],
     readers: [Slot; READERS],
     peekers: [Slot; PEEKERS],
+    sequencer: Sequencer,
     hints: Hints,
 }
 
@@ -110,6 +114,7 @@ impl PostgresStore {
             routes: Default::default(),
             readers: Default::default(),
             peekers: Default::default(),
+            sequencer: Sequencer::default(),
             hints,
         };
         store.resume().await?;
@@ -266,6 +271,22 @@ impl Store for PostgresStore {
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
         unbuilt()
+    }
+
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        Box::pin(self.event_sequence())
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        Box::pin(self.event_list(after, limit))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        Box::pin(self.event_bounds())
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        Box::pin(self.event_purge(before, limit))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

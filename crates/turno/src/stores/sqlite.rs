@@ -11,6 +11,7 @@ mod changes;
 mod checkpoint;
 mod connection;
 mod error;
+mod event;
 mod lease;
 mod looks;
 mod queue;
@@ -23,18 +24,18 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Counts, Effect, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending, Purge,
-    QueueRow, Routes, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
+    Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 use statements as sql;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Numbers, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::Ending;
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -124,25 +125,6 @@ fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
     let mut take = tx.prepare_cached(sql::NUMBER_TAKE)?;
     let last: i64 = take.query_row([count], |row| row.get(0))?;
     Ok(Numbers::new((last - count + 1..=last).collect()))
-}
-
-fn events(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
-    if events.is_empty() {
-        return Ok(());
-    }
-    let mut add = tx.prepare_cached(sql::EVENT_ADD)?;
-    for event in events {
-        add.execute(params![
-            event.topic.as_str(),
-            event.name,
-            event.resource,
-            event.at.0,
-            event.fence.map(|fence| fence.0),
-            event.by.as_ref().map(UserId::as_str),
-            event.detail,
-        ])?;
-    }
-    Ok(())
 }
 
 impl Store for SqliteStore {
@@ -281,6 +263,23 @@ impl Store for SqliteStore {
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
         unbuilt()
+    }
+
+    /// There is one writer at a time, so the number that an event is written with is its position.
+    fn sequence(&self) -> Pending<'_, Sequenced> {
+        Box::pin(std::future::ready(Ok(Sequenced::AtCommit)))
+    }
+
+    fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>> {
+        self.looks.run(move |db| event::list(db, after, limit))
+    }
+
+    fn event_span(&self) -> Pending<'_, EventSpan> {
+        self.looks.run(|db| event::span(db))
+    }
+
+    fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
+        self.writer.run(move |db| event::purge(db, before, limit))
     }
 
     /// Another process wrote to the file; what it wrote is not known, so it is always everything.

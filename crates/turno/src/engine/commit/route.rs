@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use turno_core::access::Epoch;
 use turno_core::id::{QueueId, Resource};
-use turno_core::queue::{Act, Settle};
+use turno_core::queue::{Act, Settle, SettleOutcome};
 
 /// Commands taken together: enough to share a flush among all callers.
 const GROUP_MAX: usize = 1_024;
@@ -96,6 +96,9 @@ impl Route {
 
 /// Hints about what a committed group changed.
 fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
+    if may_have_events(outcome) {
+        announce.wrote_events();
+    }
     match (group, outcome) {
         (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
             let mut told: Option<&Resource> = None;
@@ -119,6 +122,20 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether what was decided may have come with events; one look too many is cheap.
+fn may_have_events(outcome: &Outcomes) -> bool {
+    match outcome {
+        Outcomes::Lease { answers, .. } => answers.iter().any(|(decision, _)| decision.changed),
+        Outcomes::Settle { answers, .. } => {
+            answers.iter().any(|answer| matches!(answer, SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted))
+        }
+        Outcomes::Manage(answer) => answer.is_ok(),
+        Outcomes::Task(outcome) => outcome.answer.is_ok(),
+        Outcomes::Access(answer) => answer.is_ok(),
+        Outcomes::Enqueue(_) | Outcomes::Claim(_) | Outcomes::Typing => false,
     }
 }
 

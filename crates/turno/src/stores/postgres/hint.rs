@@ -47,6 +47,9 @@ struct Payload {
     from: String,
     queues: Vec<i32>,
     leases: Vec<Resource>,
+    /// Not said by programs of schema 1.
+    #[serde(default)]
+    events: bool,
     all: bool,
 }
 
@@ -142,11 +145,13 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if hints.is_empty() {
         return None;
     }
-    let mut payload = Payload { from: us.to_owned(), queues: Vec::new(), leases: Vec::new(), all: false };
+    let mut payload =
+        Payload { from: us.to_owned(), queues: Vec::new(), leases: Vec::new(), events: false, all: false };
     for hint in hints {
         match hint {
             Hint::Queue(queue) => payload.queues.push(queue.0),
             Hint::Lease(resource) => payload.leases.push(resource),
+            Hint::Events => payload.events = true,
             Hint::All => payload.all = true,
         }
     }
@@ -169,6 +174,9 @@ fn heard(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     if payload.all {
         tell(Hint::All, floors, sender);
     }
+    if payload.events {
+        tell(Hint::Events, floors, sender);
+    }
     for queue in payload.queues {
         tell(Hint::Queue(QueueId(queue)), floors, sender);
     }
@@ -181,7 +189,7 @@ fn tell(hint: Hint, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     match &hint {
         Hint::Queue(queue) => floors.drop_one(*queue),
         Hint::All => floors.drop_all(),
-        Hint::Lease(_) => {}
+        Hint::Lease(_) | Hint::Events => {}
     }
     // A full channel means that nobody fetches hints: whoever does later has enough of them.
     let _ = sender.try_send(hint);

@@ -29,6 +29,15 @@ event_in.at bigint not null
 event_in.fence bigint
 event_in.by_user text collate C
 event_in.detail text
+event_log.pos bigint not null
+event_log.topic text not null
+event_log.name text not null
+event_log.resource text collate C not null
+event_log.at bigint not null
+event_log.fence bigint
+event_log.by_user text collate C
+event_log.detail text
+event_purged.pos bigint not null
 hot.seq bigint not null
 hot.queue integer not null
 hot.lane bigint
@@ -93,6 +102,7 @@ CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
 CREATE UNIQUE INDEX event_in_pkey ON turno.event_in USING btree (n)
+CREATE UNIQUE INDEX event_log_pkey ON turno.event_log USING btree (pos)
 CREATE INDEX hot_expiry ON turno.hot USING btree (expires_at) WHERE (expires_at IS NOT NULL)
 CREATE INDEX hot_lane ON turno.hot USING btree (queue, lane, seq) WHERE (lane IS NOT NULL)
 CREATE UNIQUE INDEX hot_pkey ON turno.hot USING btree (seq)
@@ -108,5 +118,6 @@ sequence number bigint cache 1
 sequence queue_id_seq integer cache 1
 sequence rebirth bigint cache 1
 table body with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
+table event_in with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table hot with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table lease with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)

@@ -1,6 +1,8 @@
 //! What is particular to this store: its connections, its locks, its plans. What every store must do is in the
 //! conformance cases.
 
+mod event;
+mod hint;
 mod lease;
 mod loss;
 mod plan;

@@ -1,7 +1,7 @@
 //! Leases: their rows, their history, and a group of commands about them.
 
 use super::rows::{damaged, name, name_if};
-use super::{events, numbers, statements as sql};
+use super::{event, numbers, statements as sql};
 use crate::store::{LeaseGroup, LeaseRead, Outcomes, StoreError};
 use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outc
             add.raw_execute()?;
         }
     }
-    events(tx, &write.events)?;
+    event::add(tx, &write.events)?;
     Ok(Outcomes::Lease { now, answers })
 }
 

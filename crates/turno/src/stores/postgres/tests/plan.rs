@@ -11,7 +11,11 @@ const LARGE: &str = "
         from generate_series(1, 200000) n;
     insert into turno.lease (resource) select 'r-' || n from generate_series(1, 50000) n;
     insert into turno.done select n + 1000000, 1, 0, n, 1, n, n, 'w' from generate_series(1, 50000) n;
-    insert into turno.attempt_error select n, 1, n, n, 'e', n, 'w' from generate_series(1, 50000) n;";
+    insert into turno.attempt_error select n, 1, n, n, 'e', n, 'w' from generate_series(1, 50000) n;
+    insert into turno.event_in (topic, name, resource, at)
+        select 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;
+    insert into turno.event_log (pos, topic, name, resource, at)
+        select n, 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;";
 
 /// Everything that a group or a look of the engine does all the time.
 fn hot() -> [&'static Sql; 34] {
@@ -53,13 +57,18 @@ fn hot() -> [&'static Sql; 34] {
     ]
 }
 
+/// What the sequencer and those who read events do all the time.
+fn events() -> [&'static Sql; 4] {
+    [&call::EVENT_LIST, &call::EVENT_PURGE, &call::EVENT_SEQUENCE, &call::EVENT_SPAN]
+}
+
 #[tokio::test]
 async fn no_hot_statement_reads_a_whole_table() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
     client.batch_execute(call::BEGIN.text).await.unwrap();
-    for sql in hot().into_iter().chain([&call::SETTLED, &call::ITEM_ERRORS]) {
+    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ITEM_ERRORS]) {
         let params = client.prepare(sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
         client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
@@ -68,11 +77,12 @@ async fn no_hot_statement_reads_a_whole_table() {
         let rows = client.query(&explain, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = plan.join("\n");
-        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error"] {
+        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error", "event_in", "event_log"] {
             assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{}:\n{plan}", sql.name);
         }
         assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");
         assert!(sql.name != "settle_next" || (plan.contains("hot_lane") && !plan.contains("Sort")), "{plan}");
+        assert!(sql.name != "event_list" || (plan.contains("event_log_pkey") && !plan.contains("Sort")), "{plan}");
         client.batch_execute("deallocate p").await.unwrap();
     }
 }

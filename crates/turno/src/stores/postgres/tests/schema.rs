@@ -82,7 +82,8 @@ async fn instances_that_start_at_once_migrate_once() {
     for start in starts.collect::<Vec<_>>() {
         stores.push(start.await.unwrap());
     }
-    assert_eq!(number(&outside(&url).await, "select count(*) from turno.schema_version").await, 1);
+    let repeated = "select count(*) - max(version) from turno.schema_version";
+    assert_eq!(number(&outside(&url).await, repeated).await, 0);
     assert!(stores[0].describe().starts_with("PostgreSQL 1"), "{}", stores[0].describe());
     assert!(!stores[0].describe().contains('@'));
 }
@@ -91,9 +92,9 @@ async fn instances_that_start_at_once_migrate_once() {
 async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
-    client.batch_execute("insert into turno.schema_version values (2, 1)").await.unwrap();
+    client.batch_execute("insert into turno.schema_version values (8, 1)").await.unwrap();
     store_at(&url).await;
-    client.batch_execute("insert into turno.schema_version values (3, 2)").await.unwrap();
+    client.batch_execute("insert into turno.schema_version values (9, 8)").await.unwrap();
     let refused = PostgresStore::open(&url, Arc::new(Clock::system())).await.err();
     assert!(matches!(&refused, Some(StoreError::Schema(text)) if text.contains("upgrade")), "{refused:?}");
 }

@@ -50,6 +50,7 @@ fn fill(connection: &Connection) {
         insert into done (seq, queue, ended, at, attempt, fence, revision) select seq, queue, seq % 3, seq, 1, seq, 0 from body;
         insert into attempt_error (seq, attempt, fence, at, error) select seq, 1, seq, seq, 'no' from body;
         insert into lease (resource, fence) select id, seq from body;
+        insert into event_in (topic, name, resource, at) select 'leases', 'lease.claimed', id, seq from body;
         insert into typing (queue, lane, at) select 1, seq, seq from body;";
     connection.execute_batch(text).unwrap();
 }
@@ -91,6 +92,7 @@ fn the_hot_statements_sort_nothing_and_use_their_index() {
         ("hot_next_look", "hot_ready (queue=? AND ready_at>?)"),
         ("done_count", "COVERING INDEX done_age (queue=?)"),
         ("body_find", "(queue=? AND id=?)"),
+        ("event_list", "PRIMARY KEY (rowid>?)"),
         ("lease_read", "PRIMARY KEY (resource=?)"),
     ];
     for (name, text) in statements() {

@@ -1,0 +1,365 @@
+//! Live events: everything that was committed, once, in order, to everybody who listens.
+
+use super::world::{World, ack, command, fail, put, queue_name, resource, take_one};
+use std::sync::Arc;
+use std::time::Duration;
+use turno::core::event::{Event, Topic, Topics};
+use turno::core::id::{Position, Resource};
+use turno::core::lease::{Action, Refused};
+use turno::core::queue::{Kind, Policy};
+use turno::core::time::{Span, Time};
+use turno::store::EventSpan;
+use turno::{Error, Live, Subscription, Turno};
+
+super::cases![
+    events_arrive_in_order_with_positions_that_grow_by_one,
+    only_committed_changes_are_told,
+    an_event_tells_what_was_decided,
+    resuming_continues_exactly_behind_a_position_also_after_reopening,
+    a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset,
+    a_slow_listener_loses_nothing_and_delays_nobody,
+    a_slow_listener_whose_events_were_purged_is_told_so,
+    an_empty_log_still_knows_its_newest_position,
+    every_event_of_two_instances_arrives_once_on_both_in_the_same_order,
+    topics_are_filtered,
+    changes_of_a_queue_are_told_together,
+    changes_of_a_queue_are_told_on_another_instance,
+    what_commits_while_somebody_joins_is_heard_without_anything_else_happening,
+    giving_up_a_wait_loses_nothing,
+    listening_ends_with_the_engine,
+];
+
+/// Longer than any test should take; without it a missing event would look like a slow machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Long enough for something to arrive that should not.
+const QUIET: Duration = Duration::from_millis(150);
+
+async fn hear(listener: &mut Subscription) -> Live {
+    tokio::time::timeout(LIMIT, listener.next()).await.expect("something should have come").unwrap()
+}
+
+async fn event(listener: &mut Subscription) -> (Position, Arc<Event>) {
+    match hear(listener).await {
+        Live::Event { position, event } => (position, event),
+        other => panic!("an event was expected: {other:?}"),
+    }
+}
+
+/// The next events, as positions and resources.
+async fn some(listener: &mut Subscription, count: usize) -> Vec<(Position, String)> {
+    let mut heard = Vec::new();
+    while heard.len() < count {
+        let (position, event) = event(listener).await;
+        heard.push((position, event.resource.to_string()));
+    }
+    heard
+}
+
+async fn nothing(listener: &mut Subscription) {
+    let heard = tokio::time::timeout(QUIET, listener.next()).await;
+    assert!(heard.is_err(), "{heard:?}");
+}
+
+async fn listen(turno: &Turno) -> Subscription {
+    turno.subscribe(Topics::ALL, None).await.unwrap()
+}
+
+/// Claims the resources `first..last`, all at once: one event each.
+async fn claim_all(turno: &Turno, first: usize, last: usize) {
+    let mut calls = tokio::task::JoinSet::new();
+    for n in first..last {
+        let mut command = command("ana", Action::Claim { ttl: None, wait: false });
+        command.resource = Resource::new(format!("r{n}")).unwrap();
+        let turno = turno.clone();
+        calls.spawn(async move { turno.lease(command).await.unwrap().answer.unwrap() });
+    }
+    calls.join_all().await;
+}
+
+/// Waits until so many events have their positions.
+async fn given(turno: &Turno, newest: i64) -> EventSpan {
+    loop {
+        let span = turno.store().event_span().await.unwrap();
+        if span.newest.0 >= newest {
+            return span;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn events_arrive_in_order_with_positions_that_grow_by_one(world: World) {
+    let mut listener = listen(&world.turno).await;
+    let fence = world.claim("ana").await.unwrap();
+    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    world.claim("luis").await.unwrap();
+    let mut heard = Vec::new();
+    for _ in 0..3 {
+        heard.push(event(&mut listener).await);
+    }
+    let names: Vec<_> = heard.iter().map(|(_, event)| &*event.name).collect();
+    assert_eq!(names, ["lease.claimed", "lease.released", "lease.claimed"]);
+    let positions: Vec<_> = heard.iter().map(|(position, _)| position.0).collect();
+    assert_eq!(positions, [1, 2, 3]);
+    assert_eq!(listener.position(), Position(3));
+}
+
+async fn only_committed_changes_are_told(world: World) {
+    let mut listener = listen(&world.turno).await;
+    let fence = world.claim("ana").await.unwrap();
+    for who in ["luis", "eva"] {
+        assert!(matches!(world.claim(who).await, Err(Refused::HeldBy { .. })));
+    }
+    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    for name in ["lease.claimed", "lease.released"] {
+        let (position, event) = event(&mut listener).await;
+        assert_eq!(event.name, name);
+        let kept = world.turno.store().events(Position(position.0 - 1), 1).await.unwrap();
+        assert_eq!(kept, [(position, (*event).clone())], "what is told can be read by anybody");
+    }
+    nothing(&mut listener).await;
+}
+
+async fn an_event_tells_what_was_decided(world: World) {
+    let mut listener = listen(&world.turno).await;
+    world.pass(1_234);
+    let reason = "se fue a casa".to_owned();
+    let answer = world.lease("admin", Action::ForceClaim { reason: reason.clone() }).await;
+    let grant = answer.state.grant.unwrap();
+    loop {
+        let (_, event) = event(&mut listener).await;
+        if event.name == "lease.force_claimed" {
+            let expected = Event {
+                topic: Topic::Leases,
+                name: "lease.force_claimed".into(),
+                resource: resource().as_str().into(),
+                at: answer.now,
+                fence: Some(grant.fence),
+                by: Some(grant.holder.user),
+                detail: Some(reason),
+            };
+            assert_eq!(*event, expected);
+            return;
+        }
+    }
+}
+
+async fn resuming_continues_exactly_behind_a_position_also_after_reopening(mut world: World) {
+    // More than a page, so that resuming reads several.
+    let mut listener = listen(&world.turno).await;
+    claim_all(&world.turno, 0, 600).await;
+    let all = some(&mut listener, 600).await;
+    for seen in [0, 1, 255, 256, 599, 600] {
+        let from = Position(seen as i64);
+        let mut resumed = world.turno.subscribe(Topics::ALL, Some(from)).await.unwrap();
+        assert_eq!(some(&mut resumed, 600 - seen).await, all[seen..]);
+        assert_eq!(resumed.position(), Position(600));
+    }
+    drop(listener);
+    world.reopen().await;
+    let mut resumed = world.turno.subscribe(Topics::ALL, Some(Position(598))).await.unwrap();
+    claim_all(&world.turno, 600, 601).await;
+    let mut expected = all[598..].to_vec();
+    expected.push((Position(601), "r600".to_owned()));
+    assert_eq!(some(&mut resumed, 3).await, expected, "from the store first, then live, without a seam");
+}
+
+async fn a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset(world: World) {
+    claim_all(&world.turno, 0, 10).await;
+    given(&world.turno, 10).await;
+    world.pass(1_000);
+    claim_all(&world.turno, 10, 15).await;
+    let now = Time(super::world::START.0 + 1_000);
+    assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(1), newest: Position(15) });
+    assert_eq!(world.turno.store().purge_events(now, 1_000).await, Ok(10), "what was decided before");
+    assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(11), newest: Position(15) });
+    let mut listeners = Vec::new();
+    for (position, resets) in [(0, true), (9, true), (10, false), (15, false), (16, true), (i64::MAX, true)] {
+        let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(position))).await.unwrap();
+        if resets {
+            assert_eq!(hear(&mut listener).await, Live::Reset { position: Position(15) }, "{position}");
+        } else {
+            assert_eq!(some(&mut listener, 15 - position as usize).await.len(), 15 - position as usize);
+        }
+        listeners.push(listener);
+    }
+    claim_all(&world.turno, 15, 16).await;
+    for listener in &mut listeners {
+        assert_eq!(some(listener, 1).await, [(Position(16), "r15".to_owned())], "all go on from there");
+    }
+}
+
+async fn a_slow_listener_loses_nothing_and_delays_nobody(world: World) {
+    // Several times what the ring holds.
+    const EVENTS: usize = 4_000;
+    let mut slow = listen(&world.turno).await;
+    let mut quick = listen(&world.turno).await;
+    claim_all(&world.turno, 0, 1).await;
+    assert_eq!(some(&mut slow, 1).await.len(), 1);
+    claim_all(&world.turno, 1, EVENTS).await;
+    let all = some(&mut quick, EVENTS).await;
+    assert_eq!(slow.position(), Position(1), "the other one has not moved meanwhile");
+    for (position, resource) in &all[1..] {
+        let (at, event) = event(&mut slow).await;
+        assert_eq!((at, &*event.resource), (*position, resource.as_str()));
+        assert!(slow.read_ahead() < 256, "{}", slow.read_ahead());
+    }
+    claim_all(&world.turno, EVENTS, EVENTS + 1).await;
+    let last = [(Position(EVENTS as i64 + 1), format!("r{EVENTS}"))];
+    assert_eq!((some(&mut slow, 1).await, some(&mut quick, 1).await), (last.to_vec(), last.to_vec()));
+}
+
+async fn a_slow_listener_whose_events_were_purged_is_told_so(world: World) {
+    const EVENTS: usize = 2_000;
+    let mut slow = listen(&world.turno).await;
+    let mut quick = listen(&world.turno).await;
+    claim_all(&world.turno, 0, EVENTS).await;
+    some(&mut quick, EVENTS).await;
+    let later = Time(super::world::START.0 + 1);
+    assert_eq!(world.turno.store().purge_events(later, 500).await, Ok(500));
+    assert_eq!(hear(&mut slow).await, Live::Reset { position: Position(EVENTS as i64) });
+    claim_all(&world.turno, EVENTS, EVENTS + 1).await;
+    assert_eq!(some(&mut slow, 1).await, some(&mut quick, 1).await, "and goes on with what comes");
+}
+
+async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
+    let none = EventSpan { oldest: Position(1), newest: Position(0) };
+    assert_eq!(world.turno.store().event_span().await, Ok(none));
+    claim_all(&world.turno, 0, 5).await;
+    given(&world.turno, 5).await;
+    let later = Time(super::world::START.0 + 1);
+    assert_eq!(world.turno.store().purge_events(later, 1_000).await, Ok(5));
+    world.reopen().await;
+    let empty = EventSpan { oldest: Position(6), newest: Position(5) };
+    assert_eq!(world.turno.store().event_span().await, Ok(empty));
+    let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(5))).await.unwrap();
+    let mut late = world.turno.subscribe(Topics::ALL, Some(Position(4))).await.unwrap();
+    claim_all(&world.turno, 5, 6).await;
+    assert_eq!(some(&mut listener, 1).await, [(Position(6), "r5".to_owned())], "nothing is missing");
+    assert_eq!(hear(&mut late).await, Live::Reset { position: Position(5) });
+}
+
+async fn every_event_of_two_instances_arrives_once_on_both_in_the_same_order(world: World) {
+    const EACH: usize = 400;
+    let other = world.instance().await;
+    let (mut here, mut there) = (listen(&world.turno).await, listen(&other).await);
+    let work = async {
+        for n in (0..EACH).step_by(20) {
+            tokio::join!(claim_all(&world.turno, n, n + 20), claim_all(&other, EACH + n, EACH + n + 20));
+        }
+    };
+    let ((), here, there) = tokio::join!(work, some(&mut here, 2 * EACH), some(&mut there, 2 * EACH));
+    assert_eq!(here, there);
+    let positions: Vec<i64> = here.iter().map(|(position, _)| position.0).collect();
+    assert_eq!(positions, (1..=2 * EACH as i64).collect::<Vec<_>>());
+    let mut resources: Vec<_> = here.into_iter().map(|(_, resource)| resource).collect();
+    resources.sort();
+    resources.dedup();
+    assert_eq!(resources.len(), 2 * EACH, "each of them once");
+}
+
+async fn topics_are_filtered(world: World) {
+    let leases = Topics::from(Topic::Leases);
+    let mut leases = world.turno.subscribe(leases, None).await.unwrap();
+    let rest = [Topic::Queues, Topic::Tasks, Topic::Sync, Topic::Audit].into_iter().collect();
+    let mut rest = world.turno.subscribe(rest, None).await.unwrap();
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    world.claim("ana").await.unwrap();
+    put(&queue, "k", &["x"]).await;
+    let got = take_one(&queue).await;
+    fail(&queue, &got).await;
+    claim_all(&world.turno, 0, 1).await;
+    let heard = [event(&mut leases).await, event(&mut leases).await];
+    assert!(heard.iter().all(|(_, event)| event.topic == Topic::Leases), "{heard:?}");
+    let failed = loop {
+        if let Live::Event { event, .. } = hear(&mut rest).await {
+            break event;
+        }
+    };
+    assert_eq!(
+        (failed.topic, &*failed.name, failed.detail.as_deref()),
+        (Topic::Queues, "item.failed", Some("no contesta"))
+    );
+    nothing(&mut leases).await;
+}
+
+async fn changes_of_a_queue_are_told_together(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let mut listener = world.turno.subscribe(Topic::Queues.into(), None).await.unwrap();
+    let mut elsewhere = world.turno.subscribe(Topic::Leases.into(), None).await.unwrap();
+    let change = Live::QueueChanged { queue: queue_name() };
+    put(&queue, "k", &["0"]).await;
+    assert_eq!(hear(&mut listener).await, change, "the first one at once");
+    for n in 1..10 {
+        put(&queue, "k", &[&format!("{n}")]).await;
+    }
+    nothing(&mut listener).await;
+    world.pass(250);
+    assert_eq!(hear(&mut listener).await, change, "nine more are one");
+    world.pass(250);
+    nothing(&mut listener).await;
+    let got = take_one(&queue).await;
+    ack(&queue, &got).await;
+    nothing(&mut elsewhere).await;
+}
+
+async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let other = world.instance().await;
+    let mut listener = other.subscribe(Topic::Queues.into(), None).await.unwrap();
+    let change = Live::QueueChanged { queue: queue_name() };
+    // A hint that is said before the other side listens is lost, so it is said until one is heard.
+    let told = async {
+        for n in 0.. {
+            put(&queue, "k", &[&format!("{n}")]).await;
+            world.pass(250);
+            if let Ok(heard) = tokio::time::timeout(QUIET, listener.next()).await {
+                return heard.unwrap();
+            }
+        }
+        unreachable!("it is tried for as long as it takes")
+    };
+    assert_eq!(tokio::time::timeout(LIMIT, told).await.unwrap(), change);
+}
+
+async fn what_commits_while_somebody_joins_is_heard_without_anything_else_happening(world: World) {
+    for n in 0..15 {
+        // Nobody else listens, and no time passes: the reader begins with this listener.
+        let joins = world.turno.subscribe(Topics::ALL, None);
+        let (listener, ()) = tokio::join!(joins, claim_all(&world.turno, n, n + 1));
+        let mut listener = listener.unwrap();
+        if listener.position() == Position(n as i64) {
+            assert_eq!(some(&mut listener, 1).await, [(Position(n as i64 + 1), format!("r{n}"))]);
+        }
+        given(&world.turno, n as i64 + 1).await;
+    }
+}
+
+async fn giving_up_a_wait_loses_nothing(world: World) {
+    const EVENTS: usize = 600;
+    let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(0))).await.unwrap();
+    let mut heard = Vec::new();
+    let work = claim_all(&world.turno, 0, EVENTS);
+    let hearing = async {
+        while heard.len() < EVENTS {
+            tokio::select! {
+                biased;
+                () = tokio::task::yield_now() => {}
+                next = listener.next() => match next.unwrap() {
+                    Live::Event { position, .. } => heard.push(position.0),
+                    other => panic!("{other:?}"),
+                },
+            }
+        }
+    };
+    tokio::time::timeout(LIMIT, async { tokio::join!(work, hearing) }).await.unwrap();
+    assert_eq!(heard, (1..=EVENTS as i64).collect::<Vec<_>>());
+}
+
+async fn listening_ends_with_the_engine(world: World) {
+    let other = world.instance().await;
+    let mut listener = listen(&other).await;
+    drop(other);
+    let end = tokio::time::timeout(LIMIT, listener.next()).await.unwrap();
+    assert_eq!(end, Err(Error::Closed));
+    world.pass(Span::from_secs(1).0);
+}

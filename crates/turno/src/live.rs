@@ -1,0 +1,185 @@
+//! Live events: who listens hears of every committed change, in order, and is told where there is a gap.
+//!
+//! The store is the truth, and a listener's cursor is a position in it. The ring only saves reading: as long as a
+//! listener keeps up, one reader per process (`fanout`) serves all of them from memory. Whoever has fallen out of the
+//! ring, resumes from earlier, or missed anything for whatever reason, finds it in the store, page by page. What came
+//! through the ring and was read already is recognised by its position.
+//!
+//! Left out on purpose: one event per processed item. That a queue changed is told without saying how.
+
+mod fanout;
+mod sequence;
+
+pub(crate) use fanout::Fanout;
+
+use crate::engine::Turno;
+use crate::error::Error;
+use crate::store::Store;
+use fanout::{Item, PAGE};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use turno_core::event::{Event, Topic, Topics};
+use turno_core::id::{Position, QueueName};
+
+/// What a listener hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Live {
+    /// Something that was committed.
+    Event {
+        /// Where it is in the stream: whoever has handled it resumes from here.
+        position: Position,
+        /// What happened.
+        event: Arc<Event>,
+    },
+    /// Events were left out: they are not kept any more, or the position asked for is of another database. What was
+    /// known before is void; read it anew, and what follows goes on from there.
+    Reset {
+        /// Where it goes on.
+        position: Position,
+    },
+    /// Items of a queue were admitted, freed or managed; at most one per queue and 250 ms, and some may be dropped.
+    QueueChanged {
+        /// Which.
+        queue: QueueName,
+    },
+}
+
+/// Somebody who listens. Dropping it ends that; a slow one costs one page of events, and delays nobody.
+pub struct Subscription {
+    store: Arc<dyn Store>,
+    topics: Topics,
+    ring: Receiver<Item>,
+    queues: Option<Receiver<QueueName>>,
+    /// Everything up to here was handed on or left out by its topic.
+    cursor: Position,
+    /// To be told before anything else.
+    reset: Option<Position>,
+    /// There may be events behind the cursor that will not come through the ring.
+    behind: bool,
+    /// Read from the store, not asked for yet.
+    page: VecDeque<(Position, Event)>,
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscription").field("topics", &self.topics).field("cursor", &self.cursor).finish()
+    }
+}
+
+impl Turno {
+    /// Listens to some topics: to what is committed from now on, or to everything behind the position of the last
+    /// event that was handled.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::Live;
+    /// use turno::core::event::Topic;
+    /// use turno::core::id::{Resource, UserId};
+    /// use turno::core::lease::{Action, Command, Holder, Policy};
+    ///
+    /// let mut listener = turno.subscribe(Topic::Leases.into(), None).await?;
+    /// let who = Holder { user: UserId::new("ana")?, name: "Ana".to_owned(), instance: None };
+    /// let action = Action::Claim { ttl: None, wait: false };
+    /// turno.lease(Command { resource: Resource::new("task:7")?, who, policy: Policy::default(), action }).await?;
+    ///
+    /// let Live::Event { position, event } = listener.next().await? else { panic!("nothing was left out") };
+    /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "task:7"));
+    /// // After a restart: turno.subscribe(Topic::Leases.into(), Some(position))
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # let _ = position;
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn subscribe(&self, topics: Topics, resume: Option<Position>) -> Result<Subscription, Error> {
+        let store = self.inner.store.clone();
+        // First the ring, then the store: what comes in between is in both, and nothing is in neither.
+        let (ring, queues) = self.inner.fanout.join(topics.contains(Topic::Queues));
+        let span = store.event_span().await?;
+        let kept = resume.filter(|position| span.continues(*position));
+        let cursor = kept.unwrap_or(span.newest);
+        let reset = (resume != kept).then_some(cursor);
+        let behind = cursor < span.newest;
+        Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new() })
+    }
+}
+
+impl Subscription {
+    /// Waits for what comes next. Nothing is lost if the wait is given up, or if the database did not answer: ask
+    /// again.
+    pub async fn next(&mut self) -> Result<Live, Error> {
+        loop {
+            if let Some(position) = self.reset.take() {
+                return Ok(Live::Reset { position });
+            }
+            while let Some((position, event)) = self.page.pop_front() {
+                self.cursor = position;
+                if self.topics.contains(event.topic) {
+                    return Ok(Live::Event { position, event: Arc::new(event) });
+                }
+            }
+            if self.behind {
+                self.catch_up().await?;
+                continue;
+            }
+            tokio::select! {
+                item = self.ring.recv() => match item {
+                    Ok(Item::Event(position, event)) if position == self.cursor.next() => {
+                        self.cursor = position;
+                        if self.topics.contains(event.topic) {
+                            return Ok(Live::Event { position, event });
+                        }
+                    }
+                    Ok(Item::Event(position, _) | Item::UpTo(position)) => self.behind = self.cursor < position,
+                    Err(RecvError::Lagged(_)) => self.behind = true,
+                    Err(RecvError::Closed) => return Err(Error::Closed),
+                },
+                queue = change(&mut self.queues) => return Ok(Live::QueueChanged { queue }),
+            }
+        }
+    }
+
+    /// Up to where everything was handed on: where to resume from.
+    pub fn position(&self) -> Position {
+        self.cursor
+    }
+
+    /// How many events it has read ahead: never more than a page.
+    pub fn read_ahead(&self) -> usize {
+        self.page.len()
+    }
+
+    /// Reads the next page from the store, or finds that it is gone.
+    async fn catch_up(&mut self) -> Result<(), Error> {
+        let page = self.store.events(self.cursor, PAGE).await?;
+        let goes_on = page.first().map(|(position, _)| *position == self.cursor.next());
+        if goes_on == Some(true) {
+            self.behind = page.len() == PAGE as usize;
+            self.page = page.into();
+            return Ok(());
+        }
+        let span = self.store.event_span().await?;
+        self.behind = false;
+        if goes_on.is_some() || !span.continues(self.cursor) {
+            self.cursor = span.newest;
+            self.reset = Some(span.newest);
+        }
+        Ok(())
+    }
+}
+
+/// The next change of a queue, for who listens to queues. Those that fell out of the ring are dropped.
+async fn change(queues: &mut Option<Receiver<QueueName>>) -> QueueName {
+    while let Some(changes) = queues {
+        match changes.recv().await {
+            Ok(queue) => return queue,
+            Err(RecvError::Lagged(_)) => {}
+            // The other ring says that it is over.
+            Err(RecvError::Closed) => *queues = None,
+        }
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,183 @@
+//! Events: giving positions to what is committed, and reading it back.
+//!
+//! Numbers of `event_in` are given while transactions run and become visible when they commit, in another order.
+//! A reader with such a number as its cursor would skip what commits late, and one that waits for all running
+//! transactions would stand still for as long as anybody idles in one. So one sequencer at a time moves what it sees
+//! committed, and only the position that it gives is a cursor.
+//!
+//! What was moved leaves dead rows at the left of the index for as long as anybody keeps an old snapshot, so a run
+//! begins at a floor. The floor is a hint of this process: a row below it is late, never lost.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{garbled, get, maybe_name};
+use super::slot::Slot;
+use crate::store::{EventSpan, Sequenced, StoreError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use tokio_postgres::Row;
+use turno_core::event::{Event, Topic};
+use turno_core::id::{Fence, Position, UserId};
+use turno_core::time::{Span, Time};
+
+/// Most events moved at once: some milliseconds of work, in which others wait for their positions.
+const AT_ONCE: i64 = 1_000;
+/// A number is given and committed in one trip. A run looks back this far for those that took a little longer.
+const NEAR: Span = Span::from_secs(2);
+/// Every second a run looks back this far: longer than a transaction may wait for locks or idle.
+const FAR: Span = Span::from_secs(25);
+const FAR_EVERY: Span = Span::from_secs(1);
+/// The longest that anything below the floor can go unseen.
+const FULL_EVERY: Span = Span::from_secs(30);
+/// How far marks lie apart: bounds their number.
+const MARK_EVERY: Span = Span(500);
+
+/// The sequencer's own connection, and where it begins to look.
+#[derive(Default)]
+pub(super) struct Sequencer {
+    slot: Slot,
+    floor: Mutex<Floor>,
+}
+
+/// Up to which number events were given out, or moved, at some moments of the last seconds.
+#[derive(Debug, Default)]
+struct Floor {
+    marks: VecDeque<(Time, i64)>,
+    far: Time,
+    full: Time,
+}
+
+impl Floor {
+    /// Behind which number to look at `now`.
+    fn from(&mut self, now: Time) -> i64 {
+        if now < self.far || now < self.full {
+            *self = Floor::default();
+        }
+        if self.full + FULL_EVERY <= now {
+            (self.full, self.far) = (now, now);
+            return 0;
+        }
+        if self.far + FAR_EVERY <= now {
+            self.far = now;
+            return self.before(now, FAR);
+        }
+        self.before(now, NEAR)
+    }
+
+    fn before(&self, now: Time, back: Span) -> i64 {
+        let old = self.marks.iter().rev().find(|(at, _)| *at + back <= now);
+        old.map_or(0, |(_, number)| *number)
+    }
+
+    /// At `now` nothing that could be seen was left up to `number`.
+    fn learn(&mut self, now: Time, number: i64) {
+        if self.marks.back().is_none_or(|(at, _)| *at + MARK_EVERY <= now) {
+            self.marks.push_back((now, number));
+        }
+        // The first one behind which everything is older stands for all before it.
+        while self.marks.get(1).is_some_and(|(at, _)| *at + FAR <= now) {
+            self.marks.pop_front();
+        }
+    }
+}
+
+impl PostgresStore {
+    /// Moves committed events into the log: lock, move and commit in one trip, without waiting for anybody.
+    pub(super) async fn event_sequence(&self) -> Result<Sequenced, StoreError> {
+        let Sequencer { slot, floor } = &self.sequencer;
+        let floor = || floor.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.shared.clock.estimate();
+        let from = floor().from(now);
+        let calls = vec![Call::new(&call::EVENT_LOCK), Call::new(&call::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
+        let mut answers = self.read_on(slot, calls).await?;
+        let (lock, moved) = (answers.take(), answers.take());
+        let [lock, moved] = [&lock, &moved].map(|rows| rows.first().ok_or_else(|| garbled("no sequencer")));
+        let (lock, moved) = (lock?, moved?);
+        if !get::<bool>(lock, 0)? {
+            return Ok(Sequenced::Busy);
+        }
+        let count: i64 = get(moved, 0)?;
+        let full = count == AT_ONCE;
+        floor().learn(now, get(if full { moved } else { lock }, 1)?);
+        let count = usize::try_from(count).unwrap_or_default();
+        Ok(if full { Sequenced::Full(count) } else { Sequenced::All(count) })
+    }
+
+    pub(super) async fn event_list(&self, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::EVENT_LIST).big(after.0).big(limit.into())]).await?.take();
+        Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn event_bounds(&self) -> Result<EventSpan, StoreError> {
+        let rows = self.read(vec![Call::new(&call::EVENT_SPAN)]).await?.take();
+        let row = rows.first().ok_or_else(|| garbled("no positions of events"))?;
+        Ok(EventSpan { oldest: Position(get(row, 0)?), newest: Position(get(row, 1)?) })
+    }
+
+    pub(super) async fn event_purge(&self, before: Time, limit: u32) -> Result<u64, StoreError> {
+        let call = Call::new(&call::EVENT_PURGE).big(before.0).big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
+        Ok(count.unsigned_abs())
+    }
+}
+
+fn event(row: &Row) -> Result<(Position, Event), Failure> {
+    let event = Event {
+        topic: get::<&str>(row, 1)?.parse::<Topic>().map_err(garbled)?,
+        name: get::<String>(row, 2)?.into(),
+        resource: get::<&str>(row, 3)?.into(),
+        at: Time(get(row, 4)?),
+        fence: get::<Option<i64>>(row, 5)?.map(Fence),
+        by: maybe_name(row, 6, UserId::new)?,
+        detail: get(row, 7)?,
+    };
+    Ok((Position(get(row, 0)?), event))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run at `now`, when numbers up to `number` had been given: where it began.
+    fn run(floor: &mut Floor, now: i64, number: i64) -> i64 {
+        let from = floor.from(Time(now));
+        floor.learn(Time(now), number);
+        from
+    }
+
+    #[test]
+    fn a_run_begins_where_everything_was_moved_a_little_while_ago() {
+        let mut floor = Floor::default();
+        assert_eq!(run(&mut floor, 100_000, 10), 0, "nothing is known yet");
+        assert_eq!(run(&mut floor, 100_600, 20), 0, "what was given just now may not be committed");
+        assert_eq!(run(&mut floor, 102_000, 30), 0, "once a second further back");
+        assert_eq!(run(&mut floor, 102_050, 31), 10);
+        assert_eq!(run(&mut floor, 102_650, 40), 20);
+    }
+
+    #[test]
+    fn every_second_it_looks_further_back_and_every_thirty_at_everything() {
+        let mut floor = Floor::default();
+        let mut begins = Vec::new();
+        for tenth in 0..=700 {
+            begins.push(run(&mut floor, 1_000_000 + tenth * 100, tenth));
+        }
+        let all = begins.iter().skip(300).filter(|from| **from == 0).count();
+        assert_eq!(all, 2, "at 30 and at 60 seconds");
+        let back: Vec<i64> = begins.iter().enumerate().skip(310).map(|(tenth, from)| tenth as i64 - from).collect();
+        assert!(back.iter().filter(|back| **back <= 26).count() > 300, "usually about two seconds: {back:?}");
+        assert_eq!(back.iter().filter(|back| (250..=256).contains(*back)).count(), 39, "{back:?}");
+        assert!(floor.marks.len() <= 55, "{}", floor.marks.len());
+    }
+
+    #[test]
+    fn a_clock_that_went_back_begins_anew() {
+        let mut floor = Floor::default();
+        run(&mut floor, 100_000, 10);
+        run(&mut floor, 110_000, 20);
+        assert_eq!(run(&mut floor, 50_000, 30), 0);
+        assert_eq!(run(&mut floor, 50_100, 40), 0);
+    }
+}

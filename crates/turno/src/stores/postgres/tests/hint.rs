@@ -1,0 +1,35 @@
+//! Hints over a connection that is lost.
+
+use super::*;
+use crate::store::Hint;
+use std::time::Duration;
+
+/// The connection of this database that listens, once there is one.
+async fn listener(client: &Client) -> i32 {
+    let sql = "select pid from pg_stat_activity
+        where datname = current_database() and query like '-- hint_listen%' and pid <> pg_backend_pid()";
+    loop {
+        if let Some(row) = client.query_opt(sql, &[]).await.unwrap() {
+            return row.get(0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lost_listening_connection_is_opened_again_and_everybody_is_told_to_look_at_everything() {
+    let (store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    let store = Arc::new(store);
+    let hearing = store.clone();
+    let heard = tokio::spawn(async move { hearing.hint().await });
+    let lost = listener(&client).await;
+    client.execute("select pg_terminate_backend($1, 10000)", &[&lost]).await.unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(20), heard).await.unwrap().unwrap();
+    assert_eq!(heard, Ok(Hint::All), "what was said meanwhile was not heard");
+    assert_ne!(listener(&client).await, lost);
+
+    let other = store_at(&url).await;
+    other.announce(vec![Hint::Events]).await.unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(20), store.hint()).await.unwrap();
+    assert_eq!(heard, Ok(Hint::Events), "the new connection listens");
+}

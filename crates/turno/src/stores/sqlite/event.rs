@@ -1,0 +1,64 @@
+//! Events: written with their positions, read back, and forgotten from the oldest on.
+
+use super::error::at_commit;
+use super::rows::{damaged, name_if};
+use super::statements as sql;
+use crate::store::{EventSpan, StoreError};
+use rusqlite::{Connection, Error, Row, TransactionBehavior, params};
+use std::sync::Arc;
+use turno_core::event::{Event, Topic};
+use turno_core::id::{Fence, Position, UserId};
+use turno_core::time::Time;
+
+/// Writes them in the transaction that makes them true.
+pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let mut add = tx.prepare_cached(sql::EVENT_ADD)?;
+    for event in events {
+        add.execute(params![
+            event.topic.as_str(),
+            event.name,
+            event.resource,
+            event.at.0,
+            event.fence.map(|fence| fence.0),
+            event.by.as_ref().map(UserId::as_str),
+            event.detail,
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn list(db: &Connection, after: Position, limit: u32) -> Result<Vec<(Position, Event)>, StoreError> {
+    let mut read = db.prepare_cached(sql::EVENT_LIST)?;
+    let found = read.query_map((after.0, limit), event)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn span(db: &Connection) -> Result<EventSpan, StoreError> {
+    let mut read = db.prepare_cached(sql::EVENT_SPAN)?;
+    let span = |row: &Row<'_>| Ok(EventSpan { oldest: Position(row.get(0)?), newest: Position(row.get(1)?) });
+    Ok(read.query_row([], span)?)
+}
+
+pub(super) fn purge(db: &mut Connection, before: Time, limit: u32) -> Result<u64, StoreError> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let count = tx.prepare_cached(sql::EVENT_PURGE)?.execute((before.0, limit))?;
+    tx.commit().map_err(at_commit)?;
+    Ok(count as u64)
+}
+
+fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
+    let topic: Arc<str> = row.get(1)?;
+    let event = Event {
+        topic: topic.parse::<Topic>().map_err(|unknown| damaged(1, unknown))?,
+        name: row.get::<_, String>(2)?.into(),
+        resource: row.get(3)?,
+        at: Time(row.get(4)?),
+        fence: row.get::<_, Option<i64>>(5)?.map(Fence),
+        by: name_if(row, 6, UserId::new)?,
+        detail: row.get(7)?,
+    };
+    Ok((Position(row.get(0)?), event))
+}

@@ -1,0 +1,2 @@
+-- The stream of events. Nothing to do here: there is one writer at a time, so the number of a row in event_in is also
+-- its place in the order of commits. Its last number is kept in sqlite_sequence, also when all rows are purged.

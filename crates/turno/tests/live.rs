@@ -1,0 +1,28 @@
+//! Where the fan-out begins, step by step: on the model, which answers at once, in one thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+use turno::clock::{Clock, Manual};
+use turno::core::event::Topics;
+use turno::core::id::{Position, Resource, UserId};
+use turno::core::lease::{Action, Command, Holder, Policy};
+use turno::core::time::Time;
+use turno::store::{Group, LeaseGroup};
+use turno::{Live, Options, Turno};
+use turno_testkit::model::Model;
+
+#[tokio::test]
+async fn what_commits_between_joining_and_the_readers_first_look_is_heard() {
+    let clock = Arc::new(Clock::manual(Manual::starting_at(Time(1_000_000))));
+    let turno = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false });
+    // The model never makes anybody wait, so no other task runs before `next`: the reader begins behind the event.
+    let mut listener = turno.subscribe(Topics::ALL, None).await.unwrap();
+    let who = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
+    let action = Action::Claim { ttl: None, wait: false };
+    let command = Command { resource: Resource::new("r").unwrap(), who, policy: Policy::default(), action };
+    let group = Group::Lease(LeaseGroup { commands: vec![command] });
+    turno.store().commit(0, Arc::new([group])).await.unwrap();
+    assert_eq!(listener.position(), Position(0));
+    let heard = tokio::time::timeout(Duration::from_secs(20), listener.next()).await.expect("it is heard").unwrap();
+    assert!(matches!(&heard, Live::Event { position: Position(1), event } if &*event.resource == "r"), "{heard:?}");
+}
