@@ -43,7 +43,7 @@ pub struct Options {
     pub sweep: bool,
     /// The times that govern leases, by prefix.
     pub leases: Policies,
-    /// How long ended ownerships and live events are kept.
+    /// How long ended ownerships are kept.
     pub keep: Span,
     /// What applying a task's line does; nothing means that it posts to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Options {
 pub struct Turno {
     pub(crate) inner: Arc<Inner>,
     /// For whom it acts; nobody for a program that embeds it and has not said so: that one may do everything.
-    caller: Option<Arc<access::Caller>>,
+    pub(crate) caller: Option<Arc<access::Caller>>,
 }
 
 impl std::fmt::Debug for Turno {
@@ -163,10 +163,6 @@ impl Turno {
     /// What the database is and where, for people.
     pub fn database(&self) -> &str {
         self.inner.store.describe()
-    }
-
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
     }
 
     /// The store underneath, for checks and tools.
