@@ -14,8 +14,10 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
+    Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
+];
 
 /// Runs what is missing. A newer schema is fine as long as it says so.
 ///
