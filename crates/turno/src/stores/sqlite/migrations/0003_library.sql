@@ -32,6 +32,11 @@ create table token (
 ) strict;
 create index token_user on token (user_id);
 create index token_parent on token (parent) where parent is not null;
+-- For the retention: sessions come and go by the thousand.
+create index token_expiry on token (expires_at) where expires_at is not null;
+
+-- For the retention, which goes by age.
+create index lease_history_age on lease_history (at);
 
 -- A chain: each hash covers the entry before.
 create table audit (
