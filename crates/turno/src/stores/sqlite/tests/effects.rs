@@ -190,6 +190,19 @@ async fn an_effect_that_never_answers_is_given_up() {
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
 
+#[tokio::test]
+async fn a_statement_that_never_ends_is_given_up_too() {
+    let folder = Folder::new();
+    let (store, id, fence) = started(&folder).await;
+    let endless =
+        "insert into ledger with recursive n (i) as (select 1 union all select i + 1 from n) select 'x', i from n";
+    let effect =
+        does(move |_, tx| Box::pin(async move { tx.execute(endless, &[]).await.map(drop).map_err(EffectError::from) }));
+    let step = effect::apply(&store, apply(id, 1, fence), effect, Duration::from_millis(30)).await;
+    assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("not done within")), "{step:?}");
+    assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
+}
+
 /// The runtime's only thread is busy, so that no timer of it can fire.
 #[tokio::test]
 async fn an_effect_that_keeps_its_thread_is_given_up_by_the_writer() {
@@ -205,7 +218,8 @@ async fn an_effect_that_keeps_its_thread_is_given_up_by_the_writer() {
                 let (freed, frees) = std::sync::mpsc::channel();
                 // A job that comes behind this line: it runs only once the line has been given up.
                 let mut behind = store.writer.run(move |_| Ok(freed.send(())));
-                std::future::poll_fn(|context| Poll::Ready(drop(behind.as_mut().poll(context)))).await;
+                let accepted = std::future::poll_fn(|context| Poll::Ready(behind.as_mut().poll(context).is_pending()));
+                assert!(accepted.await);
                 frees.recv_timeout(Duration::from_secs(20)).expect("the writer gives up");
                 Ok(())
             })
