@@ -12,9 +12,9 @@ use crate::store::{Dialect, Effect, EffectError, LineStep, LineToApply, Pending,
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, Statement};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use turno_core::task::{Apply, LineError};
@@ -23,43 +23,75 @@ use turno_core::text::kept;
 /// Longest that an effect may take: all other writers wait for it, and the shortest usual ttl of a lease is 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Keeps an effect's statements from ending the transaction that they are part of, or from changing the connection
-/// that everybody writes through. Installed once: each installation has SQLite prepare all statements anew.
+/// Steps of SQLite's machine between two looks whether anybody still waits for a statement: well below a millisecond.
+const STEPS: i32 = 10_000;
+
+/// Keeps an effect's statements from ending the transaction that they are part of, from changing the connection that
+/// everybody writes through, and from running on when nobody waits for them. It holds the sign of the line whose
+/// statement is running. Installed once: each installation has SQLite prepare all statements anew.
 #[derive(Clone, Default)]
-pub(super) struct Guard(Arc<AtomicBool>);
+pub(super) struct Guard(Arc<Mutex<Option<Left>>>);
+
+/// The sign that a line is not waited for any more.
+type Left = Arc<AtomicBool>;
 
 impl Guard {
     pub(super) fn install(writer: &mut Connection) -> Result<Guard, StoreError> {
         let guard = Guard::default();
-        let on = guard.0.clone();
+        let running = guard.clone();
         writer.authorizer(Some(move |context: AuthContext<'_>| match context.action {
             AuthAction::Transaction { .. }
             | AuthAction::Savepoint { .. }
             | AuthAction::Attach { .. }
             | AuthAction::Detach { .. }
             | AuthAction::Pragma { .. }
-                if on.load(Ordering::Relaxed) =>
+                if running.lock().is_some() =>
             {
                 Authorization::Deny
             }
             _ => Authorization::Allow,
         }))?;
+        let running = guard.clone();
+        writer.progress_handler(STEPS, Some(move || running.lock().as_ref().is_some_and(is_set)))?;
         Ok(guard)
     }
 
     /// Guards until the answer is dropped.
-    fn on(&self) -> On<'_> {
-        self.0.store(true, Ordering::Relaxed);
-        On(&self.0)
+    fn on(&self, left: &Left) -> On<'_> {
+        *self.lock() = Some(left.clone());
+        On(self)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Left>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn is_set(left: &Left) -> bool {
+    left.load(Ordering::Relaxed)
+}
+
 /// Ends with its scope, also by a panic.
-struct On<'a>(&'a AtomicBool);
+struct On<'a>(&'a Guard);
 
 impl Drop for On<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        *self.0.lock() = None;
+    }
+}
+
+/// Whoever waits for a line; gone, they leave the sign.
+struct Waits(Left);
+
+impl Waits {
+    fn give_up(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
@@ -82,8 +114,10 @@ pub(super) fn apply(
         let (begun, mut begins) = oneshot::channel();
         let (clock, guard) = (store.clock.clone(), store.guard.clone());
         let number = apply.number;
+        let waits = Waits(Left::default());
+        let left = waits.0.clone();
         let mut written = store.writer.run(move |db| {
-            let served = Served { apply, guard, asked, patience };
+            let served = Served { apply, guard, asked, patience, left };
             served.run(db, &clock, begun)
         });
         let line = tokio::select! {
@@ -97,7 +131,10 @@ pub(super) fn apply(
                 step = &mut written => return step,
                 done = tokio::time::timeout(patience, effect.apply(&line, &mut tx)) => done,
             };
-            let late = |_| Err(EffectError::Store(unanswered(number, patience)));
+            let late = |_| {
+                waits.give_up();
+                Err(EffectError::Store(unanswered(number, patience)))
+            };
             // Whoever does not listen any more has an answer ready.
             let _ = asks.send(Ask::Done(done.unwrap_or_else(late)));
         }
@@ -119,6 +156,7 @@ struct Served {
     guard: Guard,
     asked: Receiver<Ask>,
     patience: Duration,
+    left: Left,
 }
 
 impl Served {
@@ -181,9 +219,12 @@ impl Served {
         tx: &Connection,
         run: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<Result<T, StoreError>, StoreError> {
-        let on = self.guard.on();
+        let on = self.guard.on(&self.left);
         let done = run();
         drop(on);
+        if is_set(&self.left) {
+            return Err(unanswered(self.apply.number, self.patience));
+        }
         if tx.is_autocommit() {
             let why = done.err().map_or_else(String::new, |error| format!(": {error}"));
             let text = format!("a statement of the effect of line {} rolled everything back{why}", self.apply.number);

@@ -60,6 +60,10 @@ insert into audit_head (n, hash) values (0, zeroblob(32));
 create trigger audit_is_final before update on audit begin
     select raise(abort, 'entries of the audit are not changed nor removed');
 end;
+-- `insert or replace` removes the row that is in its way, and no trigger on delete hears of it.
+create trigger audit_is_kept before insert on audit when exists (select 1 from audit where n = new.n) begin
+    select raise(abort, 'entries of the audit are not changed nor removed');
+end;
 create trigger audit_stays before delete on audit begin
     select raise(abort, 'entries of the audit are not changed nor removed');
 end;
