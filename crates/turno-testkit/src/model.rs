@@ -23,7 +23,7 @@ use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Counts, Effect, EffectError, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LeaseWrite, LineStep, Outcomes, Peeked,
+    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LeaseWrite, LineStep, Outcomes, Peeked,
     Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 
@@ -408,6 +408,10 @@ impl Store for Model {
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         let now = self.now();
         ready(self.rows().purge(what, limit, now))
+    }
+
+    fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
+        ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {

@@ -7,6 +7,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 mod beats;
+pub(crate) mod check;
 mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;

@@ -75,7 +75,7 @@ impl Rows {
     pub(super) fn audit(&self, query: &AuditQuery) -> Vec<Entry> {
         let wanted = |entry: &&Entry| {
             query.action.as_ref().is_none_or(|action| entry.action == *action)
-                && query.actor.as_ref().is_none_or(|actor| entry.actor.user == *actor)
+                && query.actor.as_ref().is_none_or(|one| entry.actor.user == *one || entry.actor.via.as_ref() == Some(one))
                 && query.resource.as_ref().is_none_or(|resource| entry.resource == *resource)
         };
         let (all, limit) = (self.access.audit.iter().filter(wanted), query.limit as usize);

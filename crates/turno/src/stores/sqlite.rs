@@ -11,6 +11,7 @@ mod access;
 mod audit;
 mod backup;
 mod changes;
+mod check;
 mod checkpoint;
 mod connection;
 mod effect;
@@ -32,7 +33,7 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
+    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
     Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
@@ -337,6 +338,10 @@ impl Store for SqliteStore {
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         self.write(move |write| purge::run(write, &what, limit))
+    }
+
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
+        self.looks.run(move |db| check::run(db, check, limit))
     }
 
     /// On a thread and a connection of its own: a large file takes its time, and nobody waits for it.
