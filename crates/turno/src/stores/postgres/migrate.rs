@@ -13,8 +13,10 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
+    Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
+];
 
 /// Applies what is missing, in one transaction: all of it or nothing.
 pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
