@@ -23,8 +23,9 @@ use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LeaseWrite, LineStep, Outcomes, Peeked,
-    Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LeaseRead,
+    LeaseWrite, LineStep, Outcomes, Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError,
+    TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -123,7 +124,13 @@ impl Rows {
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
         self.events.extend(write.events);
         self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
-        self.access.audit.extend(write.audit);
+        self.enter(write.audit);
+    }
+
+    /// Adds entries to the audit, and tells of them.
+    fn enter(&mut self, entries: Vec<Entry>) {
+        self.events.extend(entries.iter().map(Entry::event));
+        self.access.audit.extend(entries);
     }
 
     fn leases(&self, query: &LeaseQuery) -> Vec<State> {

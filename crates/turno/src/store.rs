@@ -21,8 +21,8 @@ mod queue;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
-pub use event::{EventSpan, Sequenced};
 pub use check::{Check, Finding};
+pub use event::{EventSpan, Sequenced};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,

@@ -26,7 +26,7 @@ impl Rows {
     /// Writes down one thing that the store itself has done.
     pub(super) fn note(&mut self, now: Time, draft: Draft) {
         let entries = chain(&mut self.head(), now, vec![draft]);
-        self.access.audit.extend(entries);
+        self.enter(entries);
     }
 
     pub(super) fn change_access(&mut self, group: &AccessGroup, now: Time) -> Outcomes {
@@ -41,7 +41,7 @@ impl Rows {
         let (write, outcome) = group.decide(AccessRead { now, view, head: self.head() });
         if let Some(write) = write {
             self.access.change(write.changed);
-            self.access.audit.extend(write.audit);
+            self.enter(write.audit);
         }
         Outcomes::Access(Box::new(outcome))
     }
@@ -75,7 +75,10 @@ impl Rows {
     pub(super) fn audit(&self, query: &AuditQuery) -> Vec<Entry> {
         let wanted = |entry: &&Entry| {
             query.action.as_ref().is_none_or(|action| entry.action == *action)
-                && query.actor.as_ref().is_none_or(|one| entry.actor.user == *one || entry.actor.via.as_ref() == Some(one))
+                && query
+                    .actor
+                    .as_ref()
+                    .is_none_or(|one| entry.actor.user == *one || entry.actor.via.as_ref() == Some(one))
                 && query.resource.as_ref().is_none_or(|resource| entry.resource == *resource)
         };
         let (all, limit) = (self.access.audit.iter().filter(wanted), query.limit as usize);

@@ -137,6 +137,6 @@ impl Rows {
         for gone in changes.typed {
             self.typing.remove(&gone);
         }
-        self.access.audit.extend(changes.audit);
+        self.enter(changes.audit);
     }
 }

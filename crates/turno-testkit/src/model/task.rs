@@ -2,14 +2,12 @@
 
 use super::Rows;
 use std::collections::{BTreeMap, BTreeSet};
-use turno::core::audit::Actor;
 use turno::core::id::{Numbers, Serial, Sku};
-use turno::core::lease::{Action, Command, State, decide};
+use turno::core::lease::{State, decide};
 use turno::core::task::{
-    Apply, Begin, Line, LineError, LineOutcome, Note, Read, Stock, Task, TaskId, begin_line, post,
+    Apply, Begin, Line, LineDone, LineError, Note, Read, Stock, Task, TaskId, begin_line, end_line, post,
 };
-use turno::core::text::kept;
-use turno::core::time::{Span, Time};
+use turno::core::time::Time;
 use turno::store::{
     Dialect, LineStep, LineToApply, Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskQuery, TaskRead, Tx,
     Value,
@@ -86,27 +84,16 @@ impl Rows {
 
     pub(super) fn end_line(&mut self, apply: &Apply, going: LineToApply, effect: Result<(), LineError>) -> LineStep {
         let now = going.now;
-        let (line, outcome) = going.line.after(apply, effect, now);
-        let what = if matches!(outcome, LineOutcome::Failed(_)) { "line_failed" } else { "line_applied" };
-        let note = Note {
-            at: now,
-            actor: Actor { user: apply.who.user.clone(), via: apply.via.clone() },
-            what: what.to_owned(),
-            line: Some(apply.number),
-            detail: line.error.as_ref().map(|error| kept(&error.to_string())),
-        };
+        let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
+        self.events.push(event);
         self.work.notes.push((apply.task, note));
         if let Some(task) = self.work.tasks.get_mut(&apply.task) {
             task.updated_at = task.updated_at.max(now);
             task.lines.iter_mut().filter(|place| place.number == line.number).for_each(|place| *place = line.clone());
         }
         let mut state = self.state(&apply.task.resource());
-        let (resource, who, via, policy) =
-            (state.resource.clone(), apply.who.clone(), apply.via.clone(), apply.policy.clone());
-        let action = Action::Heartbeat { fence: apply.fence, idle: Some(Span::ZERO), worked: true };
-        let command = Command { resource: resource.clone(), who, via, policy, action };
-        decide(&mut state, &command, now, &mut Numbers::new(Vec::new()));
-        self.leases.insert(resource, state);
+        decide(&mut state, &apply.work(), now, &mut Numbers::new(Vec::new()));
+        self.leases.insert(state.resource.clone(), state);
         LineStep::Settled(outcome)
     }
 

@@ -33,8 +33,8 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
-    Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes,
+    Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, Transaction, TransactionBehavior};

@@ -4,7 +4,7 @@
 //! changes or removes one is stopped by triggers of the schema; who removes those is found out by the chain.
 
 use super::rows::{name, name_if};
-use super::statements as sql;
+use super::{event, statements as sql};
 use crate::store::{AuditQuery, StoreError};
 use rusqlite::{Connection, Error, Row, params};
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
@@ -29,9 +29,11 @@ pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError
         add.execute(params![entry.n, entry.at.0, user, via, entry.action, entry.resource, entry.detail, hash])?;
     }
     match tx.prepare_cached(sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
-        1 => Ok(()),
-        _ => Err(StoreError::Rejected("a bug: the audit would have gone back".into())),
+        1 => {}
+        _ => return Err(StoreError::Rejected("a bug: the audit would have gone back".into())),
     }
+    let events: Vec<_> = entries.iter().map(Entry::event).collect();
+    event::add(tx, &events)
 }
 
 /// Writes down one thing that the store itself has done.

@@ -7,13 +7,9 @@ use super::{Write, begin, event, lease, statements as sql, stock, task};
 use crate::clock::Clock;
 use crate::store::{LeaseWrite, LineStep, StoreError};
 use rusqlite::Connection;
-use turno_core::audit::Actor;
-use turno_core::event::{Event, Topic};
 use turno_core::id::Numbers;
-use turno_core::lease::{Action, Command, State, decide};
-use turno_core::task::{Apply, Begin, Line, LineError, LineOutcome, Note, begin_line, post};
-use turno_core::text::kept;
-use turno_core::time::Span;
+use turno_core::lease::{State, decide};
+use turno_core::task::{Apply, Begin, Line, LineDone, LineError, begin_line, end_line, post};
 
 /// What was found before the effect.
 pub(super) enum Found {
@@ -70,31 +66,11 @@ pub(super) fn settle(
     effect: Result<(), LineError>,
 ) -> Result<LineStep, StoreError> {
     let (tx, now) = (&write.tx, write.now);
-    let (line, outcome) = going.line.after(apply, effect, now);
+    let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
     task::save_line(tx, apply.task, &line)?;
     tx.prepare_cached(sql::TASK_TOUCH)?.execute((apply.task.0, now.0))?;
-    let (what, event) = match &outcome {
-        LineOutcome::Failed(_) => ("line_failed", "task.line_failed"),
-        LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", "task.line_applied"),
-    };
-    let note = Note {
-        at: now,
-        actor: Actor { user: apply.who.user.clone(), via: apply.via.clone() },
-        what: what.to_owned(),
-        line: Some(apply.number),
-        detail: line.error.as_ref().map(|error| kept(&error.to_string())),
-    };
     task::add_notes(tx, apply.task, &[note])?;
-    let told = Event {
-        topic: Topic::Tasks,
-        name: event.into(),
-        resource: apply.task.resource().as_str().into(),
-        at: now,
-        fence: None,
-        by: Some(apply.who.user.clone()),
-        detail: Some(apply.number.to_string()),
-    };
-    event::add(tx, &[told])?;
+    event::add(tx, &[event])?;
     lease::write(tx, &renewed(apply, going.lease, &write))?;
     write.commit()?;
     Ok(LineStep::Settled(outcome))
@@ -102,14 +78,7 @@ pub(super) fn settle(
 
 /// What there is to write about the lease: a line was work, also one that failed.
 fn renewed(apply: &Apply, mut state: State, write: &Write<'_>) -> LeaseWrite {
-    let command = Command {
-        resource: state.resource.clone(),
-        who: apply.who.clone(),
-        via: apply.via.clone(),
-        policy: apply.policy.clone(),
-        action: Action::Heartbeat { fence: apply.fence, idle: Some(Span::ZERO), worked: true },
-    };
-    let decided = decide(&mut state, &command, write.now, &mut Numbers::new(Vec::new()));
+    let decided = decide(&mut state, &apply.work(), write.now, &mut Numbers::new(Vec::new()));
     LeaseWrite {
         ended_of: decided.ended.iter().map(|_| state.resource.clone()).collect(),
         ended: decided.ended,
