@@ -72,6 +72,7 @@ use link::Address;
 use slot::Slot;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Person, Token};
@@ -104,6 +105,7 @@ pub(crate) struct PostgresStore {
     sequencer: Sequencer,
     lines: [Slot; LINES],
     line_permits: Semaphore,
+    effect_max: Duration,
     /// For what is written outside of groups and lines.
     keeper: Slot,
     hints: Hints,
@@ -139,6 +141,7 @@ impl PostgresStore {
             sequencer: Sequencer::default(),
             lines: Default::default(),
             line_permits: Semaphore::new(LINES),
+            effect_max: effect::EFFECT_MAX,
             keeper: Slot::default(),
             hints,
         };

@@ -14,8 +14,15 @@ use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-/// How long an effect may take: meanwhile nobody can take the task over.
-const EFFECT_MAX: Duration = Duration::from_secs(10);
+/// How long an effect may take: meanwhile nobody can take the task over. As long as its longest statement.
+pub(super) const EFFECT_MAX: Duration = Duration::from_secs(10);
+
+/// An effect and how long it may take.
+#[derive(Clone, Copy)]
+pub(super) struct Bounded<'a> {
+    pub(super) effect: &'a dyn Effect,
+    pub(super) longest: Duration,
+}
 
 /// What became of an effect.
 pub(super) enum Ran {
@@ -30,18 +37,17 @@ pub(super) enum Ran {
 }
 
 /// Runs an effect behind a savepoint, which is still there afterwards.
-pub(super) async fn run(link: &mut Link, effect: &dyn Effect, line: &LineToApply) -> Result<Ran, Failure> {
+pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, Failure> {
+    let Bounded { effect, longest } = effect;
     link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
     let mut tx = Statements { link };
-    Ok(match tokio::time::timeout(EFFECT_MAX, effect.apply(line, &mut tx)).await {
+    Ok(match tokio::time::timeout(longest, effect.apply(line, &mut tx)).await {
         Ok(Ok(())) => Ran::Done,
         Ok(Err(EffectError::Refused(message))) => Ran::Refused(message),
         Ok(Err(EffectError::Store(error))) => Ran::Failed(error),
         Err(_) => Ran::Late(StoreError::Rejected(format!(
-            "the effect of line {} of task {} took longer than {} s and was undone; what is slow or remote belongs into a queue",
-            line.line.number,
-            line.task,
-            EFFECT_MAX.as_secs()
+            "the effect of line {} of task {} took longer than {longest:?} and was undone; what is slow or remote belongs into a queue",
+            line.line.number, line.task
         ))),
     })
 }

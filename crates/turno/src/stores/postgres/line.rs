@@ -6,7 +6,7 @@
 
 use super::PostgresStore;
 use super::call::{self, Call};
-use super::effect::{self, Ran};
+use super::effect::{self, Bounded, Ran};
 use super::failure::Failure;
 use super::lease::{events, states};
 use super::read::free;
@@ -60,6 +60,7 @@ impl PostgresStore {
         // One permit per connection: whoever comes next gets whichever is free first.
         let permit = self.line_permits.acquire().await;
         let _permit = permit.map_err(|_| StoreError::Unavailable("the store is closing".into()))?;
+        let effect = effect.map(|effect| Bounded { effect, longest: self.effect_max });
         let mut again = true;
         loop {
             let mut link = free(&self.lines).take(&self.address).await?;
@@ -89,7 +90,7 @@ impl PostgresStore {
 }
 
 /// Locks, looks, and lets the effect happen.
-async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<&dyn Effect>) -> Result<Step, Failure> {
+async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, Failure> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
     let calls = vec![

@@ -139,3 +139,25 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     assert_eq!(last.detail, r#"{"before_ms":1000001,"count":1}"#);
     assert_eq!(verified(&store).await, entries + 2);
 }
+
+/// Otherwise it would go round without a body.
+#[tokio::test]
+async fn an_item_that_is_being_sent_round_again_is_not_forgotten() {
+    let (store, url) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    enqueue(&store, &queue, vec![new_item("a", None, "{}"), new_item("b", None, "{}")]).await;
+    let dealt = claim(&store, &queue, 2).await;
+    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    settle(&store, &queue, &all, ACK).await;
+    let client = outside(&url).await;
+    client.batch_execute("begin").await.unwrap();
+    assert_eq!(client.query(call::MANAGE_DONE.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
+    let purge = || {
+        let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
+        tokio::time::timeout(AT_ONCE, store.purge(what, 10))
+    };
+    assert_eq!(purge().await.expect("nobody is waited for").unwrap(), 1);
+    assert!(store.item(queue.id, ItemId::new("a").unwrap()).await.unwrap().is_some());
+    client.batch_execute("rollback").await.unwrap();
+    assert_eq!(purge().await.unwrap().unwrap(), 1);
+}

@@ -164,6 +164,19 @@ async fn a_finalize_that_is_dropped_midway_rolls_back_and_frees_the_task() {
     assert!(forced.answer.is_ok(), "{:?}", forced.answer);
 }
 
+#[tokio::test]
+async fn an_effect_that_takes_too_long_is_undone_and_says_so() {
+    let (store, client, id, fence) = with_table(1).await;
+    let mut store = Arc::into_inner(store).unwrap();
+    store.effect_max = std::time::Duration::from_millis(50);
+    let (_begun, _go, effect) = open();
+    let late = store.apply_line(apply(id, 1, fence), effect).await;
+    assert!(matches!(&late, Err(StoreError::Rejected(text)) if text.contains("took longer than 50ms")), "{late:?}");
+    assert_eq!(number(&client, ROWS).await, 0);
+    store.effect_max = SOON;
+    assert_eq!(store.apply_line(apply(id, 1, fence), shared(Script(vec![], Ok(())))).await.unwrap(), APPLIED);
+}
+
 /// Values of every kind go in and come out, as the server's types want them.
 struct Values;
 
