@@ -1,5 +1,7 @@
 //! The self-check finds nothing on a sound database, also on one in use, and every kind of planted corruption.
 
+#![expect(clippy::unwrap_used, reason = "a test without the harness is a test all the same")]
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use turno::core::id::{Instance, Sku};
 use turno::core::lease::{Action, Holder};
