@@ -11,6 +11,7 @@
 //! | `tx`, `commit` | a group's transaction, and making sure of its outcome |
 //! | `lease`, `enqueue`, `claim`, `settle`, `manage` | what each kind of group locks and reads |
 //! | `changes` | what groups write |
+//! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
 //! | `read`, `queue`, `event` | everything outside of groups; positions of events |
 //! | `row`, `lease_row` | columns and what they become |
@@ -28,6 +29,7 @@ mod expiry;
 mod failure;
 mod floor;
 mod hint;
+mod intake;
 mod lane;
 mod lease;
 mod lease_row;
@@ -52,6 +54,7 @@ use event::Sequencer;
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
+use intake::Intake;
 use lane::Lanes;
 use link::Address;
 use slot::Slot;
@@ -84,6 +87,7 @@ pub(crate) struct PostgresStore {
     readers: [Slot; READERS],
     peekers: [Slot; PEEKERS],
     sequencer: Sequencer,
+    intake: Intake,
     hints: Hints,
 }
 
@@ -115,6 +119,7 @@ impl PostgresStore {
             readers: Default::default(),
             peekers: Default::default(),
             sequencer: Sequencer::default(),
+            intake: Intake::default(),
             hints,
         };
         store.resume().await?;
@@ -287,6 +292,14 @@ impl Store for PostgresStore {
 
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
         Box::pin(self.event_purge(before, limit))
+    }
+
+    fn has_intake(&self) -> bool {
+        true
+    }
+
+    fn fold(&self) -> Pending<'_, Vec<QueueId>> {
+        Box::pin(self.take_in())
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -63,9 +63,9 @@ impl PostgresStore {
     }
 
     /// Writes and commits in one trip, and makes sure of the outcome.
-    async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
+    pub(super) async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
         let mut calls = match &plan.write {
-            Write::Nothing => {
+            Write::Nothing if plan.taken_in.is_empty() => {
                 // Rolled back and not committed: locks alone would cost a flush of the log.
                 if hides_heads(&plan.outcomes) {
                     if link.roll_back().await.is_ok() {
@@ -78,9 +78,13 @@ impl PostgresStore {
                 }
                 return Ok(plan.outcomes);
             }
+            Write::Nothing => Vec::new(),
             Write::Lease(write) => lease::calls(write),
             Write::Queue(changes) => changes::calls(changes),
         };
+        if !plan.taken_in.is_empty() {
+            calls.push(Call::new(&call::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
+        }
         // Last of the writes, so that nobody waits for another while holding it. It lags by at most a second, and is
         // raised by whoever finds it late: time that was decided with is never taken back.
         let now = self.shared.clock.estimate();
