@@ -6,6 +6,16 @@ attempt_error.at bigint not null
 attempt_error.error text not null
 attempt_error.retry_at bigint
 attempt_error.holder text
+audit.n bigint not null
+audit.at bigint not null
+audit.actor text collate C not null
+audit.via text collate C
+audit.action text not null
+audit.resource text collate C not null
+audit.detail text not null
+audit.hash bytea not null
+audit_head.n bigint not null
+audit_head.hash bytea not null
 body.seq bigint not null
 body.queue integer not null
 body.id text collate C not null
@@ -54,6 +64,35 @@ hot.revision bigint not null
 hot.handed bigint not null default 0
 hot.parked boolean not null default false
 hot.holder text
+intake.n bigint not null identity
+intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
+intake.kind text not null
+intake.at bigint not null
+intake.queue integer not null
+intake.id text collate C
+intake.given boolean not null default false
+intake.key text collate C
+intake.action text
+intake.payload text
+intake.delay_ms bigint not null default 0
+intake.seq bigint
+intake.lane bigint
+intake.size bigint
+intake.fence bigint
+intake_refused.n bigint not null
+intake_refused.kind text not null
+intake_refused.at bigint not null
+intake_refused.queue integer not null
+intake_refused.id text collate C
+intake_refused.key text collate C
+intake_refused.action text
+intake_refused.payload text
+intake_refused.delay_ms bigint not null
+intake_refused.seq bigint
+intake_refused.lane bigint
+intake_refused.size bigint
+intake_refused.fence bigint
+intake_refused.error text not null
 lease.resource text collate C not null
 lease.holder_user text collate C
 lease.holder_name text
@@ -86,18 +125,78 @@ lease_history.cause text not null
 lease_history.by_user text collate C
 lease_history.note text
 mark.high bigint not null
+mark.epoch bigint not null default 0
+person.id text collate C not null
+person.name text not null
+person.role text not null
+person.disabled boolean not null
+person.password text
+person.created_at bigint not null
 queue.id integer not null identity
 queue.name text collate C not null
 queue.policy text not null
 queue.kind text not null
 queue.version bigint not null
 queue.paused boolean not null
+queue.purged bigint not null default 0
 schema_version.version integer not null
 schema_version.min_compatible integer not null
+stock.sku text collate C not null
+stock.quantity bigint not null
+stock_move.task bigint not null
+stock_move.line integer not null
+stock_move.sku text collate C not null
+stock_move.delta bigint not null
+stock_move.serials text not null
+stock_move.fence bigint not null
+stock_move.by_user text collate C not null
+stock_move.at bigint not null
+stock_serial.sku text collate C not null
+stock_serial.serial text collate C not null
+task.id bigint not null identity
+task.title text not null
+task.status text not null
+task.created_at bigint not null
+task.created_by text collate C not null
+task.updated_at bigint not null
+task.finalized text
+task_line.task bigint not null
+task_line.number integer not null
+task_line.movement text not null
+task_line.sku text collate C not null
+task_line.quantity bigint
+task_line.serials text
+task_line.status text not null
+task_line.error text
+task_line.applied_at bigint
+task_line.applied_fence bigint
+task_line.applied_by text collate C
+task_note.task bigint not null
+task_note.n bigint not null identity
+task_note.at bigint not null
+task_note.actor text collate C not null
+task_note.via text collate C
+task_note.what text not null
+task_note.line integer
+task_note.detail text
+token.id text collate C not null
+token.hash bytea not null
+token.user_id text collate C not null
+token.name text
+token.machine boolean not null
+token.scope text
+token.resources text not null
+token.expires_at bigint
+token.created_at bigint not null
+token.created_by text collate C not null
+token.parent text collate C
+token.last_used_at bigint
 typing.queue integer not null
 typing.lane bigint not null
 typing.at bigint not null
 CREATE INDEX attempt_error_seq ON turno.attempt_error USING btree (seq)
+CREATE UNIQUE INDEX audit_pkey ON turno.audit USING btree (n)
+CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
@@ -107,17 +206,37 @@ CREATE INDEX hot_expiry ON turno.hot USING btree (expires_at) WHERE (expires_at 
 CREATE INDEX hot_lane ON turno.hot USING btree (queue, lane, seq) WHERE (lane IS NOT NULL)
 CREATE UNIQUE INDEX hot_pkey ON turno.hot USING btree (seq)
 CREATE INDEX hot_ready ON turno.hot USING btree (queue, ready_at, seq) WHERE (ready_at IS NOT NULL)
+CREATE INDEX intake_ack ON turno.intake USING btree (seq, fence) WHERE (seq IS NOT NULL)
+CREATE UNIQUE INDEX intake_pkey ON turno.intake USING btree (n)
+CREATE UNIQUE INDEX intake_refused_pkey ON turno.intake_refused USING btree (n)
+CREATE INDEX intake_xid ON turno.intake USING btree (xid, n)
 CREATE UNIQUE INDEX lease_history_pkey ON turno.lease_history USING btree (resource, fence)
 CREATE UNIQUE INDEX lease_pkey ON turno.lease USING btree (resource)
+CREATE UNIQUE INDEX person_pkey ON turno.person USING btree (id)
 CREATE UNIQUE INDEX queue_name_key ON turno.queue USING btree (name)
 CREATE UNIQUE INDEX queue_pkey ON turno.queue USING btree (id)
 CREATE UNIQUE INDEX schema_version_pkey ON turno.schema_version USING btree (version)
+CREATE UNIQUE INDEX stock_move_pkey ON turno.stock_move USING btree (task, line)
+CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
+CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)
+CREATE UNIQUE INDEX task_line_pkey ON turno.task_line USING btree (task, number)
+CREATE UNIQUE INDEX task_note_pkey ON turno.task_note USING btree (task, n)
+CREATE UNIQUE INDEX task_pkey ON turno.task USING btree (id)
+CREATE INDEX task_status ON turno.task USING btree (status, id)
+CREATE UNIQUE INDEX token_hash_key ON turno.token USING btree (hash)
+CREATE INDEX token_parent ON turno.token USING btree (parent) WHERE (parent IS NOT NULL)
+CREATE UNIQUE INDEX token_pkey ON turno.token USING btree (id)
+CREATE INDEX token_user ON turno.token USING btree (user_id)
 CREATE UNIQUE INDEX typing_pkey ON turno.typing USING btree (queue, lane)
 sequence event_in_n_seq bigint cache 1
+sequence intake_n_seq bigint cache 1
 sequence number bigint cache 1
 sequence queue_id_seq integer cache 1
 sequence rebirth bigint cache 1
+sequence task_id_seq bigint cache 1
+sequence task_note_n_seq bigint cache 1
 table body with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table event_in with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table hot with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
+table intake with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table lease with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
