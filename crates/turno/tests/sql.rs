@@ -3,6 +3,8 @@
 //!
 //! Time is moved through the recorded mark, which the functions and the engine both go by.
 
+#![expect(clippy::unwrap_used, reason = "unwrapping is how a test says that something must be so")]
+
 #[path = "sql/complete.rs"]
 mod complete;
 #[path = "sql/enqueue.rs"]

@@ -66,7 +66,6 @@ async fn functions_and_tables_of_the_same_names_elsewhere_are_not_picked_up() {
         create temp table intake (n int); create temp table queue (id int, name text, kind text);
         create temp table hot (seq bigint, queue int, lane bigint, fence bigint, expires_at bigint);
         insert into pg_temp.queue values (7, 'trap', 'inbox');
-        create function clock_timestamp_trap() returns text language plpgsql as $$ begin raise 'trapped'; end $$;
         create function octet_length(text) returns int language plpgsql as $$ begin raise 'trapped'; end $$;
         create function char_length(text) returns int language plpgsql as $$ begin raise 'trapped'; end $$;
         create function gen_random_uuid() returns uuid language plpgsql as $$ begin raise 'trapped'; end $$;
