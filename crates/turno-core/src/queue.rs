@@ -26,12 +26,14 @@ mod policy;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use claim::{Delivery, Want, Wants, hand_out};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use manage::{Manage, ManageAnswer, ManageRead, ManageRefused, manage, typing};
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
+pub use token::BadDelivery;
 
 use crate::audit::Entry;
 use crate::event::Event;

@@ -19,6 +19,7 @@ pub use lease::LeaseAnswer;
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::intake::Intake;
 use crate::live::Fanout;
 use crate::signal::Signals;
 use crate::store::{Effect, Hint, QueueRow, Store};
@@ -86,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<Clock>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) sweep: Sweep,
+    pub(crate) intake: Intake,
     pub(crate) leases: Policies,
     effect: Option<Arc<dyn Effect>>,
     access: Arc<access::Access>,
@@ -130,11 +132,13 @@ impl Turno {
         let hints = announcer(&mut tasks, store.clone());
         let announce = Announce { signals: signals.clone(), hints };
         let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
+        let intake = Intake::new(store.clone(), announce.clone());
         let committers = Committers::start(&mut tasks, store.clone(), announce);
         let beats = beats::Beats::start(&mut tasks, &store, &committers);
         listen(&mut tasks, store.clone(), signals.clone());
-        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone());
+        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone());
         if options.sweep {
+            tasks.spawn(intake.clone().run());
             tasks.spawn(sweep.clone().run());
         }
         let access = Arc::new(access::Access::start(&mut tasks, &store));
@@ -147,6 +151,7 @@ impl Turno {
             clock: options.clock,
             signals,
             sweep,
+            intake,
             fanout,
             leases: options.leases,
             effect: options.effect,

@@ -6,6 +6,7 @@
 pub mod clock;
 mod engine;
 mod error;
+mod intake;
 mod live;
 mod signal;
 pub mod store;

@@ -300,6 +300,17 @@ pub trait Store: Send + Sync + 'static {
     /// them: a hole in the middle would be a gap that nobody is told about. Answers how many.
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
 
+    /// Whether applications can leave something for [`Store::fold`].
+    fn has_intake(&self) -> bool {
+        false
+    }
+
+    /// Takes in what applications have enqueued or completed in transactions of their own that were committed by now;
+    /// answers the queues that changed.
+    fn fold(&self) -> Pending<'_, Vec<QueueId>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Waits for a hint from another process that something changed, if the database can send one.
     fn hint(&self) -> Pending<'_, Hint>;
 

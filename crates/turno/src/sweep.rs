@@ -8,12 +8,13 @@ use crate::clock::Clock;
 use crate::engine::Committers;
 use crate::engine::Job;
 use crate::error::Error;
+use crate::intake::Intake;
 use crate::store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use turno_core::id::QueueId;
-use turno_core::queue::{Act, Policy, Settle};
+use turno_core::queue::{Act, Policy, Settle, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 /// How often it looks by itself.
@@ -27,6 +28,7 @@ pub(crate) struct Sweep {
     store: Arc<dyn Store>,
     clock: Arc<Clock>,
     committers: Committers,
+    intake: Intake,
     looked: Arc<Mutex<Option<Looked>>>,
 }
 
@@ -42,8 +44,8 @@ struct Looked {
 }
 
 impl Sweep {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers) -> Sweep {
-        Sweep { store, clock, committers, looked: Arc::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers, intake: Intake) -> Sweep {
+        Sweep { store, clock, committers, intake, looked: Arc::default() }
     }
 
     /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
@@ -59,9 +61,11 @@ impl Sweep {
         }
         let at = self.clock.estimate();
         let (expired, next) = self.store.expired(AT_ONCE).await?;
-        let found = !expired.is_empty();
+        let mut found = false;
         *looked = Some(Looked { at, found, next });
-        if found {
+        if !expired.is_empty() {
+            // What an application has completed in time is settled, and not taken back.
+            self.intake.try_now().await;
             let policies: HashMap<QueueId, Policy> =
                 self.store.queues().await?.into_iter().map(|queue| (queue.id, queue.policy)).collect();
             let settlements: Vec<Settle> = expired
@@ -71,7 +75,10 @@ impl Sweep {
                 })
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
-            self.committers.submit(None, |reply| Job::Settle(settlements, reply)).await?;
+            let (_, answers) = self.committers.submit(None, |reply| Job::Settle(settlements, reply)).await?;
+            // Not what an application is completing at this moment: that stays, and looking again would not help.
+            found = answers.contains(&SettleOutcome::Expired);
+            *looked = Some(Looked { at, found, next });
         }
         Ok((found, next))
     }

@@ -68,6 +68,11 @@ pub enum Act {
     Beat,
     /// The sweeper saw it expire; decided anew here.
     Expire,
+    /// Done, in a transaction of the application's own that is committed by now.
+    ///
+    /// That transaction saw the delivery live, and kept it from being taken back until its commit; so the time is not
+    /// looked at again, only the fence.
+    Complete,
 }
 
 /// A delivery as the store found it under its locks.
@@ -170,8 +175,8 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
         return SettleOutcome::Stale;
     };
-    // Expiry settles what is over, everybody else what still lives.
-    if (expires_at <= now) != matches!(command.act, Act::Expire) {
+    // Expiry settles what is over, everybody else what still lives; what was completed lived then.
+    if (expires_at <= now) != matches!(command.act, Act::Expire) && command.act != Act::Complete {
         return SettleOutcome::Stale;
     }
     let policy = &command.policy;
@@ -190,7 +195,7 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let members = std::mem::take(&mut loaded.members).into_iter().map(|member| member.item).collect();
     let mut work = Work { policy, now, changes, left: Vec::new() };
     let outcome = match &command.act {
-        Act::Ack { .. } => work.ack(members, split),
+        Act::Ack { .. } | Act::Complete => work.ack(members, split),
         Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
         Act::Return => work.give_back(members),
         Act::Expire | Act::Beat => work.expire(members),

@@ -217,9 +217,10 @@ impl QueueHandle {
                         // The heads that were looked at went to others or were not ripe; there may be some behind them.
                         continue;
                     }
-                    // Nothing was due: perhaps somebody's hand-out has expired.
+                    // Nothing was due: perhaps an application left something, or somebody's hand-out has expired.
+                    let fresh = inner.intake.try_now().await;
                     let (found, next_expiry) = inner.sweep.now().await?;
-                    if found && !std::mem::replace(&mut swept, true) {
+                    if (fresh || found) && !std::mem::replace(&mut swept, true) {
                         continue;
                     }
                     if wait == Span::ZERO {
@@ -262,10 +263,13 @@ impl QueueHandle {
                 ClaimOutcome::Paused => return Ok(None),
                 ClaimOutcome::Dealt { .. } => {
                     let got = unpack(&row, outcome).pop();
-                    if got.is_some() || swept || !inner.sweep.now().await?.0 {
+                    if got.is_some() || std::mem::replace(&mut swept, true) {
                         return Ok(got);
                     }
-                    swept = true;
+                    let fresh = inner.intake.try_now().await;
+                    if !inner.sweep.now().await?.0 && !fresh {
+                        return Ok(None);
+                    }
                 }
             }
         }
@@ -289,6 +293,7 @@ impl QueueHandle {
     }
 
     async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
+        self.turno.inner.intake.now().await?;
         let row = self.row().await?;
         let group = ManageGroup {
             queue: row.id,
@@ -323,6 +328,7 @@ impl QueueHandle {
     /// How many items are in which state.
     pub async fn counts(&self) -> Result<Counts, Error> {
         self.turno.reads(Needs::READING).await?;
+        self.turno.inner.intake.now().await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.counts(row.id).await?)
     }
@@ -330,6 +336,7 @@ impl QueueHandle {
     /// One item with all that is known about it.
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
         self.turno.reads(Needs::READING).await?;
+        self.turno.inner.intake.now().await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.item(row.id, id).await?)
     }

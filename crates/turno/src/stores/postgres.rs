@@ -13,6 +13,7 @@
 //! | `changes` | what groups of queue commands write |
 //! | `line`, `effect` | one line of a finalize, and an application's own effect |
 //! | `audit` | its head, which everybody locks last, and its entries |
+//! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
 //! | `read`, `queue`, `event`, `purge`, `check` | everything outside of groups; positions of events |
 //! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
@@ -39,6 +40,7 @@ mod expiry;
 mod failure;
 mod floor;
 mod hint;
+mod intake;
 mod lane;
 mod lease;
 mod lease_row;
@@ -67,6 +69,7 @@ use event::Sequencer;
 use expiry::Expiry;
 use floor::Floors;
 use hint::Hints;
+use intake::Intake;
 use lane::Lanes;
 use link::Address;
 use slot::Slot;
@@ -108,6 +111,7 @@ pub(crate) struct PostgresStore {
     effect_max: Duration,
     /// For what is written outside of groups and lines.
     keeper: Slot,
+    intake: Intake,
     hints: Hints,
 }
 
@@ -143,6 +147,7 @@ impl PostgresStore {
             line_permits: Semaphore::new(LINES),
             effect_max: effect::EFFECT_MAX,
             keeper: Slot::default(),
+            intake: Intake::default(),
             hints,
         };
         store.resume().await?;
@@ -320,6 +325,14 @@ impl Store for PostgresStore {
 
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64> {
         Box::pin(self.event_purge(before, limit))
+    }
+
+    fn has_intake(&self) -> bool {
+        true
+    }
+
+    fn fold(&self) -> Pending<'_, Vec<QueueId>> {
+        Box::pin(self.take_in())
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -195,6 +195,34 @@ fn a_stale_settlement_changes_nothing() {
 }
 
 #[test]
+fn what_an_application_completed_counts_by_its_fence_whatever_the_time() {
+    for late in [0, 15_000, 3_600_000] {
+        let mut shelf = Shelf::new(strict());
+        shelf.put("ana", "1");
+        shelf.put("ana", "2");
+        let got = shelf.claim_one();
+        shelf.pass(late);
+        assert_eq!(shelf.settle(&got, Act::Complete), SettleOutcome::Acked, "after {late} ms");
+        assert_eq!(shelf.settle(&got, Act::Complete), SettleOutcome::Stale, "once");
+        assert_eq!((shelf.done[0].ended, shelf.done[0].fence), (Ended::Processed, got.fence));
+        assert_eq!(shelf.claim_one().attempt, 1, "the next of the lane follows");
+    }
+}
+
+#[test]
+fn what_was_taken_back_is_not_completed() {
+    let mut shelf = Shelf::new(strict());
+    shelf.put("ana", "1");
+    let old = shelf.claim_one();
+    shelf.pass(15_000);
+    assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
+    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "it waits");
+    let new = shelf.claim_one();
+    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "somebody else has it");
+    assert_eq!(shelf.settle(&new, Act::Complete), SettleOutcome::Acked);
+}
+
+#[test]
 fn the_sweeper_repeats_its_condition() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");

@@ -110,10 +110,14 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
             }
         }
         (Group::Enqueue(group), _) => once(group.calls.iter().map(|call| call.queue), announce),
-        (Group::Settle(group), _) => {
-            let frees =
-                |settle: &&Settle| settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat);
-            once(group.settlements.iter().filter(frees).map(|settle| settle.handed.queue), announce);
+        (Group::Settle(group), Outcomes::Settle { answers, .. }) => {
+            // A stale one frees nothing. Whoever waits looks for expired ones, and would be woken by that very look.
+            let frees = |(settle, answer): &(&Settle, &SettleOutcome)| {
+                **answer != SettleOutcome::Stale
+                    && (settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat))
+            };
+            let settled = group.settlements.iter().zip(answers).filter(frees);
+            once(settled.map(|(settle, _)| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
         (Group::Task(group), Outcomes::Task(outcome)) if outcome.lease.grant.is_none() => {

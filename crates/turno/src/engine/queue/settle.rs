@@ -94,7 +94,7 @@ impl QueueHandle {
 fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
     use SettleOutcome::{Acked, Exhausted, Retrying, Returned, Superseded};
     match act {
-        Act::Ack { .. } => matches!(outcome, Acked | Superseded),
+        Act::Ack { .. } | Act::Complete => matches!(outcome, Acked | Superseded),
         Act::Fail { .. } => matches!(outcome, Retrying { .. } | Exhausted | Superseded),
         Act::Return => matches!(outcome, Returned),
         Act::Beat | Act::Expire => false,

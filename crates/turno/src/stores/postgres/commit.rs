@@ -74,9 +74,9 @@ impl PostgresStore {
     }
 
     /// Writes and commits in one trip, and makes sure of the outcome.
-    async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
-        let calls = match &plan.write {
-            Write::Nothing => {
+    pub(super) async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
+        let mut calls = match &plan.write {
+            Write::Nothing if plan.taken_in.is_empty() => {
                 // Rolled back and not committed: locks alone would cost a flush of the log.
                 if hides_rows(&plan.outcomes) {
                     if link.roll_back().await.is_ok() {
@@ -89,11 +89,15 @@ impl PostgresStore {
                 }
                 return Ok(plan.outcomes);
             }
+            Write::Nothing => Vec::new(),
             Write::Lease(write) => lease::calls(write),
             Write::Queue(changes) => changes::calls(changes),
             Write::Task(write) => task::calls(write),
             Write::Access(write) => access::calls(write),
         };
+        if !plan.taken_in.is_empty() {
+            calls.push(Call::new(&call::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
+        }
         let reads = (!plan.bodies.is_empty()).then(|| bodies(&plan.bodies));
         let rows = match self.commit_calls(link, calls, reads, plan.xid.as_deref()).await? {
             Some(rows) => rows,

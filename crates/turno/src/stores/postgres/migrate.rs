@@ -17,6 +17,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
+    // An older program would take back what a transaction is completing.
+    Migration { version: 4, min_compatible: 4, text: include_str!("migrations/0004_application.sql") },
 ];
 
 /// Applies what is missing, in one transaction: all of it or nothing.

@@ -64,6 +64,35 @@ hot.revision bigint not null
 hot.handed bigint not null default 0
 hot.parked boolean not null default false
 hot.holder text
+intake.n bigint not null identity
+intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
+intake.kind text not null
+intake.at bigint not null
+intake.queue integer not null
+intake.id text collate C
+intake.given boolean not null default false
+intake.key text collate C
+intake.action text
+intake.payload text
+intake.delay_ms bigint not null default 0
+intake.seq bigint
+intake.lane bigint
+intake.size bigint
+intake.fence bigint
+intake_refused.n bigint not null
+intake_refused.kind text not null
+intake_refused.at bigint not null
+intake_refused.queue integer not null
+intake_refused.id text collate C
+intake_refused.key text collate C
+intake_refused.action text
+intake_refused.payload text
+intake_refused.delay_ms bigint not null
+intake_refused.seq bigint
+intake_refused.lane bigint
+intake_refused.size bigint
+intake_refused.fence bigint
+intake_refused.error text not null
 lease.resource text collate C not null
 lease.holder_user text collate C
 lease.holder_name text
@@ -177,6 +206,10 @@ CREATE INDEX hot_expiry ON turno.hot USING btree (expires_at) WHERE (expires_at 
 CREATE INDEX hot_lane ON turno.hot USING btree (queue, lane, seq) WHERE (lane IS NOT NULL)
 CREATE UNIQUE INDEX hot_pkey ON turno.hot USING btree (seq)
 CREATE INDEX hot_ready ON turno.hot USING btree (queue, ready_at, seq) WHERE (ready_at IS NOT NULL)
+CREATE INDEX intake_ack ON turno.intake USING btree (seq, fence) WHERE (seq IS NOT NULL)
+CREATE UNIQUE INDEX intake_pkey ON turno.intake USING btree (n)
+CREATE UNIQUE INDEX intake_refused_pkey ON turno.intake_refused USING btree (n)
+CREATE INDEX intake_xid ON turno.intake USING btree (xid, n)
 CREATE UNIQUE INDEX lease_history_pkey ON turno.lease_history USING btree (resource, fence)
 CREATE UNIQUE INDEX lease_pkey ON turno.lease USING btree (resource)
 CREATE UNIQUE INDEX person_pkey ON turno.person USING btree (id)
@@ -196,6 +229,7 @@ CREATE UNIQUE INDEX token_pkey ON turno.token USING btree (id)
 CREATE INDEX token_user ON turno.token USING btree (user_id)
 CREATE UNIQUE INDEX typing_pkey ON turno.typing USING btree (queue, lane)
 sequence event_in_n_seq bigint cache 1
+sequence intake_n_seq bigint cache 1
 sequence number bigint cache 1
 sequence queue_id_seq integer cache 1
 sequence rebirth bigint cache 1
@@ -204,4 +238,5 @@ sequence task_note_n_seq bigint cache 1
 table body with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table event_in with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table hot with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
+table intake with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)
 table lease with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0)

@@ -9,7 +9,7 @@ use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
-use turno_core::queue::{Handed, Loaded, Member};
+use turno_core::queue::{Act, Handed, Loaded, Member};
 
 /// One settlement: its place in the group, what it is about, and whether it names items.
 struct One {
@@ -32,10 +32,13 @@ struct Sorted {
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) -> Result<Plan, Failure> {
     let sorted = Sorted::of(group);
     let lanes = group.lanes();
-    let mut calls = Vec::with_capacity(7);
+    let mut calls = Vec::with_capacity(9);
     if !lanes.is_empty() {
         calls.push(lane::lock(lanes.iter().copied()));
     }
+    let guards = guards(group);
+    let guarded = guards.len();
+    calls.extend(guards);
     let (known_rebirth, floors) = shared.lanes.recall(sorted.laned().map(|(of, _)| of));
     calls.extend(sorted.reads());
     if !lanes.is_empty() {
@@ -47,8 +50,14 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     if !lanes.is_empty() {
         answers.take();
     }
+    let spared: Vec<Row> = (0..guarded).flat_map(|_| answers.take()).collect();
     let mut loaded: Vec<Loaded> = group.settlements.iter().map(|_| Loaded::default()).collect();
     sorted.load(&mut answers, &mut loaded)?;
+    for row in &spared {
+        if let Some(loaded) = loaded.get_mut(index(row)?) {
+            loaded.members.clear();
+        }
+    }
     let mut next = Vec::new();
     let mut rebirth = known_rebirth;
     if !lanes.is_empty() {
@@ -74,6 +83,20 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     let (changes, answers) = group.decide(SettleRead { now, loaded });
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
     Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
+}
+
+/// What an application completes, or has completed, in a transaction of its own is not taken back: as far as the
+/// sweeper is concerned, it is not there. First the locks, then, by a later statement, what was committed before them.
+fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
+    let expiring = || group.settlements.iter().enumerate().filter(|(_, settle)| settle.act == Act::Expire);
+    if expiring().next().is_none() {
+        return Vec::new();
+    }
+    let numbers = || expiring().map(|(index, _)| i32::try_from(index).unwrap_or(i32::MAX));
+    let seqs = || expiring().map(|(_, settle)| settle.handed.seq.0);
+    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
+    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
+    vec![completing, completed.bigs(expiring().map(|(_, settle)| settle.handed.fence.0))]
 }
 
 impl Sorted {

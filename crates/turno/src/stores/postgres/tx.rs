@@ -105,6 +105,8 @@ pub(super) struct Plan {
     pub(super) xid: Option<String>,
     /// Whose bodies go out with the answers.
     pub(super) bodies: Vec<Seq>,
+    /// What is taken in from applications by it, and leaves the intake with it.
+    pub(super) taken_in: Vec<i64>,
     /// The look at a queue's heads that this group took.
     pub(super) scan: Option<Scan>,
 }
@@ -120,7 +122,7 @@ pub(super) enum Write {
 
 impl Plan {
     pub(super) fn new(outcomes: Outcomes, write: Write, xid: Option<String>) -> Plan {
-        Plan { outcomes, write, xid, bodies: Vec::new(), scan: None }
+        Plan { outcomes, write, xid, bodies: Vec::new(), taken_in: Vec::new(), scan: None }
     }
 
     pub(super) fn changes(&self) -> Option<&Changes> {

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
+    Migration { version: 4, min_compatible: 1, text: include_str!("migrations/0004_application.sql") },
 ];
 
 /// Runs what is missing. A newer schema is fine as long as it says so.

@@ -1,0 +1,2 @@
+-- Functions for applications in the same database are PostgreSQL's: here an application cannot write in a transaction of
+-- its own beside the engine without being the engine, and then it uses the library.

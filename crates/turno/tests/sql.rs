@@ -1,0 +1,127 @@
+//! The SQL functions for applications in the same database, called as applications call them: over connections of their
+//! own, in transactions that they keep open, commit or roll back.
+//!
+//! Time is moved through the recorded mark, which the functions and the engine both go by.
+
+#![expect(clippy::unwrap_used, reason = "unwrapping is how a test says that something must be so")]
+
+#[path = "sql/complete.rs"]
+mod complete;
+#[path = "sql/enqueue.rs"]
+mod enqueue;
+#[path = "sql/lease.rs"]
+mod lease;
+#[path = "sql/open.rs"]
+mod open;
+#[path = "sql/page.rs"]
+mod page;
+#[path = "sql/rights.rs"]
+mod rights;
+
+use std::future::Future;
+use std::time::Duration;
+use tokio_postgres::{Client, NoTls, Row};
+use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::queue::{Kind, Policy};
+use turno::core::time::Span;
+use turno::{Draft, Got, Options, QueueHandle, Turno};
+use turno_testkit::postgres::Cluster;
+
+/// An engine on a fresh database, and somebody who can look at everything.
+struct World {
+    turno: Turno,
+    url: String,
+    sql: Client,
+}
+
+impl World {
+    /// Nothing happens by itself: whoever asks takes in and takes back.
+    async fn new() -> World {
+        World::at(Cluster::for_tests().fresh_database().await).await
+    }
+
+    async fn at(url: String) -> World {
+        let turno = World::engine(&url, false).await;
+        let sql = connect(&url).await;
+        World { turno, url, sql }
+    }
+
+    async fn engine(url: &str, sweep: bool) -> Turno {
+        Turno::open_with(url, Options { sweep, ..Options::default() }).await.unwrap()
+    }
+
+    async fn queue(&self, name: &str, policy: Policy) -> QueueHandle {
+        self.turno.put_queue(QueueName::new(name).unwrap(), policy).await.unwrap()
+    }
+
+    /// An application's connection, with a transaction open on it.
+    async fn begin(&self) -> Client {
+        let client = connect(&self.url).await;
+        client.batch_execute("begin").await.unwrap();
+        client
+    }
+
+    /// Time passes, for the functions and for the engine.
+    async fn pass(&self, ms: i64) {
+        let sql = "update turno.mark set high = turno.time_ms() + $1";
+        self.sql.execute(sql, &[&ms]).await.unwrap();
+        self.turno.store().peek(Vec::new()).await.unwrap();
+    }
+
+    async fn number(&self, sql: &str) -> i64 {
+        self.sql.query_one(sql, &[]).await.unwrap().get(0)
+    }
+}
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Items one by one, at once, with a lock of 15 s.
+fn plain(kind: Kind) -> Policy {
+    Policy { window: Span::ZERO, batch_max: 1, lock_timeout: Span(15_000), max_hold: None, ..Policy::of(kind) }
+}
+
+fn draft(id: &str, key: &str) -> Draft {
+    let id = Some(ItemId::new(id).unwrap());
+    Draft { id, key: Some(Key::new(key).unwrap()), payload: "1".into(), ..Draft::default() }
+}
+
+fn id(text: &str) -> ItemId {
+    ItemId::new(text).unwrap()
+}
+
+async fn claim(queue: &QueueHandle) -> Option<Got> {
+    soon(queue.claim("worker", 1, Span::ZERO)).await.unwrap().pop()
+}
+
+async fn claimed_ids(queue: &QueueHandle, max: u32) -> Vec<String> {
+    let got = soon(queue.claim("worker", max, Span::ZERO)).await.unwrap();
+    got.iter().flat_map(|got| got.items.iter().map(|item| item.id.to_string())).collect()
+}
+
+async fn complete(client: &Client, got: &Got) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let (token, fence) = (got.handed.token(), got.handed.fence.0);
+    client.query("select turno.complete($1, $2)", &[&token, &fence]).await
+}
+
+/// The code with which it was refused.
+fn refused<T: std::fmt::Debug>(answer: Result<T, tokio_postgres::Error>) -> String {
+    answer.expect_err("it is refused").code().expect("by the server").code().to_owned()
+}
+
+async fn end(client: &Client, how: &str) {
+    client.batch_execute(how).await.unwrap();
+}
+
+/// Its answer, without waiting for any transaction that is open: those are closed by nobody but the test.
+async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(4), work).await.expect("it waits for nobody")
+}
+
+/// It does not get anywhere for now.
+async fn waits<F: Future + Unpin>(work: &mut F) {
+    assert!(tokio::time::timeout(Duration::from_millis(300), work).await.is_err(), "it should wait");
+}

@@ -1,0 +1,217 @@
+//! `turno.complete`: the effect and the ack commit together, or neither.
+
+use super::*;
+use turno::core::queue::SettleOutcome;
+
+/// A queue with one item that a worker was handed, and a table for its effect.
+async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
+    let queue = world.queue("q", plain(kind)).await;
+    world.sql.batch_execute("create table effect (what text)").await.unwrap();
+    queue.enqueue(vec![draft("x", "ana")]).await.unwrap();
+    let got = claim(&queue).await.unwrap();
+    (queue, got)
+}
+
+/// Does the effect and completes, in a transaction that stays open.
+async fn completing(world: &World, got: &Got) -> Client {
+    let app = world.begin().await;
+    app.execute("insert into effect values ('done')", &[]).await.unwrap();
+    complete(&app, got).await.unwrap();
+    app
+}
+
+async fn effects(world: &World) -> i64 {
+    world.number("select count(*) from effect").await
+}
+
+#[tokio::test]
+async fn a_commit_acks_and_a_rollback_leaves_the_delivery_to_its_worker() {
+    for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+        let world = World::new().await;
+        let (queue, got) = handed(&world, kind).await;
+        end(&completing(&world, &got).await, "rollback").await;
+        assert_eq!((queue.counts().await.unwrap().in_process, effects(&world).await), (1, 0));
+        end(&completing(&world, &got).await, "commit").await;
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.processed, counts.in_process, effects(&world).await), (1, 0, 1));
+        assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "it is acked already");
+        let ack = queue.ack([got.handed]).await.unwrap();
+        assert_eq!((&ack[0].outcome, ack[0].repeated), (&SettleOutcome::Acked, true));
+    }
+}
+
+#[tokio::test]
+async fn a_savepoint_that_is_rolled_back_takes_the_ack_with_it() {
+    let world = World::new().await;
+    let (queue, got) = handed(&world, Kind::Lane).await;
+    let app = world.begin().await;
+    end(&app, "savepoint s").await;
+    complete(&app, &got).await.unwrap();
+    end(&app, "rollback to s; commit").await;
+    assert_eq!(queue.counts().await.unwrap().in_process, 1);
+}
+
+#[tokio::test]
+async fn a_group_is_completed_as_a_whole_and_the_lane_goes_on() {
+    let world = World::new().await;
+    let queue = world.queue("q", Policy { batch_max: 3, ..plain(Kind::Lane) }).await;
+    queue.enqueue(["1", "2", "3", "4"].map(|id| draft(id, "ana")).into()).await.unwrap();
+    let got = claim(&queue).await.unwrap();
+    assert_eq!(got.items.len(), 3);
+    complete(&world.sql, &got).await.unwrap();
+    assert_eq!(claimed_ids(&queue, 9).await, ["4"]);
+    assert_eq!(queue.counts().await.unwrap().processed, 3);
+}
+
+#[tokio::test]
+async fn a_change_that_came_meanwhile_is_delivered_after_the_completion() {
+    let world = World::new().await;
+    let (queue, got) = handed(&world, Kind::Sync).await;
+    let app = completing(&world, &got).await;
+    app.execute("select turno.enqueue('q', '\"newer\"', key => 'ana')", &[]).await.unwrap();
+    end(&app, "commit").await;
+    let next = claim(&queue).await.unwrap();
+    assert_eq!(&*next.items[0].payload, "\"newer\"");
+}
+
+#[tokio::test]
+async fn while_a_transaction_completes_it_an_expired_delivery_is_handed_to_nobody() {
+    for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+        let world = World::new().await;
+        let (queue, got) = handed(&world, kind).await;
+        let other = World::engine(&world.url, true).await;
+        let other = other.queue(QueueName::new("q").unwrap()).await.unwrap();
+        let app = completing(&world, &got).await;
+        world.pass(60_000).await;
+        for _ in 0..3 {
+            assert_eq!(claim(&queue).await, None);
+            assert_eq!(claim(&other).await, None);
+        }
+        end(&app, "commit").await;
+        assert_eq!(claim(&other).await, None, "it was acked in time, whoever looks first");
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.processed, effects(&world).await), (1, 1), "{kind:?}");
+        let record = queue.item(id("x")).await.unwrap().unwrap();
+        assert_eq!((record.done.unwrap().fence, record.errors.len()), (got.handed.fence, 0));
+    }
+}
+
+#[tokio::test]
+async fn an_expired_delivery_is_handed_out_again_once_its_transaction_rolled_back() {
+    let world = World::new().await;
+    let (queue, got) = handed(&world, Kind::Lane).await;
+    let app = completing(&world, &got).await;
+    world.pass(60_000).await;
+    assert_eq!(claim(&queue).await, None);
+    end(&app, "rollback").await;
+    let again = claim(&queue).await.expect("it is free again");
+    assert_eq!((again.attempt, effects(&world).await), (2, 0));
+    assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "the first worker is too late");
+    complete(&world.sql, &again).await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().processed, 1);
+}
+
+/// What `complete` does, without its lock.
+const BY_HAND: &str = "insert into turno.intake (kind, at, queue, seq, lane, size, fence)
+    select 'ack', turno.time_ms(), h.queue, h.seq, h.lane, 1, h.fence from turno.hot h
+    where h.seq = $1 and h.fence = $2 and h.expires_at > turno.time_ms()";
+
+#[tokio::test]
+async fn control_without_the_lock_the_item_is_processed_twice() {
+    let world = World::new().await;
+    let (queue, got) = handed(&world, Kind::Lane).await;
+    let app = world.begin().await;
+    app.execute("insert into effect values ('first')", &[]).await.unwrap();
+    assert_eq!(app.execute(BY_HAND, &[&got.handed.seq.0, &got.handed.fence.0]).await.unwrap(), 1);
+    world.pass(60_000).await;
+    let again = claim(&queue).await.expect("nothing keeps it from being taken back");
+    end(&completing(&world, &again).await, "commit").await;
+    end(&app, "commit").await;
+    assert_eq!(queue.counts().await.unwrap().processed, 1);
+    assert_eq!(effects(&world).await, 2, "the bug that the lock prevents");
+}
+
+#[tokio::test]
+async fn of_two_transactions_that_complete_the_same_delivery_one_is_refused() {
+    for (how, second) in [("commit", Some("TN010")), ("rollback", None)] {
+        let world = World::new().await;
+        let (queue, got) = handed(&world, Kind::Inbox).await;
+        let first = completing(&world, &got).await;
+        let app = world.begin().await;
+        let mut waiting = Box::pin(complete(&app, &got));
+        waits(&mut waiting).await;
+        end(&first, how).await;
+        let answer = soon(waiting).await;
+        assert_eq!(answer.err().map(|error| error.code().unwrap().code().to_owned()).as_deref(), second);
+        drop(app);
+        assert_eq!(queue.counts().await.unwrap().processed, i64::from(second.is_some()));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_in_process_under_this_fence_is_refused() {
+    let world = World::new().await;
+    let (queue, got) = handed(&world, Kind::Lane).await;
+    let (token, fence) = (got.handed.token(), got.handed.fence.0);
+    let call = async |token: &str, fence: i64| {
+        refused(world.sql.query("select turno.complete($1, $2)", &[&token, &fence]).await)
+    };
+    for bad in ["", "x", "a1-1", &token.to_uppercase(), &format!("{token}0"), "a1-1-1; drop table turno.hot"] {
+        assert_eq!(call(bad, fence).await, "TN011", "{bad}");
+    }
+    assert_eq!(refused(world.sql.query("select turno.complete(null, 1)", &[]).await), "TN011");
+    assert_eq!(call(&token, fence + 1).await, "TN010");
+    assert_eq!(refused(world.sql.query("select turno.complete($1, null)", &[&token]).await), "TN010");
+    assert_eq!(call("a1-7fffffffffffffff-1", fence).await, "TN010");
+    assert_eq!(call(token.rsplit_once('-').unwrap().0, fence).await, "TN010", "without its lane");
+    let app = world.begin().await;
+    complete(&app, &got).await.unwrap();
+    assert_eq!(refused(complete(&app, &got).await), "TN010", "twice in one transaction");
+    end(&app, "rollback").await;
+    for level in ["repeatable read", "serializable"] {
+        end(&app, &format!("begin isolation level {level}")).await;
+        assert_eq!(refused(complete(&app, &got).await), "TN012");
+        end(&app, "rollback").await;
+    }
+    world.pass(15_000).await;
+    assert_eq!(refused(complete(&app, &got).await), "TN010", "its time is over, though nobody took it yet");
+    queue.ack([got.handed]).await.unwrap();
+    assert_eq!(world.number("select count(*) from turno.intake").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_that_race_with_expiry_process_every_item_once() {
+    const ITEMS: i64 = 60;
+    let world = World::new().await;
+    let queue = world.queue("q", Policy { max_attempts: 10_000, ..plain(Kind::Inbox) }).await;
+    world.sql.batch_execute("create table effect (what text)").await.unwrap();
+    queue.enqueue((0..ITEMS).map(|n| draft(&format!("{n}"), "k")).collect()).await.unwrap();
+    let mut workers = tokio::task::JoinSet::new();
+    for worker in 0..3 {
+        let turno = World::engine(&world.url, true).await;
+        let queue = turno.queue(QueueName::new("q").unwrap()).await.unwrap();
+        let (app, time) = (connect(&world.url).await, connect(&world.url).await);
+        workers.spawn(async move {
+            for round in 0_u32.. {
+                if queue.counts().await.unwrap().processed == ITEMS {
+                    return;
+                }
+                for got in queue.claim("worker", 2, Span::ZERO).await.unwrap() {
+                    let name = got.items[0].id.to_string();
+                    app.batch_execute("begin").await.unwrap();
+                    app.execute("insert into effect values ($1)", &[&name]).await.unwrap();
+                    let completed = complete(&app, &got).await.is_ok();
+                    if (round + worker).is_multiple_of(3) {
+                        // In the middle of it, everybody's time is over.
+                        let late = "update turno.mark set high = turno.time_ms() + 16000";
+                        time.batch_execute(late).await.unwrap();
+                    }
+                    app.batch_execute(if completed { "commit" } else { "rollback" }).await.unwrap();
+                }
+            }
+        });
+    }
+    tokio::time::timeout(Duration::from_secs(60), workers.join_all()).await.expect("they finish");
+    assert_eq!(effects(&world).await, ITEMS);
+    assert_eq!(world.number("select count(distinct what) from effect").await, ITEMS);
+}

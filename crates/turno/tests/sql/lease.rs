@@ -1,0 +1,67 @@
+//! `turno.assert_lease`: the lease is held now, and is taken by nobody until the transaction ends.
+
+use super::*;
+use turno::core::id::Fence;
+use turno::{Action, LeaseAnswer};
+
+pub(super) const CLAIM: Action = Action::Claim { ttl: None, wait: false };
+
+pub(super) async fn ask(world: &World, resource: &str, user: &str, action: Action) -> LeaseAnswer {
+    world.turno.lease(world.turno.command(resource, user, action).unwrap()).await.unwrap()
+}
+
+pub(super) async fn held(world: &World, resource: &str) -> Fence {
+    ask(world, resource, "ana", CLAIM).await.state.grant.expect("it is free").fence
+}
+
+pub(super) async fn assert_lease(
+    client: &Client,
+    resource: &str,
+    fence: Fence,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    client.query("select turno.assert_lease($1, $2)", &[&resource, &fence.0]).await
+}
+
+#[tokio::test]
+async fn only_the_live_fence_is_asserted() {
+    let world = World::new().await;
+    let fence = held(&world, "caja:3").await;
+    assert_lease(&world.sql, "caja:3", fence).await.unwrap();
+    for (resource, fence) in [("caja:3", Fence(fence.0 + 1)), ("caja:4", fence), ("", fence)] {
+        assert_eq!(refused(assert_lease(&world.sql, resource, fence).await), "TN020", "{resource}");
+    }
+    assert_eq!(refused(world.sql.query("select turno.assert_lease('caja:3', null)", &[]).await), "TN020");
+    assert_eq!(refused(world.sql.query("select turno.assert_lease(null, 1)", &[]).await), "TN020");
+    ask(&world, "caja:3", "ana", Action::Release { fence, claim: None }).await;
+    assert_eq!(refused(assert_lease(&world.sql, "caja:3", fence).await), "TN020", "released");
+    assert_eq!(refused(world.sql.query("select turno.assert_lease('caja:3', null)", &[]).await), "TN020");
+    let fence = held(&world, "caja:3").await;
+    world.pass(30_000).await;
+    assert_eq!(refused(assert_lease(&world.sql, "caja:3", fence).await), "TN020", "expired");
+}
+
+#[tokio::test]
+async fn takers_are_held_off_until_the_transaction_ends_and_heartbeats_go_on() {
+    for (taker, how) in [(CLAIM, "commit"), (Action::ForceClaim { reason: "urgent".into() }, "rollback")] {
+        let world = World::new().await;
+        let fence = held(&world, "caja:3").await;
+        let app = world.begin().await;
+        assert_lease(&app, "caja:3", fence).await.unwrap();
+        world.pass(20_000).await;
+        let beat = Action::Heartbeat { fence, idle: None, worked: true };
+        let beaten = soon(ask(&world, "caja:3", "ana", beat)).await;
+        assert!(beaten.answer.is_ok(), "{beaten:?}");
+        if taker == CLAIM {
+            world.pass(120_000).await;
+        }
+        let mut taking = Box::pin(ask(&world, "caja:3", "luis", taker.clone()));
+        waits(&mut taking).await;
+        let held = "select count(*) from turno.lease where holder_user = 'ana'";
+        assert_eq!(world.number(held).await, 1);
+        end(&app, how).await;
+        let taken = tokio::time::timeout(Duration::from_secs(20), taking).await.unwrap();
+        let taken = if taken.answer.is_ok() { taken } else { ask(&world, "caja:3", "luis", taker).await };
+        assert!(taken.answer.is_ok(), "{taken:?}");
+        assert_eq!(refused(assert_lease(&app, "caja:3", fence).await), "TN020", "the fence is stale now");
+    }
+}

@@ -1,0 +1,79 @@
+//! An application's transaction that stays open holds up nobody else, whichever function it has called.
+
+use super::lease::{CLAIM, ask, assert_lease, held};
+use super::*;
+use turno::Action;
+use turno::core::queue::{Act, SettleOutcome};
+
+/// Everything that others do, each in bounded time: enqueue, claim, beat, ack in the same queue and lane, and leases.
+async fn others_go_on(world: &World, queue: &QueueHandle, key: &str) {
+    let name = format!("{}", world.number("select nextval('turno.number')").await);
+    soon(queue.enqueue(vec![draft(&name, key), draft(&format!("{name}b"), "luis")])).await.unwrap();
+    let got = claim(queue).await.expect("luis's is free");
+    let beat = turno::Settlement { handed: got.handed, act: Act::Beat };
+    let beaten = soon(queue.settle(vec![beat])).await.unwrap();
+    assert!(matches!(beaten[0].outcome, SettleOutcome::Renewed { .. }), "{beaten:?}");
+    let acked = soon(queue.ack([got.handed])).await.unwrap();
+    assert_eq!(acked[0].outcome, SettleOutcome::Acked);
+    for n in 0..8 {
+        let resource = format!("{name}:{n}");
+        let fence = soon(ask(world, &resource, "luis", CLAIM)).await.state.grant.unwrap().fence;
+        let beat = Action::Heartbeat { fence, idle: None, worked: true };
+        assert!(soon(ask(world, &resource, "luis", beat)).await.answer.is_ok());
+        assert!(soon(ask(world, &resource, "luis", Action::Release { fence, claim: None })).await.answer.is_ok());
+    }
+    soon(queue.counts()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_open_transaction_that_enqueued_holds_up_nobody() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Lane)).await;
+    let app = world.begin().await;
+    app.execute("select turno.enqueue('q', '1', key => 'luis')", &[]).await.unwrap();
+    others_go_on(&world, &queue, "ana").await;
+    end(&app, "commit").await;
+}
+
+#[tokio::test]
+async fn an_open_transaction_that_completed_holds_up_nobody() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Lane)).await;
+    queue.enqueue(vec![draft("x", "ana")]).await.unwrap();
+    let got = claim(&queue).await.unwrap();
+    let app = world.begin().await;
+    complete(&app, &got).await.unwrap();
+    others_go_on(&world, &queue, "ana").await;
+    world.pass(60_000).await;
+    others_go_on(&world, &queue, "ana").await;
+    let acked = soon(queue.settle(vec![turno::Settlement { handed: got.handed, act: Act::Beat }])).await.unwrap();
+    assert_eq!(acked[0].outcome, SettleOutcome::Stale, "the worker's own time is over, which it is told at once");
+    end(&app, "commit").await;
+    assert!(queue.item(id("x")).await.unwrap().unwrap().done.is_some());
+}
+
+#[tokio::test]
+async fn an_open_transaction_that_asserted_a_lease_holds_up_nobody() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Lane)).await;
+    let fence = held(&world, "caja:3").await;
+    let app = world.begin().await;
+    assert_lease(&app, "caja:3", fence).await.unwrap();
+    others_go_on(&world, &queue, "ana").await;
+    end(&app, "commit").await;
+}
+
+#[tokio::test]
+async fn whoever_wants_an_asserted_lease_holds_up_nobody_else() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Lane)).await;
+    let fence = held(&world, "caja:3").await;
+    let app = world.begin().await;
+    assert_lease(&app, "caja:3", fence).await.unwrap();
+    let (turno, reason) = (world.turno.clone(), "urgent".to_owned());
+    let force = turno.command("caja:3", "luis", Action::ForceClaim { reason }).unwrap();
+    let taking = tokio::spawn(async move { turno.lease(force).await });
+    others_go_on(&world, &queue, "ana").await;
+    end(&app, "commit").await;
+    drop(taking);
+}
