@@ -292,18 +292,24 @@ pub enum Denied {
 }
 
 impl Token {
-    /// Who comes with this token at `now`, given its owner as Turno knows them.
+    /// Who comes with this token at `now`, given its owner and, for a session, its maker as Turno knows them.
     ///
-    /// A session's user need not be known; one who is known and locked out stays out.
-    pub fn principal(&self, owner: Option<&Person>, now: Time) -> Result<Principal, Denied> {
+    /// A session's user need not be known; one who is known and locked out stays out. A session may never do more than
+    /// its maker could give away now: whoever is locked out or may not make sessions any more has none.
+    pub fn principal(&self, owner: Option<&Person>, maker: Option<&Person>, now: Time) -> Result<Principal, Denied> {
         if self.expires_at.is_some_and(|at| at <= now) || owner.is_some_and(|owner| owner.disabled) {
             return Err(Denied::Unauthenticated);
         }
         let (permissions, name, via) = match (&self.parent, owner) {
-            // Bounded when it was made; a session speaks with the rights it was given.
             (Some(_), owner) => {
+                let mut may = self.scope.unwrap_or_default();
+                if self.created_by != crate::audit::Actor::system().user {
+                    let theirs = maker.filter(|maker| !maker.disabled).map(|maker| maker.role.permissions());
+                    let theirs = theirs.filter(|theirs| theirs.has(Permission::SessionsMint));
+                    may = may.and(theirs.ok_or(Denied::Unauthenticated)?);
+                }
                 let name = self.name.clone().or_else(|| owner.map(|owner| owner.name.clone()));
-                (self.scope.unwrap_or_default(), name, Some(self.created_by.clone()))
+                (may, name, Some(self.created_by.clone()))
             }
             (None, Some(owner)) => {
                 let may = owner.role.permissions();
@@ -355,6 +361,13 @@ impl Principal {
             permissions: theirs.and(self.mintable()),
             ..self.clone()
         })
+    }
+
+    /// It is the person as a whole: no machine, nobody's voice, nothing left out. What a narrower token must not do,
+    /// such as making a wider one, this one may.
+    pub fn is_whole(&self, role: Role) -> bool {
+        let all = role.permissions().beyond(self.permissions).is_none();
+        all && self.via.is_none() && !self.machine && self.resources.is_empty()
     }
 
     /// The most that it may hand on: what it holds itself, and what a page needs, which is what minting is for.

@@ -132,6 +132,21 @@ impl Work<'_> {
         Ok(self.by.map_or(Ok(()), |by| by.require(permission))?)
     }
 
+    /// People are managed with the permission, and by nobody who is confined to some resources: they could let others, or
+    /// themselves, out.
+    fn manages(&self) -> Result<(), ChangeRefused> {
+        self.require(Permission::UsersManage)?;
+        if self.by.is_some_and(|by| !by.resources.is_empty()) {
+            return Err(ChangeRefused::Invalid("a token for some resources cannot manage people".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Themselves, and not somebody who speaks for them.
+    fn is(&self, user: &UserId) -> bool {
+        self.by.is_some_and(|by| by.user == *user && by.via.is_none())
+    }
+
     fn holds(&self, permissions: Permissions) -> Result<(), ChangeRefused> {
         let beyond = self.by.and_then(|by| permissions.beyond(by.permissions));
         beyond.map_or(Ok(()), |permission| Err(ChangeRefused::MoreThanHeld(permission)))
@@ -149,7 +164,7 @@ impl Work<'_> {
         password: Option<&str>,
         view: View,
     ) -> Result<Changed, ChangeRefused> {
-        self.require(Permission::UsersManage)?;
+        self.manages()?;
         self.holds(role.permissions())?;
         if view.person.is_some() {
             return Err(ChangeRefused::Exists(id.clone()));
@@ -170,11 +185,15 @@ impl Work<'_> {
         let Change::ChangePerson { name, role, disabled, password, .. } = wish else {
             return Err(ChangeRefused::Unknown(id.to_string()));
         };
-        let myself = self.by.is_some_and(|by| by.user == *id && by.via.is_none() && !by.machine);
+        let myself = self.is(id);
         if !myself || role.is_some() || disabled.is_some() {
-            self.require(Permission::UsersManage)?;
+            self.manages()?;
         }
         let before = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
+        if myself && !self.by.is_some_and(|by| by.is_whole(before.role)) {
+            // Whoever has found a token that may next to nothing must not become its owner by it.
+            return Err(ChangeRefused::Invalid("only a full token of your own can change your account".to_owned()));
+        }
         let after = Person {
             name: name.as_deref().map_or_else(|| before.name.clone(), kept),
             role: role.unwrap_or(before.role),
@@ -191,8 +210,7 @@ impl Work<'_> {
         if admin(&before) && !admin(&after) && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
-        let lost = before.role.permissions().beyond(after.role.permissions()).is_some();
-        let raises_epoch = before != after && (lost || after.disabled || before.role != after.role || name.is_some());
+        let raises_epoch = before.role != after.role || before.disabled != after.disabled;
         let audit = self.entry("user_change", id.to_string()).with([
             ("role", Value::from(after.role.as_str())),
             ("role_before", Value::from(before.role.as_str())),
@@ -203,7 +221,7 @@ impl Work<'_> {
     }
 
     fn remove(&self, id: &UserId, view: View) -> Result<Changed, ChangeRefused> {
-        self.require(Permission::UsersManage)?;
+        self.manages()?;
         let person = view.person.ok_or_else(|| ChangeRefused::Unknown(id.to_string()))?;
         self.holds(person.role.permissions())?;
         if person.role == Role::Admin && !person.disabled && view.admins <= 1 {
@@ -215,10 +233,14 @@ impl Work<'_> {
 
     fn create_token(&self, token: &Token, view: View) -> Result<Changed, ChangeRefused> {
         let owner = view.person.ok_or_else(|| ChangeRefused::Unknown(token.user.to_string()))?;
-        if !self.by.is_some_and(|by| by.user == token.user && by.via.is_none()) {
-            self.require(Permission::UsersManage)?;
+        let own = self.is(&token.user);
+        if !own {
+            self.manages()?;
         }
         let may = owner.role.permissions();
+        if let Some(by) = self.by.filter(|by| own && !by.is_whole(owner.role)) {
+            within(by, token)?;
+        }
         if let Some(permission) = token.scope.and_then(|scope| scope.beyond(may)) {
             let role = owner.role.as_str();
             return Err(ChangeRefused::Invalid(format!(
@@ -253,23 +275,25 @@ impl Work<'_> {
             return Err(ChangeRefused::Denied(Denied::Unauthenticated));
         }
         let scope = token.scope.unwrap_or(Permissions::OF_A_PAGE);
+        if let Some(permission) = scope.iter().find(|one| NOT_FOR_SESSIONS.contains(one)) {
+            return Err(ChangeRefused::Invalid(format!("a session cannot hold {permission}; use a token of its own")));
+        }
+        // Somebody whom Turno knows gets no more than they have.
+        let scope = view.person.as_ref().map_or(scope, |person| scope.and(person.role.permissions()));
         if let Some(permission) = self.by.and_then(|by| scope.beyond(by.mintable())) {
             return Err(ChangeRefused::MoreThanHeld(permission));
         }
-        // Who is confined to some resources cannot let others out of them.
-        let confined = self.by.map(|by| by.resources.clone()).unwrap_or_default();
-        let within = |resource: &String| confined.iter().any(|prefix| resource.starts_with(prefix.as_str()));
-        if !confined.is_empty() && (token.resources.is_empty() || !token.resources.iter().all(within)) {
-            return Err(ChangeRefused::Invalid(
-                "a session cannot reach further than the token that makes it".to_owned(),
-            ));
+        if let Some(by) = self.by {
+            reaches_no_further(by, token)?;
         }
+        let until = self.now + ttl;
+        let until = self.by.and_then(|by| by.expires_at).map_or(until, |at| at.min(until));
         let parent = self.by.map_or_else(|| "system".to_owned(), |by| by.token.clone());
         let token = Token {
             scope: Some(scope),
             name: token.name.as_deref().map(kept),
             machine: false,
-            expires_at: Some(self.now + ttl),
+            expires_at: Some(until),
             created_at: self.now,
             created_by: self.creator(),
             parent: Some(parent),
@@ -281,15 +305,17 @@ impl Work<'_> {
 
     fn revoke(&self, id: &str, view: View) -> Result<Changed, ChangeRefused> {
         let token = view.token.ok_or_else(|| ChangeRefused::Unknown(format!("token {id}")))?;
-        if self.by.is_none_or(|by| by.user != token.user) {
-            self.require(Permission::UsersManage)?;
+        // A session may end itself.
+        let itself = self.by.is_some_and(|by| by.token == token.id);
+        if !self.is(&token.user) && !itself {
+            self.manages()?;
         }
         let audit = self.token_entry("token_revoke", &token);
         Ok(Changed { revoked: Some(id.to_owned()), raises_epoch: true, ..nothing(audit) })
     }
 
     fn creator(&self) -> UserId {
-        self.by.map_or_else(|| Actor::system().user, |by| by.user.clone())
+        self.by.map_or_else(|| Actor::system().user, |by| by.via.clone().unwrap_or_else(|| by.user.clone()))
     }
 
     fn token_entry(&self, action: &'static str, token: &Token) -> Draft {
@@ -300,6 +326,31 @@ impl Work<'_> {
             ("expires_at_ms", token.expires_at.map_or(Value::Null, |at| Value::from(at.0))),
         ])
     }
+}
+
+/// What a short-lived token for somebody else's user must not be able to do: go on for ever by making the next one, or
+/// manage people.
+const NOT_FOR_SESSIONS: [Permission; 2] = [Permission::SessionsMint, Permission::UsersManage];
+
+/// Who is not whole makes nothing wider or longer-lived than themselves.
+fn within(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
+    reaches_no_further(by, token)?;
+    let outlives = by.expires_at.is_some_and(|at| token.expires_at.is_none_or(|until| until > at));
+    if outlives || (by.machine && !token.machine) {
+        return Err(ChangeRefused::Invalid(
+            "this token cannot make one that outlives it or is of another kind".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Who is confined to some resources cannot let others out of them.
+fn reaches_no_further(by: &Principal, token: &Token) -> Result<(), ChangeRefused> {
+    let inside = |resource: &String| by.resources.iter().any(|prefix| resource.starts_with(prefix.as_str()));
+    if by.resources.is_empty() || (!token.resources.is_empty() && token.resources.iter().all(inside)) {
+        return Ok(());
+    }
+    Err(ChangeRefused::Invalid("a token cannot reach further than the one that makes it".to_owned()))
 }
 
 fn nothing(audit: Draft) -> Changed {

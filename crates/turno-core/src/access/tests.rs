@@ -29,7 +29,7 @@ fn token(user: &str, scope: Option<Permissions>) -> Token {
 }
 
 fn admin() -> Principal {
-    token("eva", None).principal(Some(&person("eva", Role::Admin)), Time(10)).expect("valid")
+    token("eva", None).principal(Some(&person("eva", Role::Admin)), None, Time(10)).expect("valid")
 }
 
 fn about(person: Option<Person>) -> View {
@@ -65,7 +65,7 @@ fn roles_contain_each_other() {
 #[test]
 fn a_token_may_carry_less_than_its_owner_and_never_more() {
     let scope = [Permission::LeasesUse, Permission::LocksOverride].into_iter().collect();
-    let principal = token("ana", Some(scope)).principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    let principal = token("ana", Some(scope)).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     assert_eq!(principal.require(Permission::LeasesUse), Ok(()));
     let missing = Denied::Missing(Permission::LocksOverride);
     assert_eq!(principal.require(Permission::LocksOverride), Err(missing), "an editor cannot, whatever the token says");
@@ -76,17 +76,17 @@ fn a_token_may_carry_less_than_its_owner_and_never_more() {
 fn an_expired_token_a_disabled_owner_and_an_unknown_owner_stay_out() {
     let expired = Token { expires_at: Some(Time(10)), ..token("ana", None) };
     let ana = person("ana", Role::Editor);
-    assert!(expired.principal(Some(&ana), Time(9)).is_ok());
-    assert_eq!(expired.principal(Some(&ana), Time(10)), Err(Denied::Unauthenticated));
+    assert!(expired.principal(Some(&ana), None, Time(9)).is_ok());
+    assert_eq!(expired.principal(Some(&ana), None, Time(10)), Err(Denied::Unauthenticated));
     let disabled = Person { disabled: true, ..ana };
-    assert_eq!(token("ana", None).principal(Some(&disabled), Time(0)), Err(Denied::Unauthenticated));
-    assert_eq!(token("ana", None).principal(None, Time(0)), Err(Denied::Unauthenticated));
+    assert_eq!(token("ana", None).principal(Some(&disabled), None, Time(0)), Err(Denied::Unauthenticated));
+    assert_eq!(token("ana", None).principal(None, None, Time(0)), Err(Denied::Unauthenticated));
 }
 
 #[test]
 fn a_token_for_some_resources_is_not_for_others() {
     let token = Token { resources: vec!["task:7".to_owned(), "caja:".to_owned()], ..token("ana", None) };
-    let principal = token.principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    let principal = token.principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     let resource = |name: &str| Resource::new(name).expect("valid");
     assert_eq!(principal.require_resource(&resource("caja:3")), Ok(()));
     assert!(principal.require_resource(&resource("task:8")).is_err());
@@ -110,7 +110,7 @@ fn the_last_administrator_cannot_be_demoted_disabled_or_removed() {
 #[test]
 fn nobody_grants_more_than_they_hold() {
     let scope = [Permission::UsersManage, Permission::LeasesUse].into_iter().collect();
-    let clerk = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), Time(0)).unwrap();
+    let clerk = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), None, Time(0)).unwrap();
     let add = |role| Change::AddPerson { id: id("leo"), name: "Leo".to_owned(), role, password: None };
     let more = |answer| matches!(answer, Err(ChangeRefused::MoreThanHeld(_)));
     assert!(change(Some(&clerk), &add(Role::Viewer), about(None), Time(1)).is_ok());
@@ -123,7 +123,7 @@ fn nobody_grants_more_than_they_hold() {
 #[test]
 fn an_editor_manages_nobody_but_makes_tokens_for_themselves() {
     let ana = person("ana", Role::Editor);
-    let me = token("ana", None).principal(Some(&ana), Time(0)).unwrap();
+    let me = token("ana", None).principal(Some(&ana), None, Time(0)).unwrap();
     let denied = Err(ChangeRefused::Denied(Denied::Missing(Permission::UsersManage)));
     assert_eq!(change(Some(&me), &set_role("ana", Role::Admin), about(Some(ana.clone())), Time(1)), denied);
     let mine = Change::CreateToken(token("ana", None));
@@ -136,14 +136,15 @@ fn an_editor_manages_nobody_but_makes_tokens_for_themselves() {
 #[test]
 fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
     let scope = [Permission::SessionsMint].into_iter().collect();
-    let portal = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), Time(0)).unwrap();
+    let portal = token("eva", Some(scope)).principal(Some(&person("eva", Role::Admin)), None, Time(0)).unwrap();
     let mint = |scope| Change::MintSession {
         token: Token { name: Some("Paco".to_owned()), ..token("laravel-9", scope) },
         ttl: Span::from_secs(900),
     };
     let made = change(Some(&portal), &mint(None), about(None), Time(1_000)).unwrap().token.unwrap();
     assert_eq!((made.expires_at, made.scope), (Some(Time(901_000)), Some(Permissions::OF_A_PAGE)));
-    let paco = made.principal(None, Time(2_000)).expect("need not be known");
+    let eva = person("eva", Role::Admin);
+    let paco = made.principal(None, Some(&eva), Time(2_000)).expect("need not be known");
     assert_eq!((paco.name.as_str(), paco.via), ("Paco", Some(id("eva"))));
     let more = Some([Permission::LocksOverride].into_iter().collect());
     assert!(change(Some(&portal), &mint(more), about(None), Time(0)).is_err());
@@ -154,7 +155,7 @@ fn a_session_has_what_a_page_needs_and_more_only_if_its_maker_holds_it() {
 
 #[test]
 fn acting_for_somebody_needs_the_permission_and_gives_no_more_than_both_have() {
-    let nobody = token("ana", None).principal(Some(&person("ana", Role::Editor)), Time(0)).unwrap();
+    let nobody = token("ana", None).principal(Some(&person("ana", Role::Editor)), None, Time(0)).unwrap();
     assert_eq!(nobody.on_behalf_of(id("leo"), None), Err(Denied::Missing(Permission::SessionsMint)));
     let as_leo = admin().on_behalf_of(id("leo"), Some(&person("leo", Role::Viewer))).unwrap();
     assert_eq!((as_leo.permissions, as_leo.via.clone()), (Permissions::default(), Some(id("eva"))));
@@ -173,6 +174,10 @@ fn revoking_and_taking_away_raise_the_epoch_and_adding_does_not() {
     assert!(!change(Some(&admin()), &wish, about(None), Time(1)).unwrap().raises_epoch);
     let up = change(Some(&admin()), &set_role("leo", Role::Admin), about(Some(person("leo", Role::Editor))), Time(1));
     assert!(up.unwrap().raises_epoch, "also a new right is there from the next request on");
+    let rename =
+        Change::ChangePerson { id: id("leo"), name: Some("L".to_owned()), role: None, disabled: None, password: None };
+    let renamed = change(Some(&admin()), &rename, about(Some(person("leo", Role::Viewer))), Time(1));
+    assert!(!renamed.unwrap().raises_epoch, "a name changes nothing about access");
 }
 
 #[test]
@@ -187,4 +192,69 @@ fn every_change_says_who_made_it_and_no_secret() {
     assert_eq!((changed.audit.actor.user, changed.audit.action), (id("eva"), "user_add"));
     assert!(!changed.audit.detail.contains("secreto"));
     assert!(!format!("{:?}", changed.person).contains("secreto"), "not even when it is printed");
+}
+
+#[test]
+fn a_session_dies_with_what_its_maker_may_and_makes_no_other() {
+    let mint = |scope: Option<Permissions>, by: &Principal| {
+        let wish = Change::MintSession { token: token("ghost", scope), ttl: Span::from_secs(60) };
+        change(Some(by), &wish, about(None), Time(1_000)).map(|changed| changed.token.expect("made"))
+    };
+    let session = mint(None, &admin()).expect("good");
+    let eva = person("eva", Role::Admin);
+    assert!(session.principal(None, Some(&eva), Time(2_000)).is_ok());
+    let out = Person { disabled: true, ..eva.clone() };
+    let demoted = Person { role: Role::Editor, ..eva };
+    for maker in [Some(&out), Some(&demoted), None] {
+        assert_eq!(session.principal(None, maker, Time(2_000)), Err(Denied::Unauthenticated), "{maker:?}");
+    }
+    for permission in [Permission::SessionsMint, Permission::UsersManage] {
+        assert!(mint(Some([permission].into_iter().collect()), &admin()).is_err(), "it would go on for ever");
+    }
+    let short = Principal { expires_at: Some(Time(3_000)), ..admin() };
+    assert_eq!(
+        mint(None, &short).expect("good").expires_at,
+        Some(Time(3_000)),
+        "nor does it outlive its maker's token"
+    );
+}
+
+#[test]
+fn a_narrow_token_makes_no_wider_one_and_changes_no_password() {
+    let ana = person("ana", Role::Editor);
+    let narrow = Token { resources: vec!["caja:".to_owned()], expires_at: Some(Time(900)), ..token("ana", None) };
+    let narrow = narrow.principal(Some(&ana), None, Time(0)).unwrap();
+    let make = |token| change(Some(&narrow), &Change::CreateToken(token), about(Some(ana.clone())), Time(1));
+    assert!(make(token("ana", None)).is_err(), "neither wider");
+    let inside = Token { resources: vec!["caja:3".to_owned()], ..token("ana", None) };
+    assert!(make(inside.clone()).is_err(), "nor longer-lived");
+    assert!(make(Token { expires_at: Some(Time(900)), ..inside }).is_ok());
+    let password = Change::ChangePerson {
+        id: id("ana"),
+        name: None,
+        role: None,
+        disabled: None,
+        password: Some("$argon2id$nuevo".to_owned()),
+    };
+    let empty = token("ana", Some(Permissions::default())).principal(Some(&ana), None, Time(0)).unwrap();
+    for by in [&narrow, &empty] {
+        assert!(change(Some(by), &password, about(Some(ana.clone())), Time(1)).is_err());
+    }
+    let whole = token("ana", None).principal(Some(&ana), None, Time(0)).unwrap();
+    assert!(change(Some(&whole), &password, about(Some(ana.clone())), Time(1)).is_ok());
+    let confined = Principal { resources: vec!["caja:".to_owned()], ..admin() };
+    let add = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Admin, password: None };
+    assert!(change(Some(&confined), &add, about(None), Time(1)).is_err(), "nor does a confined one manage people");
+}
+
+#[test]
+fn who_speaks_for_somebody_is_not_them() {
+    let as_ana = admin().on_behalf_of(id("ana"), Some(&person("ana", Role::Editor))).unwrap();
+    let view = View { token: Some(token("ana", None)), ..about(Some(person("ana", Role::Editor))) };
+    let denied = Err(ChangeRefused::Denied(Denied::Missing(Permission::UsersManage)));
+    assert_eq!(change(Some(&as_ana), &Change::RevokeToken { id: "t-ana".to_owned() }, view.clone(), Time(1)), denied);
+    assert_eq!(change(Some(&as_ana), &Change::CreateToken(token("ana", None)), view, Time(1)), denied);
+    let mint = Change::MintSession { token: token("vera", None), ttl: Span::from_secs(9) };
+    let made = change(Some(&admin()), &mint, about(Some(person("vera", Role::Viewer))), Time(1)).unwrap();
+    assert_eq!(made.token.and_then(|token| token.scope), Some(Permissions::default()), "a viewer's session reads");
 }

@@ -229,6 +229,7 @@ impl Work<'_> {
         if let Some(finalized) = task.finalized.clone().filter(|finalized| finalized.fence == fence) {
             return Ok(Outcome::Finalized { finalized, repeated: true });
         }
+        self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let released = self.on_lease(lease::Action::Release { fence, claim: None })?;
         if released != (lease::Outcome::Released { released: true, repeated: false }) {
             // Its holder gave it back before: that is good for a release that is repeated, not for a finalize.
@@ -238,7 +239,8 @@ impl Work<'_> {
         let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
         let status = if whole { Status::Completed } else { Status::PartiallyCompleted };
-        let finalized = Finalized { fence, status, lines: lines.to_vec() };
+        let lines = task.lines.iter().filter_map(|line| Some((line.number, outcome_of(line, fence, lines)?))).collect();
+        let finalized = Finalized { fence, status, lines };
         task.status = status;
         task.finalized = Some(finalized.clone());
         let event = if whole { "task.completed" } else { "task.partially_completed" };
@@ -311,6 +313,17 @@ impl Work<'_> {
             by: Some(self.command.who.user.clone()),
             detail,
         });
+    }
+}
+
+/// What became of a line, by the line itself: of two finalizes under one fence, one may have applied what the other saw
+/// fail. What neither tells was not tried.
+fn outcome_of(line: &Line, fence: Fence, told: &[(u32, LineOutcome)]) -> Option<LineOutcome> {
+    match (&line.applied, &line.error) {
+        (Some((_, applied, _)), _) if *applied == fence => Some(LineOutcome::Applied),
+        (Some(_), _) => Some(LineOutcome::Skipped),
+        (None, Some(error)) => Some(LineOutcome::Failed(error.clone())),
+        (None, None) => told.iter().find(|(number, _)| *number == line.number).map(|(_, outcome)| outcome.clone()),
     }
 }
 

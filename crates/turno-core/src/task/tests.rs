@@ -245,6 +245,21 @@ fn repeating_a_finalize_gets_the_same_answer_and_changes_nothing() {
 }
 
 #[test]
+fn the_answer_of_a_finalize_says_what_the_lines_say() {
+    let mut desk = Desk::ready();
+    let fence = desk.claim(ANA);
+    let first = (1, desk.step(fence, 1, Ok(())));
+    let failed = (2, desk.step(fence, 2, Err(LineError::Incomplete)));
+    assert_eq!(desk.step(fence, 2, Ok(())), LineOutcome::Applied, "another tab of ana's tried again");
+    let Ok(Outcome::Finalized { finalized, .. }) = desk.ask(ANA, Action::Close { fence, lines: vec![first, failed] })
+    else {
+        panic!("not finalized");
+    };
+    assert_eq!(finalized.status, Status::Completed);
+    assert_eq!(finalized.lines, [(1, LineOutcome::Applied), (2, LineOutcome::Applied)]);
+}
+
+#[test]
 fn a_lock_lost_midway_stops_the_finalize_and_keeps_what_is_applied() {
     let mut desk = Desk::ready();
     let fence = desk.claim(ANA);
