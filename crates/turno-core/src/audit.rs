@@ -7,6 +7,7 @@
 //!
 //! Deliberately not here: secrets. What goes into an entry may be read by everybody who may read the audit.
 
+use crate::event::{Event, Topic};
 use crate::id::UserId;
 use crate::text::kept;
 use crate::time::Time;
@@ -142,6 +143,22 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The name of the event that tells about an entry.
+    pub const EVENT: &str = "audit.recorded";
+
+    /// What the live stream tells about it: what and to whom, not how.
+    pub fn event(&self) -> Event {
+        Event {
+            topic: Topic::Audit,
+            name: Entry::EVENT.into(),
+            resource: self.resource.as_str().into(),
+            at: self.at,
+            fence: None,
+            by: Some(self.actor.user.clone()),
+            detail: Some(self.action.clone()),
+        }
+    }
+
     /// The hash that this entry must have behind `before`. Every field with its length, so that no two entries
     /// can be told as one.
     fn hash_behind(&self, before: Hash) -> Hash {

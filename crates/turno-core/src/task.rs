@@ -13,7 +13,10 @@ mod stock;
 mod tests;
 
 pub use decide::{Decision, Lines, Read, decide};
-pub use line::{Apply, Begin, Goods, Line, LineError, LineOutcome, LineStatus, Movement, NewLine, Patch, begin_line};
+pub use line::{
+    Apply, Begin, Goods, Line, LineDone, LineError, LineOutcome, LineStatus, Movement, NewLine, Patch, begin_line,
+    end_line,
+};
 pub use stock::{Posting, Stock, post};
 
 use crate::audit::Actor;

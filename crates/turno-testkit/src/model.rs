@@ -4,7 +4,9 @@
 //! same random commands are given to it and to a real store, and every answer must agree: what the SQL
 //! chooses, finds and writes is thereby compared with what the contract says.
 
+mod access;
 mod queue;
+mod task;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Person, Token};
-use turno::core::audit::{Actor, Entry, Hash, Head};
+use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
-use turno::core::task::{Apply, Note, Task, TaskId};
+use turno::core::task::{Apply, LineError, Note, Task, TaskId};
+use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LeaseRead, LineStep, Outcomes, Peeked,
-    Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LeaseRead,
+    LeaseWrite, LineStep, Outcomes, Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError,
+    TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -61,6 +65,8 @@ struct Rows {
     /// The events that are kept; the position of the first is one more than were purged.
     events: Vec<Event>,
     purged: usize,
+    access: access::Access,
+    work: task::Tasks,
 }
 
 impl Model {
@@ -108,11 +114,38 @@ impl Rows {
     fn lease(&mut self, group: &turno::store::LeaseGroup, now: Time) -> Outcomes {
         let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
         let numbers = self.numbers(group.numbers());
-        let (write, answers) = group.decide(LeaseRead { now, numbers, states, head: None });
+        let head = group.audits().then_some(self.head());
+        let (write, answers) = group.decide(LeaseRead { now, numbers, states, head });
+        self.write_lease(write);
+        Outcomes::Lease { now, answers }
+    }
+
+    fn write_lease(&mut self, write: LeaseWrite) {
         self.history.extend(write.ended_of.into_iter().zip(write.ended));
         self.events.extend(write.events);
         self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
-        Outcomes::Lease { now, answers }
+        self.enter(write.audit);
+    }
+
+    /// Adds entries to the audit, and tells of them.
+    fn enter(&mut self, entries: Vec<Entry>) {
+        self.events.extend(entries.iter().map(Entry::event));
+        self.access.audit.extend(entries);
+    }
+
+    fn leases(&self, query: &LeaseQuery) -> Vec<State> {
+        let wanted = |state: &&State| {
+            let prefix = query.prefix.as_deref().unwrap_or_default();
+            let holder = |user: &UserId| state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
+            state.grant.is_some()
+                && state.resource.as_str().starts_with(prefix)
+                && query.holder.as_ref().is_none_or(holder)
+                && query.after.as_ref().is_none_or(|after| state.resource > *after)
+        };
+        let mut states: Vec<State> = self.leases.values().filter(wanted).cloned().collect();
+        states.sort_by(|a, b| a.resource.cmp(&b.resource));
+        states.truncate(query.limit as usize);
+        states
     }
 
     fn state(&self, resource: &Resource) -> State {
@@ -162,7 +195,7 @@ impl Store for Model {
         Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
     }
 
-    fn commit(&self, _route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
+    fn commit(&self, _route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
         let told = match groups.iter().find_map(|group| (self.trouble)(group)) {
             Some(Trouble::Error(error)) => return ready(Err(error)),
             Some(Trouble::Stall) => return Box::pin(std::future::pending()),
@@ -171,16 +204,20 @@ impl Store for Model {
         };
         let now = self.now();
         let mut rows = self.rows();
+        if as_of.is_some_and(|as_of| as_of != rows.access.epoch) {
+            return ready(Err(StoreError::AccessChanged));
+        }
         let outcomes = groups.iter().map(|group| match group {
-            Group::Lease(group) => Ok(rows.lease(group, now)),
-            Group::Enqueue(group) => Ok(rows.enqueue(group, now)),
-            Group::Claim(group) => Ok(rows.claim(group, now)),
-            Group::Settle(group) => Ok(rows.settle(group, now)),
-            Group::Manage(group) => Ok(rows.manage(group, now)),
-            Group::Typing(group) => Ok(rows.typing(group, now)),
-            Group::Task(_) | Group::Access(_) => Err(StoreError::Rejected("not built yet".into())),
+            Group::Lease(group) => rows.lease(group, now),
+            Group::Enqueue(group) => rows.enqueue(group, now),
+            Group::Claim(group) => rows.claim(group, now),
+            Group::Settle(group) => rows.settle(group, now),
+            Group::Manage(group) => rows.manage(group, now),
+            Group::Typing(group) => rows.typing(group, now),
+            Group::Task(group) => rows.task(group, now),
+            Group::Access(group) => rows.change_access(group, now),
         });
-        let outcomes = outcomes.collect();
+        let outcomes = Ok(outcomes.collect());
         match told {
             None => ready(outcomes),
             Some(told) => Box::pin(async move {
@@ -193,7 +230,7 @@ impl Store for Model {
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let rows = self.rows();
         let states = resources.iter().map(|resource| rows.state(resource)).collect();
-        ready(Ok(Peeked { now: self.now(), epoch: Epoch(0), states }))
+        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states }))
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
@@ -208,27 +245,39 @@ impl Store for Model {
         ready(Ok(of.take(limit as usize).map(|(_, ending)| ending.clone()).collect()))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, _by: Actor) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
+        let now = self.now();
         let mut rows = self.rows();
         let id = QueueId(rows.queues.len() as i32 + 1);
-        match rows.queues.iter_mut().find(|queue| queue.name == name) {
+        let value = serde_json::to_value(&policy).expect("a policy is numbers and words");
+        let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
+            Some(queue) if queue.policy == policy => return ready(Ok(queue.clone())),
             Some(queue) => {
-                queue.version += i64::from(queue.policy != policy);
+                queue.version += 1;
                 queue.policy = policy;
-                ready(Ok(queue.clone()))
+                (queue.clone(), false)
             }
             None => {
                 let row = QueueRow { id, name, policy, version: 1, paused: false, purged: 0 };
                 rows.queues.push(row.clone());
-                ready(Ok(row))
+                (row, true)
             }
-        }
+        };
+        let entry = Draft::new(by, "queue_put", row.name.as_str());
+        rows.note(now, entry.with([("policy", value), ("created", created.into())]));
+        ready(Ok(row))
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, _by: Actor) -> Pending<'_, ()> {
-        for row in self.rows().queues.iter_mut().filter(|row| row.id == queue) {
-            row.paused = paused;
-        }
+    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
+        let now = self.now();
+        let mut rows = self.rows();
+        let Some(row) = rows.queues.iter_mut().find(|row| row.id == queue) else {
+            return ready(Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))));
+        };
+        row.paused = paused;
+        let action = if paused { "queue_pause" } else { "queue_resume" };
+        let entry = Draft::new(by, action, row.name.as_str());
+        rows.note(now, entry);
         ready(Ok(()))
     }
 
@@ -289,68 +338,91 @@ impl Store for Model {
         ready(Ok(self.rows().counts(queue, now)))
     }
 
-    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
-        unbuilt()
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        let rows = self.rows();
+        ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states: rows.leases(&query) }))
     }
 
-    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        unbuilt()
+    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        Box::pin(async move {
+            let begun = self.rows().begin_line(&apply, self.now());
+            let going = match begun {
+                Ok(going) => going,
+                Err(step) => return Ok(step),
+            };
+            let done = match effect {
+                None => self.rows().post(&going.line),
+                Some(effect) => match effect.apply(&going, &mut task::NoSql).await {
+                    Ok(()) => Ok(()),
+                    Err(EffectError::Refused(message)) => Err(LineError::Refused { message: kept(&message) }),
+                    Err(EffectError::Store(error)) => return Err(error),
+                },
+            };
+            Ok(self.rows().end_line(&apply, going, done))
+        })
     }
 
-    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
-        unbuilt()
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
+        ready(Ok(self.rows().one_task(id)))
     }
 
-    fn tasks(&self, _query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        unbuilt()
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
+        ready(Ok(self.rows().tasks(&query)))
     }
 
-    fn task_notes(&self, _id: TaskId, _limit: u32) -> Pending<'_, Vec<Note>> {
-        unbuilt()
+    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
+        ready(Ok(self.rows().task_notes(id, limit)))
     }
 
-    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        unbuilt()
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        ready(Ok(self.rows().stock_level(sku)))
     }
 
-    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
-        unbuilt()
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
+        let now = self.now();
+        ready(Ok(self.rows().token(hash, now)))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
-        unbuilt()
+        ready(Ok(self.rows().access.epoch))
     }
 
-    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
-        unbuilt()
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
+        ready(Ok(self.rows().access.people.get(&id).cloned()))
     }
 
-    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
-        unbuilt()
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
+        ready(Ok(self.rows().people(after.as_ref(), limit)))
     }
 
-    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
-        unbuilt()
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
+        ready(Ok(self.rows().tokens(user.as_ref(), after.as_deref(), limit)))
     }
 
-    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        unbuilt()
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        self.rows().touch_tokens(used);
+        ready(Ok(()))
     }
 
-    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        unbuilt()
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        ready(Ok(self.rows().audit(&query)))
     }
 
     fn audit_head(&self) -> Pending<'_, Head> {
-        unbuilt()
+        ready(Ok(self.rows().head()))
     }
 
-    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
-        unbuilt()
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        let now = self.now();
+        ready(self.rows().purge(what, limit, now))
+    }
+
+    fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
+        ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        unbuilt()
+        ready(Err(StoreError::Rejected("what is only in memory has no copy".into())))
     }
 
     fn sequence(&self) -> Pending<'_, Sequenced> {
@@ -384,9 +456,4 @@ impl Store for Model {
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         ready(Ok(()))
     }
-}
-
-/// For what is still to come.
-fn unbuilt<'a, T: Send + 'a>() -> Pending<'a, T> {
-    Box::pin(std::future::ready(Err(StoreError::Rejected("not built yet".into()))))
 }

@@ -7,6 +7,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 mod beats;
+pub(crate) mod check;
 mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;
@@ -44,7 +45,7 @@ pub struct Options {
     pub sweep: bool,
     /// The times that govern leases, by prefix.
     pub leases: Policies,
-    /// How long ended ownerships and live events are kept.
+    /// How long ended ownerships are kept.
     pub keep: Span,
     /// What applying a task's line does; nothing means that it posts to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
@@ -71,7 +72,7 @@ impl std::fmt::Debug for Options {
 pub struct Turno {
     pub(crate) inner: Arc<Inner>,
     /// For whom it acts; nobody for a program that embeds it and has not said so: that one may do everything.
-    caller: Option<Arc<access::Caller>>,
+    pub(crate) caller: Option<Arc<access::Caller>>,
 }
 
 impl std::fmt::Debug for Turno {
@@ -168,10 +169,6 @@ impl Turno {
     /// What the database is and where, for people.
     pub fn database(&self) -> &str {
         self.inner.store.describe()
-    }
-
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
     }
 
     /// The store underneath, for checks and tools.

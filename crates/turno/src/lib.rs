@@ -15,6 +15,7 @@ mod sweep;
 mod upkeep;
 
 pub use engine::access::{NewPerson, NewToken, PersonChange};
+pub use engine::check::CheckProgress;
 pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{Draft, Got, GotItem, QueueHandle, Settled, Settlement};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskEvent};

@@ -12,16 +12,18 @@ mod sequence;
 
 pub(crate) use fanout::Fanout;
 
-use crate::engine::Turno;
+use crate::engine::access::{Caller, Needs};
+use crate::engine::{Inner, Turno};
 use crate::error::Error;
 use crate::store::Store;
 use fanout::{Item, PAGE};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use turno_core::access::Permission;
 use turno_core::event::{Event, Topic, Topics};
-use turno_core::id::{Position, QueueName};
+use turno_core::id::{Position, QueueName, Resource};
 
 /// What a listener hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Subscription {
     behind: bool,
     /// Read from the store, not asked for yet.
     page: VecDeque<(Position, Event)>,
+    /// Whose listening it is, if it is somebody's.
+    listener: Option<Listener>,
 }
 
 impl std::fmt::Debug for Subscription {
@@ -70,31 +74,36 @@ impl std::fmt::Debug for Subscription {
 
 impl Turno {
     /// Listens to some topics: to what is committed from now on, or to everything behind the position of the last
-    /// event that was handled.
+    /// event that was handled. What the caller may not see is left out; if they lose the right to listen, or their
+    /// token dies, so does the listening.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// use turno::Live;
     /// use turno::core::event::Topic;
-    /// use turno::core::id::{Resource, UserId};
-    /// use turno::core::lease::{Action, Command, Holder, Policy};
+    /// use turno::{Action, Live};
     ///
     /// let mut listener = turno.subscribe(Topic::Leases.into(), None).await?;
-    /// let who = Holder { user: UserId::new("ana")?, name: "Ana".to_owned(), instance: None };
-    /// let action = Action::Claim { ttl: None, wait: false };
-    /// turno.lease(Command { resource: Resource::new("task:7")?, who, policy: Policy::default(), action }).await?;
+    /// turno.lease(turno.command("caja:7", "ana", Action::Claim { ttl: None, wait: false })?).await?;
     ///
     /// let Live::Event { position, event } = listener.next().await? else { panic!("nothing was left out") };
-    /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "task:7"));
+    /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "caja:7"));
     /// // After a restart: turno.subscribe(Topic::Leases.into(), Some(position))
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # let _ = position;
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn subscribe(&self, topics: Topics, resume: Option<Position>) -> Result<Subscription, Error> {
+        self.reads(Needs::READING).await?;
+        let audit = self.may(Needs::of(Permission::AuditRead)).is_ok();
+        let topics: Topics = Topic::ALL
+            .into_iter()
+            .filter(|topic| topics.contains(*topic) && (*topic != Topic::Audit || audit))
+            .collect();
+        let listener =
+            self.caller.clone().map(|caller| Listener { inner: Arc::downgrade(&self.inner), caller, audited: false });
         let store = self.inner.store.clone();
         // First the ring, then the store: what comes in between is in both, and nothing is in neither.
         let (ring, queues) = self.inner.fanout.join(topics.contains(Topic::Queues));
@@ -103,7 +112,7 @@ impl Turno {
         let cursor = kept.unwrap_or(span.newest);
         let reset = (resume != kept).then_some(cursor);
         let behind = cursor < span.newest;
-        Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new() })
+        Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new(), listener })
     }
 }
 
@@ -115,9 +124,10 @@ impl Subscription {
             if let Some(position) = self.reset.take() {
                 return Ok(Live::Reset { position });
             }
+            self.still_may().await?;
             while let Some((position, event)) = self.page.pop_front() {
                 self.cursor = position;
-                if self.topics.contains(event.topic) {
+                if self.hears(&event) {
                     return Ok(Live::Event { position, event: Arc::new(event) });
                 }
             }
@@ -129,7 +139,7 @@ impl Subscription {
                 item = self.ring.recv() => match item {
                     Ok(Item::Event(position, event)) if position == self.cursor.next() => {
                         self.cursor = position;
-                        if self.topics.contains(event.topic) {
+                        if self.hears(&event) {
                             return Ok(Live::Event { position, event });
                         }
                     }
@@ -138,8 +148,35 @@ impl Subscription {
                     Err(RecvError::Closed) => return Err(Error::Closed),
                 },
                 queue = change(&mut self.queues) => return Ok(Live::QueueChanged { queue }),
+                () = expiry(&self.listener) => {}
             }
         }
+    }
+
+    /// Whether this event is for the listener: by its topic, and by the resources that their token is for.
+    fn hears(&mut self, event: &Event) -> bool {
+        if let Some(listener) = &mut self.listener {
+            // Every change of access is audited: it may have been this listener's.
+            listener.audited |= event.topic == Topic::Audit;
+            if matches!(event.topic, Topic::Leases | Topic::Tasks) && !listener.may_see(&event.resource) {
+                return false;
+            }
+        }
+        self.topics.contains(event.topic)
+    }
+
+    /// Makes sure that the listener still may, if there is a reason to ask.
+    async fn still_may(&mut self) -> Result<(), Error> {
+        let Some(listener) = &mut self.listener else {
+            return Ok(());
+        };
+        let turno = listener.turno()?;
+        turno.may(Needs::READING)?;
+        if listener.audited {
+            turno.reads(Needs::READING).await?;
+            listener.audited = false;
+        }
+        Ok(())
     }
 
     /// Up to where everything was handed on: where to resume from.
@@ -168,6 +205,42 @@ impl Subscription {
             self.reset = Some(span.newest);
         }
         Ok(())
+    }
+}
+
+/// Somebody with a token who listens. Holds the engine weakly: listening keeps no closed engine alive.
+struct Listener {
+    inner: Weak<Inner>,
+    caller: Arc<Caller>,
+    /// Something was audited since it was last made sure that they may listen.
+    audited: bool,
+}
+
+impl Listener {
+    fn turno(&self) -> Result<Turno, Error> {
+        let inner = self.inner.upgrade().ok_or(Error::Closed)?;
+        Ok(Turno { inner, caller: Some(self.caller.clone()) })
+    }
+
+    fn may_see(&self, resource: &str) -> bool {
+        let (Ok(turno), Ok(resource)) = (self.turno(), Resource::new(resource)) else {
+            return false;
+        };
+        turno.may(Needs::READING.on(&resource)).is_ok()
+    }
+}
+
+/// Waits until the listener's token dies, if it will.
+async fn expiry(listener: &Option<Listener>) {
+    let turno = listener.as_ref().and_then(|listener| listener.turno().ok());
+    let at = turno.as_ref().and_then(|turno| turno.principal()?.expires_at);
+    match (turno, at) {
+        (Some(turno), Some(at)) => {
+            let clock = turno.inner.clock.clone();
+            drop(turno);
+            clock.sleep_until(at).await;
+        }
+        _ => std::future::pending().await,
     }
 }
 

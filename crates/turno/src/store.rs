@@ -14,12 +14,14 @@
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
 mod access;
+mod check;
 mod event;
 mod lease;
 mod queue;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
+pub use check::{Check, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
@@ -275,6 +277,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+
+    /// Makes one look, and answers at most `limit` findings.
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
 
     /// Writes a copy of the database, consistent as of one instant, to a new file; `Rejected` where the database has
     /// tools of its own for that.

@@ -15,6 +15,8 @@ use turno_core::time::{Span, Time};
 
 /// Things forgotten in one transaction: little enough to hold nobody up.
 const AT_ONCE: u32 = 2_000;
+/// How long live events are kept for those who resume; who comes later is told to read everything anew.
+const EVENTS_KEPT: Span = Span::from_secs(7 * 86_400);
 /// How often uses of tokens are noted: about when is enough to find one that nobody uses.
 const NOTE_USES: Span = Span::from_secs(60);
 /// After how many of those something is forgotten: every hour.
@@ -29,6 +31,8 @@ pub struct Purged {
     pub history: u64,
     /// Tokens and sessions that had expired.
     pub tokens: u64,
+    /// Live events that nobody will resume from.
+    pub events: u64,
 }
 
 /// What keeps the database small.
@@ -46,7 +50,7 @@ impl Turno {
     /// It also happens by itself, every hour.
     pub async fn purge(&self) -> Result<Purged, Error> {
         self.reads(Needs::of(Permission::QueuesManage)).await?;
-        self.inner().upkeep.purge(self.actor()).await
+        self.inner.upkeep.purge(self.actor()).await
     }
 }
 
@@ -61,6 +65,13 @@ impl Upkeep {
         }
         purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
         purged.tokens = self.forget(Purge::Tokens { before: now }).await?;
+        loop {
+            let gone = self.store.purge_events(before(EVENTS_KEPT), AT_ONCE).await?;
+            purged.events += gone;
+            if gone < u64::from(AT_ONCE) {
+                break;
+            }
+        }
         Ok(purged)
     }
 

@@ -35,7 +35,7 @@ async fn engine() -> Engine {
         late.then(|| Trouble::Late(told.clone()))
     };
     let model = Arc::new(Model::new(clock.clone()).with_trouble(trouble));
-    let turno = Turno::on(model.clone(), Options { clock, sweep: false });
+    let turno = Turno::on(model.clone(), Options { clock, sweep: false, ..Options::default() });
     let queue =
         turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
     let x = Draft { id: Some(ItemId::new("x").expect("valid")), payload: "1".into(), ..Draft::default() };

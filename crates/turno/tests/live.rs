@@ -14,14 +14,14 @@ use turno_testkit::model::Model;
 #[tokio::test]
 async fn what_commits_between_joining_and_the_readers_first_look_is_heard() {
     let clock = Arc::new(Clock::manual(Manual::starting_at(Time(1_000_000))));
-    let turno = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false });
+    let turno = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false, ..Options::default() });
     // The model never makes anybody wait, so no other task runs before `next`: the reader begins behind the event.
     let mut listener = turno.subscribe(Topics::ALL, None).await.unwrap();
     let who = Holder { user: UserId::new("ana").unwrap(), name: "Ana".to_owned(), instance: None };
     let action = Action::Claim { ttl: None, wait: false };
-    let command = Command { resource: Resource::new("r").unwrap(), who, policy: Policy::default(), action };
+    let command = Command { resource: Resource::new("r").unwrap(), who, via: None, policy: Policy::default(), action };
     let group = Group::Lease(LeaseGroup { commands: vec![command] });
-    turno.store().commit(0, Arc::new([group])).await.unwrap();
+    turno.store().commit(0, Arc::new([group]), None).await.unwrap();
     assert_eq!(listener.position(), Position(0));
     let heard = tokio::time::timeout(Duration::from_secs(20), listener.next()).await.expect("it is heard").unwrap();
     assert!(matches!(&heard, Live::Event { position: Position(1), event } if &*event.resource == "r"), "{heard:?}");

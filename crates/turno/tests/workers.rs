@@ -22,7 +22,7 @@ async fn queue(
     let time = Manual::starting_at(Time(1_000_000));
     let clock = Arc::new(Clock::manual(time.clone()));
     let model = Model::new(clock.clone()).with_trouble(trouble);
-    let turno = Turno::on(Arc::new(model), Options { clock, sweep: false });
+    let turno = Turno::on(Arc::new(model), Options { clock, sweep: false, ..Options::default() });
     let queue =
         turno.put_queue(QueueName::new("q").expect("valid"), Policy::of(Kind::Inbox)).await.expect("the model answers");
     let draft = |id: &&str| Draft { id: Some(item(id)), payload: format!("\"{id}\"").into(), ..Draft::default() };

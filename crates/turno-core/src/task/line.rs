@@ -1,10 +1,13 @@
 //! A line of a task: what moves, in which direction, and whether it has.
 
-use super::{Finalized, Refused, Status, Task, TaskId};
+use super::{Finalized, Note, Refused, Status, Task, TaskId};
+use crate::audit::Actor;
+use crate::event::{Event, Topic};
 use crate::id::{Fence, Serial, Sku, UserId};
 use crate::lease::{self, Holder};
 use crate::limits::{QUANTITY_MAX, SERIALS_MAX};
-use crate::time::Time;
+use crate::text::kept;
+use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -233,6 +236,58 @@ pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line
         Some(Line { status: LineStatus::Applied, .. }) => Begin::Settled(LineOutcome::Skipped),
         Some(_) => Begin::Go,
     }
+}
+
+/// A line after its effect or its refusal, and what is written with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineDone {
+    /// As it is now.
+    pub line: Line,
+    /// For the caller.
+    pub outcome: LineOutcome,
+    /// For the task's history.
+    pub note: Note,
+    /// What to announce after the commit.
+    pub event: Event,
+}
+
+impl Apply {
+    /// Who acts.
+    pub fn actor(&self) -> Actor {
+        Actor { user: self.who.user.clone(), via: self.via.clone() }
+    }
+
+    /// What the line means for the lock: work, also if it failed.
+    pub fn work(&self) -> lease::Command {
+        lease::Command {
+            resource: self.task.resource(),
+            who: self.who.clone(),
+            via: self.via.clone(),
+            policy: self.policy.clone(),
+            action: lease::Action::Heartbeat { fence: self.fence, idle: Some(Span::ZERO), worked: true },
+        }
+    }
+}
+
+/// Ends what [`begin_line`] began.
+pub fn end_line(apply: &Apply, line: Line, effect: Result<(), LineError>, now: Time) -> LineDone {
+    let (line, outcome) = line.after(apply, effect, now);
+    let (what, name) = match outcome {
+        LineOutcome::Failed(_) => ("line_failed", "task.line_failed"),
+        LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", "task.line_applied"),
+    };
+    let detail = line.error.as_ref().map(|error| kept(&error.to_string()));
+    let note = Note { at: now, actor: apply.actor(), what: what.to_owned(), line: Some(apply.number), detail };
+    let event = Event {
+        topic: Topic::Tasks,
+        name: name.into(),
+        resource: apply.task.resource().as_str().into(),
+        at: now,
+        fence: Some(apply.fence),
+        by: Some(apply.who.user.clone()),
+        detail: Some(apply.number.to_string()),
+    };
+    LineDone { line, outcome, note, event }
 }
 
 impl Line {

@@ -103,7 +103,7 @@ impl Rows {
             },
             home: body.map(|body| (lane, body.enqueued_at)),
         };
-        let (changes, outcome) = group.decide(read, Default::default());
+        let (changes, outcome) = group.decide(read, self.head());
         self.write(changes);
         Outcomes::Manage(outcome)
     }
@@ -137,5 +137,6 @@ impl Rows {
         for gone in changes.typed {
             self.typing.remove(&gone);
         }
+        self.enter(changes.audit);
     }
 }

@@ -242,7 +242,7 @@ impl Turno {
             return self.inner.committers.submit(None, |reply| job(work, reply)).await;
         }
         for _ in 0..RENEWALS_MAX {
-            let as_of = self.may(needs)?;
+            let as_of = self.allowed(needs).await?;
             match self.inner.committers.submit(as_of, |reply| job(work.clone(), reply)).await {
                 Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
                 answer => return answer,
@@ -253,13 +253,28 @@ impl Turno {
 
     /// For what is read: makes sure that the caller still may.
     pub(crate) async fn reads(&self, needs: Needs<'_>) -> Result<(), Error> {
-        if let Some(as_of) = self.may(needs)?
+        if let Some(as_of) = self.allowed(needs).await?
             && self.inner.access.epoch().await? != as_of
         {
             self.renew().await?;
             self.may(needs)?;
         }
         Ok(())
+    }
+
+    /// Like [`Turno::may`], but a right that was given meanwhile is not refused: before anybody is turned away, it is
+    /// made sure that what is remembered still holds.
+    pub(crate) async fn allowed(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
+        match (self.may(needs), &self.caller) {
+            (Err(Error::Denied(denied)), Some(caller)) => {
+                if self.inner.access.epoch().await? == caller.settled().epoch {
+                    return Err(denied.into());
+                }
+                self.renew().await?;
+                self.may(needs)
+            }
+            (answer, _) => answer,
+        }
     }
 
     /// Looks the caller up again, after access has changed.

@@ -80,7 +80,7 @@ impl Turno {
         let needs = needs(command, task).on(&command.resource);
         match (&command.action, task) {
             (Action::Heartbeat { .. }, _) => loop {
-                let as_of = self.may(needs)?;
+                let as_of = self.allowed(needs).await?;
                 match self.inner.beat(command.clone(), as_of).await {
                     Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
                     answer => return answer,

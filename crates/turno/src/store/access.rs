@@ -88,7 +88,7 @@ pub struct AuditQuery {
     pub before: Option<i64>,
     /// Only this action.
     pub action: Option<String>,
-    /// Only by this user, also through somebody else.
+    /// Only by this user, or by somebody for whom this user spoke.
     pub actor: Option<UserId>,
     /// Only about this.
     pub resource: Option<String>,

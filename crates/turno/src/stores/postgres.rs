@@ -9,20 +9,31 @@
 //! |---|---|
 //! | `call`, `link`, `slot`, `failure` | statements, a connection, its place, and what can go wrong |
 //! | `tx`, `commit` | a group's transaction, and making sure of its outcome |
-//! | `lease`, `enqueue`, `claim`, `settle`, `manage` | what each kind of group locks and reads |
-//! | `changes` | what groups write |
+//! | `lease`, `enqueue`, `claim`, `settle`, `manage`, `task`, `access` | what each kind of group locks and reads |
+//! | `changes` | what groups of queue commands write |
+//! | `line`, `effect` | one line of a finalize, and an application's own effect |
+//! | `audit` | its head, which everybody locks last, and its entries |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `queue`, `event` | everything outside of groups; positions of events |
-//! | `row`, `lease_row` | columns and what they become |
+//! | `read`, `queue`, `event`, `purge`, `check` | everything outside of groups; positions of events |
+//! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
+//!
+//! All transactions lock in one order: task, lease, line, article (or lane, item, queue), and the head of the audit
+//! last. None of them waits for what an application can lock: leases that an open transaction asserts are skipped and
+//! then found to be pinned, and who finds a task busy says so.
 //!
 //! Left out on purpose: rules (they are the core's), retries of conflicts (the engine's), TLS (with the server).
 
+mod access;
+mod access_row;
+mod audit;
 mod call;
 mod changes;
+mod check;
 mod claim;
 mod commit;
+mod effect;
 mod enqueue;
 mod event;
 mod expiry;
@@ -33,22 +44,26 @@ mod intake;
 mod lane;
 mod lease;
 mod lease_row;
+mod line;
 mod link;
 mod manage;
 mod migrate;
+mod purge;
 mod queue;
 mod read;
 mod row;
 mod settle;
 mod slot;
+mod task;
+mod task_row;
 #[cfg(test)]
 mod tests;
 mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
-    Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes,
+    Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -60,6 +75,8 @@ use link::Address;
 use slot::Slot;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
@@ -76,6 +93,8 @@ const ROUTES: usize = 5;
 const PEEKERS: usize = 2;
 /// Connections for reads outside of groups.
 const READERS: usize = 2;
+/// Connections for lines of finalizes, which may be slow: no group waits for one.
+const LINES: usize = 2;
 
 /// A PostgreSQL database that remembers.
 pub(crate) struct PostgresStore {
@@ -88,6 +107,11 @@ pub(crate) struct PostgresStore {
     peekers: [Slot; PEEKERS],
     sequencer: Sequencer,
     intake: Intake,
+    lines: [Slot; LINES],
+    line_permits: Semaphore,
+    effect_max: Duration,
+    /// For what is written outside of groups and lines.
+    keeper: Slot,
     hints: Hints,
 }
 
@@ -120,6 +144,10 @@ impl PostgresStore {
             peekers: Default::default(),
             sequencer: Sequencer::default(),
             intake: Intake::default(),
+            lines: Default::default(),
+            line_permits: Semaphore::new(LINES),
+            effect_max: effect::EFFECT_MAX,
+            keeper: Slot::default(),
             hints,
         };
         store.resume().await?;
@@ -152,10 +180,10 @@ impl Store for PostgresStore {
         Routes { merges: false, leases: vec![0, 1], items: vec![2, 3], reserved: 4 }
     }
 
-    fn commit(&self, route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
+    fn commit(&self, route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
         Box::pin(async move {
             match &*groups {
-                [group] => Ok(vec![self.commit_one(route, group).await?]),
+                [group] => Ok(vec![self.commit_one(route, group, as_of).await?]),
                 [] => Ok(Vec::new()),
                 _ => Err(StoreError::Rejected("this store takes one group at a time".into())),
             }
@@ -174,12 +202,12 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, _by: Actor) -> Pending<'_, QueueRow> {
-        Box::pin(async move { self.queue_put(&name, &policy).await })
+    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
+        Box::pin(async move { self.queue_put(&name, &policy, &by).await })
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, _by: Actor) -> Pending<'_, ()> {
-        Box::pin(self.queue_pause(queue, paused))
+    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
+        Box::pin(async move { self.queue_pause(queue, paused, &by).await })
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
@@ -214,68 +242,73 @@ impl Store for PostgresStore {
         Box::pin(self.queue_counts(queue))
     }
 
-    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
-        unbuilt()
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        Box::pin(self.lease_list(query))
     }
 
-    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        unbuilt()
+    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        Box::pin(async move { self.line_apply(apply, effect.as_deref()).await })
     }
 
-    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
-        unbuilt()
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
+        Box::pin(self.task_get(id))
     }
 
-    fn tasks(&self, _query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        unbuilt()
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
+        Box::pin(self.task_list(query))
     }
 
-    fn task_notes(&self, _id: TaskId, _limit: u32) -> Pending<'_, Vec<Note>> {
-        unbuilt()
+    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
+        Box::pin(self.task_history(id, limit))
     }
 
-    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        unbuilt()
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        Box::pin(self.stock_get(sku))
     }
 
-    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
-        unbuilt()
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
+        Box::pin(self.token_find(hash))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
-        unbuilt()
+        Box::pin(self.access_epoch())
     }
 
-    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
-        unbuilt()
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
+        Box::pin(async move { self.person_get(&id).await })
     }
 
-    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
-        unbuilt()
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
+        Box::pin(async move { self.person_list(after.as_ref(), limit).await })
     }
 
-    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
-        unbuilt()
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
+        Box::pin(async move { self.token_list(user.as_ref(), after.as_deref(), limit).await })
     }
 
-    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        unbuilt()
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        Box::pin(self.token_touch(used))
     }
 
-    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        unbuilt()
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        Box::pin(self.audit_list(query))
     }
 
     fn audit_head(&self) -> Pending<'_, Head> {
-        unbuilt()
+        Box::pin(self.audit_end())
     }
 
-    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
-        unbuilt()
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        Box::pin(async move { self.purge_some(&what, limit).await })
+    }
+
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
+        Box::pin(self.findings(check, limit))
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        unbuilt()
+        let message = "PostgreSQL has its own tools for that; use pg_dump, or a base backup with archived logs";
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message.into()))))
     }
 
     fn sequence(&self) -> Pending<'_, Sequenced> {
@@ -312,9 +345,4 @@ impl Store for PostgresStore {
             Ok(())
         })
     }
-}
-
-/// For what is still to come.
-fn unbuilt<'a, T: Send + 'a>() -> Pending<'a, T> {
-    Box::pin(std::future::ready(Err(StoreError::Rejected("not built yet".into()))))
 }

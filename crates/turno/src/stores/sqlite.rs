@@ -7,28 +7,37 @@
 //!
 //! Not here: any rule. What a statement chooses is said in its file under `sqlite/sql`.
 
+mod access;
+mod audit;
+mod backup;
 mod changes;
+mod check;
 mod checkpoint;
 mod connection;
+mod effect;
 mod error;
 mod event;
 mod lease;
+mod line;
 mod looks;
+mod purge;
 mod queue;
 mod rows;
 mod schema;
 mod statements;
+mod stock;
+mod task;
 #[cfg(test)]
 mod tests;
 mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Counts, Effect, EventSpan, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes, Peeked, Pending,
-    Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes,
+    Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use statements as sql;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -36,7 +45,7 @@ use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
-use turno_core::lease::Ending;
+use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::{Span, Time};
@@ -47,12 +56,15 @@ use workers::Workers;
 /// The fields' order is the order of closing: whoever closes last moves the rest of the log into the file.
 pub(crate) struct SqliteStore {
     described: String,
+    path: String,
     clock: Arc<Clock>,
     /// For heartbeats and settlements: never behind a long look.
     beats: Workers,
     /// For everything else that reads.
     looks: Workers,
     writer: Workers,
+    /// Over the statements of effects, on the writer's connection.
+    guard: effect::Guard,
     _checkpoints: Checkpoints,
     changed: Arc<Notify>,
 }
@@ -71,14 +83,17 @@ fn start(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
     // So that the first estimate is of today, and not of when the file was last used.
     now(&clock);
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
+    let guard = effect::Guard::install(&mut writer)?;
     let changed = Arc::new(Notify::new());
     let beats = vec![connection::reader(path)?, connection::reader(path)?];
     Ok(SqliteStore {
         described: format!("SQLite {}, {path}", rusqlite::version()),
+        path: path.to_owned(),
         clock,
         beats: Workers::readers("turno-beat", beats)?,
         looks: Workers::readers("turno-look", vec![connection::reader(path)?])?,
         writer: Workers::writer(writer, changed.clone())?,
+        guard,
         _checkpoints: checkpoints,
         changed,
     })
@@ -92,27 +107,61 @@ fn now(clock: &Clock) -> Time {
 /// How far the recorded time may lag behind the time decided with.
 const MARK_LAG: Span = Span::from_secs(1);
 
-/// All groups in one transaction. The clock is read once the write lock is held.
-fn commit(db: &mut Connection, clock: &Clock, groups: &[Group]) -> Result<Vec<Outcomes>, StoreError> {
+/// A transaction that holds the write lock, and the time that was read under it. Dropped, it is rolled back.
+struct Write<'a> {
+    tx: Transaction<'a>,
+    mark: Time,
+    epoch: Epoch,
+    now: Time,
+}
+
+fn begin<'a>(db: &'a mut Connection, clock: &Clock) -> Result<Write<'a>, StoreError> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have decided with a later time, and recorded it.
-    let mark = Time(tx.prepare_cached(sql::MARK_READ)?.query_row([], |row| row.get(0))?);
+    let (mark, epoch) = marks(&tx)?;
     clock.resume(mark);
-    let now = now(clock);
+    Ok(Write { tx, mark, epoch, now: now(clock) })
+}
+
+impl Write<'_> {
+    fn commit(self) -> Result<(), StoreError> {
+        if self.mark + MARK_LAG <= self.now {
+            self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
+        }
+        self.tx.commit().map_err(error::at_commit)
+    }
+}
+
+/// The recorded time, and the epoch of access.
+fn marks(db: &Connection) -> Result<(Time, Epoch), StoreError> {
+    let mut read = db.prepare_cached(sql::MARK_READ)?;
+    Ok(read.query_row([], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))?)
+}
+
+/// All groups in one transaction, if access has not changed since `as_of`.
+fn commit(
+    db: &mut Connection,
+    clock: &Clock,
+    groups: &[Group],
+    as_of: Option<Epoch>,
+) -> Result<Vec<Outcomes>, StoreError> {
+    let write = begin(db, clock)?;
+    if as_of.is_some_and(|as_of| as_of != write.epoch) {
+        return Err(StoreError::AccessChanged);
+    }
+    let (tx, now) = (&write.tx, write.now);
     let run = |group: &Group| match group {
-        Group::Lease(group) => lease::run(&tx, now, group),
-        Group::Enqueue(group) => queue::enqueue(&tx, now, group),
-        Group::Claim(group) => queue::claim(&tx, now, group),
-        Group::Settle(group) => queue::settle(&tx, now, group),
-        Group::Manage(group) => queue::manage(&tx, now, group),
-        Group::Typing(group) => queue::typing(&tx, now, group),
-        Group::Task(_) | Group::Access(_) => Err(StoreError::Rejected("not built yet".into())),
+        Group::Lease(group) => lease::run(tx, now, group),
+        Group::Enqueue(group) => queue::enqueue(tx, now, group),
+        Group::Claim(group) => queue::claim(tx, now, group),
+        Group::Settle(group) => queue::settle(tx, now, group),
+        Group::Manage(group) => queue::manage(tx, now, group),
+        Group::Typing(group) => queue::typing(tx, now, group),
+        Group::Task(group) => task::run(tx, now, group),
+        Group::Access(group) => access::run(tx, now, group),
     };
     let outcomes = groups.iter().map(run).collect::<Result<_, _>>()?;
-    if mark + MARK_LAG <= now {
-        tx.prepare_cached(sql::MARK_SAVE)?.execute([now.0])?;
-    }
-    tx.commit().map_err(error::at_commit)?;
+    write.commit()?;
     Ok(outcomes)
 }
 
@@ -127,6 +176,30 @@ fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
     Ok(Numbers::new((last - count + 1..=last).collect()))
 }
 
+/// Leases as they are, and the clock read afterwards.
+fn peek(
+    db: &mut Connection,
+    clock: &Clock,
+    read: impl FnOnce(&Connection) -> Result<Vec<State>, StoreError>,
+) -> Result<Peeked, StoreError> {
+    let tx = db.transaction()?;
+    let states = read(&tx)?;
+    let (_, epoch) = marks(&tx)?;
+    tx.commit()?;
+    Ok(Peeked { now: now(clock), epoch, states })
+}
+
+impl SqliteStore {
+    /// Work in a write transaction, which it commits itself.
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Write<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Pending<'_, T> {
+        let clock = self.clock.clone();
+        self.writer.run(move |db| work(begin(db, &clock)?))
+    }
+}
+
 impl Store for SqliteStore {
     fn describe(&self) -> &str {
         &self.described
@@ -136,19 +209,19 @@ impl Store for SqliteStore {
         Routes { merges: true, leases: vec![0], items: vec![0], reserved: 0 }
     }
 
-    fn commit(&self, _route: usize, groups: Arc<[Group]>, _as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
+    fn commit(&self, _route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>> {
         let clock = self.clock.clone();
-        self.writer.run(move |db| commit(db, &clock, &groups))
+        self.writer.run(move |db| commit(db, &clock, &groups, as_of))
     }
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let clock = self.clock.clone();
-        self.beats.run(move |db| {
-            let tx = db.transaction()?;
-            let states = lease::states(&tx, resources)?;
-            tx.commit()?;
-            Ok(Peeked { now: now(&clock), epoch: Epoch(0), states })
-        })
+        self.beats.run(move |db| peek(db, &clock, |tx| lease::states(tx, resources)))
+    }
+
+    fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| peek(db, &clock, |tx| lease::list(tx, &query)))
     }
 
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
@@ -159,12 +232,12 @@ impl Store for SqliteStore {
         self.looks.run(move |db| lease::history(db, &resource, limit))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, _by: Actor) -> Pending<'_, QueueRow> {
-        self.writer.run(move |db| looks::put_queue(db, &name, &policy))
+    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
+        self.write(move |write| looks::put_queue(write, &name, &policy, by))
     }
 
-    fn pause_queue(&self, queue: QueueId, paused: bool, _by: Actor) -> Pending<'_, ()> {
-        self.writer.run(move |db| looks::pause_queue(db, queue, paused))
+    fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
+        self.write(move |write| looks::pause_queue(write, queue, paused, by))
     }
 
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>> {
@@ -201,68 +274,83 @@ impl Store for SqliteStore {
         self.looks.run(move |db| looks::counts(db, now(&clock), queue))
     }
 
-    fn leases(&self, _query: LeaseQuery) -> Pending<'_, Peeked> {
-        unbuilt()
+    fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
+        match effect {
+            Some(effect) => effect::apply(self, apply, effect, effect::PATIENCE),
+            None => {
+                let clock = self.clock.clone();
+                self.writer.run(move |db| line::apply(db, &clock, &apply))
+            }
+        }
     }
 
-    fn apply_line(&self, _apply: Apply, _effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
-        unbuilt()
+    fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
+        self.looks.run(move |db| task::one(db, id))
     }
 
-    fn task(&self, _id: TaskId) -> Pending<'_, Option<Task>> {
-        unbuilt()
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
+        self.looks.run(move |db| task::list(db, &query))
     }
 
-    fn tasks(&self, _query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        unbuilt()
+    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
+        self.looks.run(move |db| task::notes(db, id, limit))
     }
 
-    fn task_notes(&self, _id: TaskId, _limit: u32) -> Pending<'_, Vec<Note>> {
-        unbuilt()
+    fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
+        self.looks.run(move |db| stock::level(db, sku))
     }
 
-    fn stock(&self, _sku: Sku) -> Pending<'_, Option<StockLevel>> {
-        unbuilt()
-    }
-
-    fn token(&self, _hash: Hash) -> Pending<'_, TokenFound> {
-        unbuilt()
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
+        let clock = self.clock.clone();
+        self.beats.run(move |db| access::found(db, &clock, hash))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
-        unbuilt()
+        self.beats.run(|db| Ok(marks(db)?.1))
     }
 
-    fn person(&self, _id: UserId) -> Pending<'_, Option<Person>> {
-        unbuilt()
+    fn person(&self, id: UserId) -> Pending<'_, Option<Person>> {
+        self.looks.run(move |db| access::person(db, &id))
     }
 
-    fn people(&self, _after: Option<UserId>, _limit: u32) -> Pending<'_, Vec<Person>> {
-        unbuilt()
+    fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>> {
+        self.looks.run(move |db| access::people(db, after.as_ref(), limit))
     }
 
-    fn tokens(&self, _user: Option<UserId>, _after: Option<String>, _limit: u32) -> Pending<'_, Vec<Token>> {
-        unbuilt()
+    fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>> {
+        self.looks.run(move |db| access::tokens(db, user.as_ref(), after.as_deref(), limit))
     }
 
-    fn touch_tokens(&self, _used: Vec<(String, Time)>) -> Pending<'_, ()> {
-        unbuilt()
+    fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()> {
+        if used.is_empty() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.write(move |write| access::touch(write, &used))
     }
 
-    fn audit(&self, _query: AuditQuery) -> Pending<'_, Vec<Entry>> {
-        unbuilt()
+    fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
+        self.looks.run(move |db| audit::list(db, &query))
     }
 
     fn audit_head(&self) -> Pending<'_, Head> {
-        unbuilt()
+        self.looks.run(|db| audit::head(db))
     }
 
-    fn purge(&self, _what: Purge, _limit: u32) -> Pending<'_, u64> {
-        unbuilt()
+    fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
+        self.write(move |write| purge::run(write, &what, limit))
     }
 
-    fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {
-        unbuilt()
+    fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
+        self.looks.run(move |db| check::run(db, check, limit))
+    }
+
+    /// On a thread and a connection of its own: a large file takes its time, and nobody waits for it.
+    fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()> {
+        let from = self.path.clone();
+        Box::pin(async move {
+            let written = tokio::task::spawn_blocking(move || backup::write(&from, &to)).await;
+            written.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        })
     }
 
     /// There is one writer at a time, so the number that an event is written with is its position.
@@ -294,9 +382,4 @@ impl Store for SqliteStore {
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
-}
-
-/// For what is still to come.
-fn unbuilt<'a, T: Send + 'a>() -> Pending<'a, T> {
-    Box::pin(std::future::ready(Err(StoreError::Rejected("not built yet".into()))))
 }

@@ -13,9 +13,10 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    /// Several statements without parameters, which cannot be prepared.
+    /// Several statements without parameters, which cannot be prepared; or one that must get through when the
+    /// transaction is aborted, where nothing can be.
     pub(super) fn is_script(&self) -> bool {
-        self.name == BEGIN.name
+        [&BEGIN, &EFFECT_BEGIN, &EFFECT_END, &EFFECT_UNDO].iter().any(|script| script.name == self.name)
     }
 }
 
@@ -31,10 +32,34 @@ macro_rules! statements {
 }
 
 statements! {
+    ADMIN_COUNT = "admin_count",
+    AUDIT_ADD = "audit_add",
+    AUDIT_AFTER = "audit_after",
+    AUDIT_HEAD = "audit_head",
+    AUDIT_LOCK = "audit_lock",
+    AUDIT_MOVE = "audit_move",
+    AUDIT_NEWEST = "audit_newest",
     BEGIN = "begin",
     BODY_ADD = "body_add",
     BODY_KNOWN = "body_known",
     BODY_REPLACE = "body_replace",
+    CHECK_CONDITIONS = "check_conditions",
+    CHECK_DELIVERIES = "check_deliveries",
+    CHECK_ERRORS_KEPT = "check_errors_kept",
+    CHECK_FENCE_AHEAD = "check_fence_ahead",
+    CHECK_FENCE_REUSED = "check_fence_reused",
+    CHECK_FENCES_OF_LINES = "check_fences_of_lines",
+    CHECK_FINISHED_TWICE = "check_finished_twice",
+    CHECK_HEADS = "check_heads",
+    CHECK_HISTORY_OVERLAP = "check_history_overlap",
+    CHECK_LOST = "check_lost",
+    CHECK_MOVES = "check_moves",
+    CHECK_POSITIONS = "check_positions",
+    CHECK_REVISIONS = "check_revisions",
+    CHECK_SECRETS = "check_secrets",
+    CHECK_STOCK = "check_stock",
+    CHECK_STUCK = "check_stuck",
+    CHECK_SYNC_DOUBLES = "check_sync_doubles",
     CLAIM_BODIES = "claim_bodies",
     CLAIM_FRONTS = "claim_fronts",
     CLAIM_HEADS = "claim_heads",
@@ -45,6 +70,11 @@ statements! {
     COMMIT = "commit",
     DONE_ADD = "done_add",
     DONE_REMOVE = "done_remove",
+    EFFECT_BEGIN = "effect_begin",
+    EFFECT_END = "effect_end",
+    EFFECT_UNDO = "effect_undo",
+    EPOCH = "epoch",
+    EPOCH_RAISE = "epoch_raise",
     ERROR_ADD = "error_add",
     EVENT_ADD = "event_add",
     EVENT_LIST = "event_list",
@@ -74,15 +104,30 @@ statements! {
     LEASE_ENDING = "lease_ending",
     LEASE_HISTORY = "lease_history",
     LEASE_INSERT = "lease_insert",
+    LEASE_LIST = "lease_list",
     LEASE_LOCK = "lease_lock",
     LEASE_LOCK_BEATS = "lease_lock_beats",
     LEASE_PEEK = "lease_peek",
+    LEASE_PIN = "lease_pin",
     LEASE_SAVE = "lease_save",
+    LEASE_WORK = "lease_work",
+    LINE_LOCK = "line_lock",
+    LINE_REMOVE = "line_remove",
+    LINE_SAVE = "line_save",
     MANAGE_DONE = "manage_done",
     MANAGE_FIND = "manage_find",
     MANAGE_ITEM = "manage_item",
     MARK_RAISE = "mark_raise",
+    MOVE_ADD = "move_add",
     NEXT_LOOK = "next_look",
+    NOTE_ADD = "note_add",
+    PEOPLE = "people",
+    PERSON = "person",
+    PERSON_REMOVE = "person_remove",
+    PERSON_SAVE = "person_save",
+    PURGE_HISTORY = "purge_history",
+    PURGE_ITEMS = "purge_items",
+    PURGE_TOKENS = "purge_tokens",
     QUEUE_ADD = "queue_add",
     QUEUE_BUSY = "queue_busy",
     QUEUE_CHANGE = "queue_change",
@@ -91,6 +136,7 @@ statements! {
     QUEUE_LIST = "queue_list",
     QUEUE_LOCK = "queue_lock",
     QUEUE_PAUSE = "queue_pause",
+    QUEUE_PURGED = "queue_purged",
     REBIRTH_NOTE = "rebirth_note",
     REBIRTH_READ = "rebirth_read",
     ROLLBACK = "rollback",
@@ -98,6 +144,8 @@ statements! {
     SCHEMA_LOCK = "schema_lock",
     SCHEMA_NOTE = "schema_note",
     SCHEMA_READ = "schema_read",
+    SERIAL_ADD = "serial_add",
+    SERIAL_REMOVE = "serial_remove",
     SERVER = "server",
     SETTLE_COMPLETED = "settle_completed",
     SETTLE_COMPLETING = "settle_completing",
@@ -106,6 +154,28 @@ statements! {
     SETTLE_LANES = "settle_lanes",
     SETTLE_NEXT = "settle_next",
     SETTLED = "settled",
+    STOCK = "stock",
+    STOCK_CHANGE = "stock_change",
+    STOCK_INSERT = "stock_insert",
+    STOCK_LOCK = "stock_lock",
+    STOCK_OF_LINE = "stock_of_line",
+    STOCK_REMOVE = "stock_remove",
+    TASK = "task",
+    TASK_LEASE_INSERT = "task_lease_insert",
+    TASK_LOCK = "task_lock",
+    TASK_NOTES = "task_notes",
+    TASK_NUMBER = "task_number",
+    TASK_SAVE = "task_save",
+    TASK_SHARE = "task_share",
+    TASKS = "tasks",
+    TOKEN = "token",
+    TOKEN_ADD = "token_add",
+    TOKEN_COUNT = "token_count",
+    TOKEN_FIND = "token_find",
+    TOKEN_REVOKE = "token_revoke",
+    TOKEN_TOUCH = "token_touch",
+    TOKENS = "tokens",
+    TOKENS_REMOVE = "tokens_remove",
     TYPING_CLEAR = "typing_clear",
     TYPING_SET = "typing_set",
     XACT_STATUS = "xact_status",
@@ -144,6 +214,30 @@ impl<'a> Call<'a> {
 
     pub(super) fn text(self, value: &'a str) -> Call<'a> {
         self.with(value, Type::TEXT)
+    }
+
+    pub(super) fn maybe_text(self, value: Option<&'a str>) -> Call<'a> {
+        self.with(value, Type::TEXT)
+    }
+
+    pub(super) fn made_text(self, value: Option<String>) -> Call<'a> {
+        self.with(value, Type::TEXT)
+    }
+
+    pub(super) fn maybe_big(self, value: Option<i64>) -> Call<'a> {
+        self.with(value, Type::INT8)
+    }
+
+    pub(super) fn bytes(self, value: &'a [u8]) -> Call<'a> {
+        self.with(value, Type::BYTEA)
+    }
+
+    pub(super) fn many_bytes(self, values: impl Iterator<Item = &'a [u8]>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::BYTEA_ARRAY)
+    }
+
+    pub(super) fn maybe_ints(self, values: impl Iterator<Item = Option<i32>>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT4_ARRAY)
     }
 
     pub(super) fn smalls(self, values: impl Iterator<Item = i16>) -> Call<'a> {

@@ -1,5 +1,6 @@
 //! What a group of queue commands writes, as calls.
 
+use super::audit;
 use super::call::{self, Call};
 use super::lease::events;
 use super::row::{attempt_to, ended_to, last_to};
@@ -41,6 +42,7 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     if !changes.events.is_empty() {
         calls.push(events(&changes.events));
     }
+    calls.extend(audit::calls(&changes.audit));
     calls
 }
 

@@ -36,6 +36,10 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     let mut rows = answers.take();
     let mut clock = if early { answers.take() } else { Vec::new() };
     if let Some(outcome) = stopped(group, &queue)? {
+        if !early {
+            clock = tx.trip(vec![Moment::call(0, false)]).await?.take();
+        }
+        tx.moment(&clock)?;
         return Ok(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None));
     }
     if rows.is_empty() && from > BOTTOM {
@@ -55,7 +59,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     if !early {
         (fronts, typing, clock) = behind(tx, group, &heads).await?;
     }
-    let moment = Moment::read(tx.clock, &clock)?;
+    let moment = tx.moment(&clock)?;
     let now = moment.now;
     let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
     let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();

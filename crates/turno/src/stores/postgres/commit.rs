@@ -5,11 +5,12 @@ use super::failure::Failure;
 use super::floor::Scan;
 use super::slot::Taken;
 use super::tx::{Plan, Tx, Write};
-use super::{PostgresStore, changes, claim, enqueue, lease, manage, row, settle};
+use super::{PostgresStore, access, changes, claim, enqueue, lease, manage, row, settle, task};
 use crate::store::{ClaimOutcome, Group, Outcomes, StoreError};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
+use turno_core::access::Epoch;
 use turno_core::id::Seq;
 
 /// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
@@ -22,35 +23,25 @@ const MARK_LAG: i64 = 1_000;
 
 impl PostgresStore {
     /// Commits one group on one route.
-    pub(super) async fn commit_one(&self, route: usize, group: &Group) -> Result<Outcomes, StoreError> {
+    pub(super) async fn commit_one(
+        &self,
+        route: usize,
+        group: &Group,
+        as_of: Option<Epoch>,
+    ) -> Result<Outcomes, StoreError> {
         let slot = self.routes.get(route).ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
         let mut again = true;
         loop {
             let mut link = slot.take(&self.address).await?;
-            let fresh = link.fresh;
-            let failure = match self.plan(&mut link, group).await {
+            match self.plan(&mut link, group, as_of).await {
                 Ok(plan) => return self.finish(link, plan).await,
-                Err(failure) => failure,
-            };
-            // Nothing was stored: no commit has been sent.
-            let pooler = failure.is_poolers();
-            if pooler {
-                self.address.unprepared.store(true, Ordering::Relaxed);
+                Err(failure) => self.failed(link, failure, &mut again).await?,
             }
-            // A connection that a restarted server has closed is only noticed by using it.
-            let stale = failure.is_lost() && !fresh;
-            if !failure.is_lost() && !pooler && link.roll_back().await.is_ok() {
-                link.put_back();
-            }
-            if !(again && (stale || pooler)) {
-                return Err(failure.into());
-            }
-            again = false;
         }
     }
 
-    async fn plan(&self, link: &mut Taken<'_>, group: &Group) -> Result<Plan, Failure> {
-        let tx = &mut Tx::new(link, &self.shared.clock);
+    async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, Failure> {
+        let tx = &mut Tx::new(link, &self.shared.clock, as_of);
         match group {
             Group::Lease(group) => lease::plan(tx, group).await,
             Group::Enqueue(group) => enqueue::plan(tx, &self.shared, group).await,
@@ -58,8 +49,28 @@ impl PostgresStore {
             Group::Settle(group) => settle::plan(tx, &self.shared, group).await,
             Group::Manage(group) => manage::plan(tx, group).await,
             Group::Typing(group) => manage::typing(tx, &self.shared, group).await,
-            Group::Task(_) | Group::Access(_) => Err(Failure::Garbled("not built yet".into())),
+            Group::Task(group) => task::plan(tx, group).await,
+            Group::Access(group) => access::plan(tx, group).await,
         }
+    }
+
+    /// After a failure before any commit was sent, so that nothing is stored: whether it is worth another try.
+    pub(super) async fn failed(
+        &self,
+        mut link: Taken<'_>,
+        failure: Failure,
+        again: &mut bool,
+    ) -> Result<(), StoreError> {
+        let pooler = failure.is_poolers();
+        if pooler {
+            self.address.unprepared.store(true, Ordering::Relaxed);
+        }
+        // A connection that a restarted server has closed is only noticed by using it.
+        let stale = failure.is_lost() && !link.fresh;
+        if !failure.is_lost() && !pooler && link.roll_back().await.is_ok() {
+            link.put_back();
+        }
+        if std::mem::take(again) && (stale || pooler) { Ok(()) } else { Err(failure.into()) }
     }
 
     /// Writes and commits in one trip, and makes sure of the outcome.
@@ -67,7 +78,7 @@ impl PostgresStore {
         let mut calls = match &plan.write {
             Write::Nothing if plan.taken_in.is_empty() => {
                 // Rolled back and not committed: locks alone would cost a flush of the log.
-                if hides_heads(&plan.outcomes) {
+                if hides_rows(&plan.outcomes) {
                     if link.roll_back().await.is_ok() {
                         plan.scan.take().into_iter().for_each(Scan::confirm);
                         link.put_back();
@@ -81,10 +92,30 @@ impl PostgresStore {
             Write::Nothing => Vec::new(),
             Write::Lease(write) => lease::calls(write),
             Write::Queue(changes) => changes::calls(changes),
+            Write::Task(write) => task::calls(write),
+            Write::Access(write) => access::calls(write),
         };
         if !plan.taken_in.is_empty() {
             calls.push(Call::new(&call::INTAKE_REMOVE).bigs(plan.taken_in.iter().copied()));
         }
+        let reads = (!plan.bodies.is_empty()).then(|| bodies(&plan.bodies));
+        let rows = match self.commit_calls(link, calls, reads, plan.xid.as_deref()).await? {
+            Some(rows) => rows,
+            None => self.read(vec![bodies(&plan.bodies)]).await?.take(),
+        };
+        self.committed(&mut plan, &rows)?;
+        Ok(plan.outcomes)
+    }
+
+    /// Sends the last writes of a transaction, a read and the commit in one trip, and makes sure of the outcome.
+    /// Answers what was read; nothing if that was lost with the connection, while the commit was not.
+    pub(super) async fn commit_calls(
+        &self,
+        mut link: Taken<'_>,
+        mut calls: Vec<Call<'_>>,
+        reads: Option<Call<'_>>,
+        xid: Option<&str>,
+    ) -> Result<Option<Vec<Row>>, StoreError> {
         // Last of the writes, so that nobody waits for another while holding it. It lags by at most a second, and is
         // raised by whoever finds it late: time that was decided with is never taken back.
         let now = self.shared.clock.estimate();
@@ -92,10 +123,8 @@ impl PostgresStore {
         if raises {
             calls.push(Call::new(&call::MARK_RAISE).big(now.0));
         }
-        let reads = !plan.bodies.is_empty();
-        if reads {
-            calls.push(bodies(&plan.bodies));
-        }
+        let has_read = reads.is_some();
+        calls.extend(reads);
         calls.push(Call::new(&call::COMMIT));
         match link.trip(&calls).await {
             Ok(mut answers) => {
@@ -103,12 +132,16 @@ impl PostgresStore {
                 if raises {
                     self.shared.marked.fetch_max(now.0, Ordering::Relaxed);
                 }
-                let bodies = if reads { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() };
-                drop(calls);
-                self.committed(&mut plan, &bodies)?;
-                Ok(plan.outcomes)
+                Ok(Some(if has_read { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() }))
             }
-            Err(failure @ (Failure::Refused { .. } | Failure::Garbled(_))) => {
+            Err(Failure::Lost(message)) => {
+                drop(calls);
+                let life = link.life.clone();
+                drop(link);
+                self.was_committed(xid, &life, &message).await?;
+                Ok(None)
+            }
+            Err(failure) => {
                 if link.roll_back().await.is_ok() {
                     link.put_back();
                 }
@@ -117,15 +150,6 @@ impl PostgresStore {
                     return Err(StoreError::Conflict("a pooler lost the prepared statements".into()));
                 }
                 Err(failure.into())
-            }
-            Err(Failure::Lost(message)) => {
-                drop(calls);
-                let life = link.life.clone();
-                drop(link);
-                self.was_committed(plan.xid.as_deref(), &life, &message).await?;
-                let rows = self.read(vec![bodies(&plan.bodies)]).await?.take();
-                self.committed(&mut plan, &rows)?;
-                Ok(plan.outcomes)
             }
         }
     }
@@ -184,13 +208,12 @@ impl PostgresStore {
     }
 }
 
-/// Whether the group locked heads of queues. Claims skip what is locked instead of waiting for it, so the answer
-/// waits until they are free: whoever has it and claims next must find them.
-fn hides_heads(outcomes: &Outcomes) -> bool {
+/// Whether the group locked heads of queues, or a task. Others skip what is locked instead of waiting for it, so the
+/// answer waits until it is free: whoever has it and comes next must find it.
+fn hides_rows(outcomes: &Outcomes) -> bool {
     match outcomes {
-        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) => true,
-        Outcomes::Lease { .. } | Outcomes::Settle { .. } | Outcomes::Typing => false,
-        Outcomes::Task(_) | Outcomes::Access(_) => false,
+        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) | Outcomes::Task(_) => true,
+        Outcomes::Lease { .. } | Outcomes::Settle { .. } | Outcomes::Typing | Outcomes::Access(_) => false,
     }
 }
 

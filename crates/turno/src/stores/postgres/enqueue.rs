@@ -59,7 +59,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
         fronts = answers.take();
         clock = answers.take();
     }
-    let mut moment = Moment::read(tx.clock, &clock)?;
+    let mut moment = tx.moment(&clock)?;
     let fronts = front_items(&fronts)?;
     let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
     let begins = |of: LaneOf| fronts.get(&of).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);

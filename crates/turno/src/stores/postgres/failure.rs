@@ -17,6 +17,8 @@ pub(super) enum Failure {
     },
     /// An answer that a store of this version cannot have written.
     Garbled(String),
+    /// The epoch of access is not the one that the group was allowed under: nothing is to be stored.
+    AccessChanged,
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -52,6 +54,11 @@ impl Failure {
         *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
     }
 
+    /// Not the server's doing: what was asked for cannot be, and this is why.
+    pub(super) fn rejected(message: impl Into<String>) -> Failure {
+        Failure::Refused { code: None, message: message.into() }
+    }
+
     pub(super) fn is_lost(&self) -> bool {
         matches!(self, Failure::Lost(_))
     }
@@ -63,6 +70,7 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Lost(message) => StoreError::Unavailable(message),
             Failure::Garbled(message) => StoreError::Schema(message),
+            Failure::AccessChanged => StoreError::AccessChanged,
             Failure::Refused { code: None, message } => StoreError::Rejected(message),
             Failure::Refused { code: Some(code), message } => match code {
                 SqlState::T_R_SERIALIZATION_FAILURE

@@ -177,7 +177,7 @@ impl PostgresStore {
     }
 
     async fn intake_plan(&self, link: &mut Taken<'_>, numbers: &[i64]) -> Result<Step, Failure> {
-        let tx = &mut Tx::new(link, &self.shared.clock);
+        let tx = &mut Tx::new(link, &self.shared.clock, None);
         let read = Call::new(&call::INTAKE_READ).bigs(numbers.iter().copied());
         let mut answers = tx.trip(vec![Call::new(&call::INTAKE_LOCK), read, Call::new(&call::QUEUE_LIST)]).await?;
         let lock = answers.take();

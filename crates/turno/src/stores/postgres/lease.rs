@@ -1,39 +1,90 @@
 //! Leases: the group's transaction, the plain look, and the past.
 
+use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::lease_row::{cause_to, ended_to, reason_to, state, waiting_to};
 use super::row::get;
-use super::tx::{Moment, Plan, Tx, Write};
+use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{LeaseGroup, LeaseRead, LeaseWrite, Outcomes};
+use std::collections::HashSet;
 use tokio_postgres::Row;
 use turno_core::event::Event;
 use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Grant, State};
 use turno_core::time::{Span, Time};
 
-/// Locks the resources, reads them, reads the clock, decides.
+/// Which locks a group takes on its leases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// Heartbeats alone, which take nothing away: nobody's open transaction is in their way.
+    Beats,
+    /// The strong lock without waiting, which nearly always is all there.
+    Quick,
+    /// Some were locked by somebody: wait for other engines with a lock that lets applications' transactions be, then
+    /// find out which of the rows those hold.
+    Patient,
+}
+
+impl Lock {
+    /// The statements, for names that come sorted.
+    pub(super) fn calls<'a>(self, resources: &'a [Resource]) -> impl Iterator<Item = Call<'a>> {
+        let weak = (self != Lock::Quick).then_some(&call::LEASE_LOCK_BEATS);
+        let strong = (self != Lock::Beats).then_some(&call::LEASE_LOCK);
+        let names = || resources.iter().map(Resource::as_str);
+        weak.into_iter().chain(strong).map(move |sql| Call::new(sql).texts(names()))
+    }
+
+    /// The states from the answers to these statements; none if they must be locked patiently.
+    pub(super) fn states(self, answers: &mut Answers, resources: &[Resource]) -> Result<Option<Vec<State>>, Failure> {
+        let rows = answers.take();
+        if self == Lock::Quick && rows.len() < resources.len() {
+            return Ok(None);
+        }
+        let mut states = states(&rows, resources.to_vec())?;
+        if self == Lock::Patient {
+            let index = |row: &Row| get::<i32>(row, 0);
+            let ours: HashSet<i32> = answers.take().iter().map(index).collect::<Result<_, _>>()?;
+            for row in &rows {
+                let index = index(row)?;
+                if let Some(state) = usize::try_from(index).ok().and_then(|place| states.get_mut(place)) {
+                    state.pinned = !ours.contains(&index);
+                }
+            }
+        }
+        Ok(Some(states))
+    }
+}
+
+/// Locks the resources, reads them, locks the audit if it is needed, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Failure> {
     let resources = group.resources();
-    let names = || resources.iter().map(Resource::as_str);
-    let mut calls = Vec::with_capacity(3);
-    if group.may_create() {
-        calls.push(Call::new(&call::LEASE_INSERT).texts(names()));
-    }
     let beats = group.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. }));
-    calls.push(Call::new(if beats { &call::LEASE_LOCK_BEATS } else { &call::LEASE_LOCK }).texts(names()));
-    calls.push(Moment::call(group.numbers(), false));
-    let mut answers = tx.trip(calls).await?;
-    if group.may_create() {
-        answers.take();
-    }
-    let rows = answers.take();
-    let mut moment = Moment::read(tx.clock, &answers.take())?;
-    let states = states(&rows, resources)?;
+    let mut lock = if beats { Lock::Beats } else { Lock::Quick };
+    let (states, head, mut moment) = loop {
+        let mut calls = Vec::with_capacity(5);
+        if group.may_create() {
+            calls.push(Call::new(&call::LEASE_INSERT).texts(resources.iter().map(Resource::as_str)));
+        }
+        calls.extend(lock.calls(&resources));
+        if group.audits() {
+            calls.push(audit::lock());
+        }
+        calls.push(Moment::call(group.numbers(), false));
+        let mut answers = tx.trip(calls).await?;
+        if group.may_create() {
+            answers.take();
+        }
+        if let Some(states) = lock.states(&mut answers, &resources)? {
+            let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
+            break (states, head, tx.moment(&answers.take())?);
+        }
+        tx.restart();
+        lock = Lock::Patient;
+    };
     let now = moment.now;
-    let (write, answers) = group.decide(LeaseRead { now, numbers: moment.numbers(), states, head: None });
-    let nothing = write.states.is_empty() && write.ended.is_empty() && write.events.is_empty();
-    let write = if nothing { Write::Nothing } else { Write::Lease(write) };
+    let (write, answers) = group.decide(LeaseRead { now, numbers: moment.numbers(), states, head });
+    let write = if write == LeaseWrite::default() { Write::Nothing } else { Write::Lease(write) };
     Ok(Plan::new(Outcomes::Lease { now, answers }, write, moment.xid))
 }
 
@@ -61,6 +112,7 @@ pub(super) fn calls(write: &LeaseWrite) -> Vec<Call<'_>> {
     if !write.events.is_empty() {
         calls.push(events(&write.events));
     }
+    calls.extend(audit::calls(&write.audit));
     calls
 }
 
@@ -109,7 +161,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
         .maybe_texts(ended().map(|ending| ending.note.as_deref()))
 }
 
-/// Events, of leases or queues.
+/// Events, of leases, queues or tasks.
 pub(super) fn events(events: &[Event]) -> Call<'_> {
     Call::new(&call::EVENT_ADD)
         .texts(events.iter().map(|event| event.topic.as_str()))

@@ -78,7 +78,7 @@ impl Address {
 
 /// One connection.
 pub(super) struct Link {
-    client: Client,
+    pub(super) client: Client,
     unprepared: Arc<AtomicBool>,
     statements: HashMap<&'static str, Statement>,
     /// Changes when the server recovers from a crash.

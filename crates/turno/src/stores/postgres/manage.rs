@@ -1,6 +1,7 @@
 //! What people do to single items, and signs of typing.
 
 use super::Shared;
+use super::audit;
 use super::call::{self, Call};
 use super::enqueue::front_items;
 use super::failure::Failure;
@@ -13,7 +14,8 @@ use turno_core::id::{Key, Lane, Seq};
 use turno_core::queue::{Changes, Kind, ManageRead};
 use turno_core::time::Time;
 
-/// Finds the item's lane, takes its mutex and its head, reads item and front, reads the clock, decides.
+/// Finds the item's lane, takes its mutex and its head, reads item and front, locks the audit, reads the clock,
+/// decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, Failure> {
     let find = Call::new(&call::MANAGE_FIND).int(group.queue.0).text(group.id.as_str());
     let found = tx.trip(vec![find]).await?.take();
@@ -24,7 +26,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let lane =
         home.as_ref().and_then(|(_, key, _)| key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::of);
     let seq = home.as_ref().map_or(Seq(0), |(seq, _, _)| *seq);
-    let mut calls = Vec::with_capacity(6);
+    let mut calls = Vec::with_capacity(7);
     if let Some(lane) = lane {
         let of = (group.queue, lane);
         calls.push(lane::lock([of].into_iter()));
@@ -33,6 +35,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     }
     calls.push(Call::new(&call::MANAGE_ITEM).big(seq.0));
     calls.push(Call::new(&call::MANAGE_DONE).big(seq.0));
+    calls.push(audit::lock());
     calls.push(Moment::call(0, true));
     let mut answers = tx.trip(calls).await?;
     let mut front = Vec::new();
@@ -44,10 +47,11 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     }
     let unfinished = answers.take().first().map(|row| item(row, 0)).transpose()?;
     let finished = answers.take().first().map(|row| done(row, 0)).transpose()?;
-    let moment = Moment::read(tx.clock, &answers.take())?;
+    let head = audit::head(&answers.take())?;
+    let moment = tx.moment(&answers.take())?;
     let home = home.map(|(_, _, enqueued_at)| (lane, enqueued_at));
     let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home };
-    let (changes, outcome) = group.decide(read, Default::default());
+    let (changes, outcome) = group.decide(read, head);
     Ok(Plan::new(Outcomes::Manage(outcome), write(changes), moment.xid))
 }
 
@@ -59,7 +63,7 @@ pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup
     let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
     let mut fronts = front_items(&answers.take())?;
-    let moment = Moment::read(tx.clock, &answers.take())?;
+    let moment = tx.moment(&answers.take())?;
     let fronts: HashMap<Lane, _> = lanes.iter().map(|(of, _)| (of.1, fronts.remove(of).unwrap_or_default())).collect();
     let changes = group.decide(fronts, moment.now);
     Ok(Plan::new(Outcomes::Typing, write(changes), moment.xid))

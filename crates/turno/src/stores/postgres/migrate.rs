@@ -7,13 +7,13 @@ use crate::store::StoreError;
 use tokio_postgres::Row;
 
 /// A step, and the oldest program that can work with the schema after it.
-struct Migration {
+pub(super) struct Migration {
     version: i32,
     min_compatible: i32,
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[
+pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },

@@ -1,11 +1,13 @@
 //! Queues and their policies.
 
 use super::PostgresStore;
+use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::{self, get, kind_to};
-use super::tx::Tx;
+use super::tx::{Moment, Tx};
 use crate::store::{QueueRow, StoreError};
+use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{QueueId, QueueName};
 use turno_core::queue::Policy;
 
@@ -20,65 +22,114 @@ impl PostgresStore {
         Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
     }
 
-    pub(super) async fn queue_pause(&self, queue: QueueId, paused: bool) -> Result<(), StoreError> {
-        self.read(vec![Call::new(&call::QUEUE_PAUSE).int(queue.0).flag(paused)]).await?;
-        Ok(())
+    /// Stops or resumes it, in one transaction with the entry.
+    pub(super) async fn queue_pause(&self, queue: QueueId, paused: bool, by: &Actor) -> Result<(), StoreError> {
+        let mut again = true;
+        loop {
+            let mut link = self.keeper.take(&self.address).await?;
+            match pause(&mut Tx::new(&mut link, &self.shared.clock, None), queue, paused, by).await {
+                Ok(Some((entries, xid))) => {
+                    return self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await.map(drop);
+                }
+                Ok(None) => {
+                    link.abandon();
+                    link.put_back();
+                    return Ok(());
+                }
+                Err(failure) => self.failed(link, failure, &mut again).await?,
+            }
+        }
     }
 
     /// Creates the queue or changes its policy, with its row locked.
-    pub(super) async fn queue_put(&self, name: &QueueName, policy: &Policy) -> Result<QueueRow, StoreError> {
+    pub(super) async fn queue_put(
+        &self,
+        name: &QueueName,
+        policy: &Policy,
+        by: &Actor,
+    ) -> Result<QueueRow, StoreError> {
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
-        let mut link = self.readers[0].take(&self.address).await?;
-        let done = put(&mut Tx::new(&mut link, &self.shared.clock), name, policy, &text).await;
-        match done {
-            Ok(done) => {
-                if done.is_err() {
-                    link.abandon();
-                }
-                link.put_back();
-                done
-            }
-            Err(failure) => {
-                if !failure.is_lost() {
+        let mut again = true;
+        loop {
+            let mut link = self.keeper.take(&self.address).await?;
+            match put(&mut Tx::new(&mut link, &self.shared.clock, None), name, policy, &text, by).await {
+                Ok(Put { queue, entries, .. }) if entries.is_empty() => {
                     link.abandon();
                     link.put_back();
+                    return Ok(queue);
                 }
-                Err(failure.into())
+                Ok(Put { queue, changes, entries, xid }) => {
+                    let mut calls = Vec::with_capacity(4);
+                    if changes {
+                        let kind = kind_to(policy.kind);
+                        calls.push(Call::new(&call::QUEUE_CHANGE).int(queue.id.0).text(&text).text(kind));
+                    }
+                    calls.extend(audit::calls(&entries));
+                    self.commit_calls(link, calls, None, xid.as_deref()).await?;
+                    return Ok(queue);
+                }
+                Err(failure) => self.failed(link, failure, &mut again).await?,
             }
         }
     }
 }
 
-async fn put(
-    tx: &mut Tx<'_>,
-    name: &QueueName,
-    policy: &Policy,
-    text: &str,
-) -> Result<Result<QueueRow, StoreError>, Failure> {
+/// Entries, and the id of the transaction that they are written in.
+type Entries = (Vec<Entry>, Option<String>);
+
+async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Result<Option<Entries>, Failure> {
+    let pause = Call::new(&call::QUEUE_PAUSE).int(queue.0).flag(paused);
+    let mut answers = tx.trip(vec![pause, audit::lock(), Moment::call(0, true)]).await?;
+    let rows = answers.take();
+    let mut head = audit::head(&answers.take())?;
+    let moment = tx.moment(&answers.take())?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let action = if paused { "queue_pause" } else { "queue_resume" };
+    let draft = Draft::new(by.clone(), action, get::<String>(row, 0)?);
+    Ok(Some((chain(&mut head, moment.now, vec![draft]), moment.xid)))
+}
+
+/// The queue as it will be, whether its policy is yet to be written, and what goes into the audit: nothing if all is
+/// as it was.
+struct Put {
+    queue: QueueRow,
+    changes: bool,
+    entries: Vec<Entry>,
+    xid: Option<String>,
+}
+
+async fn put(tx: &mut Tx<'_>, name: &QueueName, policy: &Policy, text: &str, by: &Actor) -> Result<Put, Failure> {
     let kind = kind_to(policy.kind);
     let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind);
-    let mut answers = tx.trip(vec![add, Call::new(&call::QUEUE_LOCK).text(name.as_str())]).await?;
-    answers.take();
+    let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
+    let mut answers = tx.trip(vec![add, lock, audit::lock(), Moment::call(0, true)]).await?;
+    let created = !answers.take().is_empty();
     let rows = answers.take();
+    let mut head = audit::head(&answers.take())?;
+    let Moment { now, xid, .. } = tx.moment(&answers.take())?;
     let mut queue =
         rows.first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
-    let mut last = Vec::new();
-    if queue.policy != *policy {
-        if queue.policy.kind != policy.kind {
-            let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
-            if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
-                let was = kind_to(queue.policy.kind);
-                let message = format!(
-                    "queue {name} is of kind {was} and has unfinished items; empty it before it becomes {kind}"
-                );
-                return Ok(Err(StoreError::Rejected(message)));
-            }
+    let changes = queue.policy != *policy;
+    if changes && queue.policy.kind != policy.kind {
+        let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
+        if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
+            let was = kind_to(queue.policy.kind);
+            return Err(Failure::rejected(format!(
+                "queue {name} is of kind {was} and has unfinished items; empty it before it becomes {kind}"
+            )));
         }
-        last.push(Call::new(&call::QUEUE_CHANGE).int(queue.id.0).text(text).text(kind));
+    }
+    if changes {
         queue.version += 1;
         queue.policy = policy.clone();
     }
-    last.push(Call::new(&call::COMMIT));
-    tx.trip(last).await?;
-    Ok(Ok(queue))
+    let mut drafts = Vec::new();
+    if changes || created {
+        let policy = serde_json::from_str(text).map_err(row::garbled)?;
+        let detail = [("policy", policy), ("created", created.into())];
+        drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
+    }
+    Ok(Put { queue, changes, entries: chain(&mut head, now, drafts), xid })
 }

@@ -8,13 +8,13 @@ use super::slot::Slot;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
 use crate::engine::LOOK_AGAIN;
-use crate::store::{Counts, ItemRecord, Peeked, StoreError};
+use crate::store::{Counts, ItemRecord, LeaseQuery, Peeked, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
-use turno_core::access::Epoch;
-use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq};
+use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, UserId};
 use turno_core::lease::Ending;
+use turno_core::limits::NAME_MAX;
 use turno_core::queue::{Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
@@ -69,7 +69,23 @@ impl PostgresStore {
         let mut answers = self.read_on(free(&self.peekers), calls).await?;
         let rows = answers.take();
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
-        Ok(Peeked { now: moment.now, epoch: Epoch(0), states: lease::states(&rows, resources)? })
+        Ok(Peeked { now: moment.now, epoch: moment.epoch, states: lease::states(&rows, resources)? })
+    }
+
+    pub(super) async fn lease_list(&self, query: LeaseQuery) -> Result<Peeked, StoreError> {
+        let prefix = query.prefix.as_deref().unwrap_or_default();
+        let behind = behind(prefix);
+        let list = Call::new(&call::LEASE_LIST)
+            .text(query.after.as_ref().map_or("", Resource::as_str))
+            .text(prefix)
+            .text(&behind)
+            .maybe_text(query.holder.as_ref().map(UserId::as_str))
+            .big(query.limit.into());
+        let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
+        let state = |row: &Row| lease_row::state(row, 1, row::name(row, 0, Resource::new)?);
+        let states = answers.take().iter().map(state).collect::<Result<_, _>>()?;
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(Peeked { now: moment.now, epoch: moment.epoch, states })
     }
 
     pub(super) async fn lease_ending(
@@ -164,11 +180,17 @@ impl PostgresStore {
         rows.iter().map(record).collect()
     }
 
+    /// One statement without the settings that forbid plain scans: for people and checks.
+    pub(super) async fn scan(&self, call: Call<'_>) -> Result<Vec<Row>, Failure> {
+        let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
+        Ok(answers.into_iter().next().unwrap_or_default())
+    }
+
     /// Counted by a plain scan, and hence without the settings that forbid one.
     pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
         let call = Call::new(&call::QUEUE_COUNTS).int(queue.0).big(self.shared.clock.estimate().0);
-        let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
-        let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| row::garbled("no counts"))?;
+        let rows = self.scan(call).await?;
+        let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
         Ok(Counts {
             pending: get(row, 0)?,
             in_process: get(row, 1)?,
@@ -190,8 +212,23 @@ fn handed(row: &Row) -> Result<Handed, Failure> {
     })
 }
 
+/// The first text behind all that begin with `prefix`, byte by byte: names are compared so, and so is UTF-8 in the
+/// order of its characters.
+fn behind(prefix: &str) -> String {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
+        if let Some(next) = next {
+            text.push(next);
+            return text;
+        }
+    }
+    // Longer than any name, and of the last character.
+    char::MAX.to_string().repeat(NAME_MAX + 1)
+}
+
 /// A connection that nobody uses, or else one to wait for.
-fn free(slots: &[Slot]) -> &Slot {
+pub(super) fn free(slots: &[Slot]) -> &Slot {
     slots.iter().find(|slot| slot.is_free()).unwrap_or(&slots[0])
 }
 
@@ -202,4 +239,17 @@ fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
     let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
     let failed = get::<Option<String>>(row, 3)?.map(|error| (error, retry_at));
     Ok(Trace { ended, waiting, failed }.settled())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_before_the_first_text_that_does_not_begin_with_it() {
+        assert_eq!(behind("task:"), "task;");
+        assert_eq!(behind("a\u{d7ff}"), "a\u{e000}");
+        assert_eq!(behind("a\u{10ffff}"), "b");
+        assert!(behind("").as_str() > "\u{10ffff}\u{10ffff}");
+    }
 }

@@ -109,7 +109,7 @@ pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
         policy: serde_json::from_str(get(row, 2)?).map_err(garbled)?,
         version: get(row, 3)?,
         paused: get(row, 4)?,
-        purged: 0,
+        purged: get(row, 5)?,
     })
 }
 

@@ -78,7 +78,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
         }
     }
     shared.lanes.learn(rebirth, sorted.laned().filter_map(|(of, n)| Some((of, begin(&loaded[n])?))));
-    let moment = Moment::read(tx.clock, &clock)?;
+    let moment = tx.moment(&clock)?;
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded });
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };

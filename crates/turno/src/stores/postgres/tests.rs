@@ -1,10 +1,15 @@
 //! What is particular to this store: its connections, its locks, its plans. What every store must do is in the
 //! conformance cases.
 
+mod access;
+mod audit;
+mod effect;
 mod event;
 mod hint;
 mod lease;
+mod line;
 mod loss;
+mod pin;
 mod plan;
 mod proxy;
 mod queue;
@@ -13,11 +18,12 @@ mod schema;
 use super::PostgresStore;
 use crate::clock::Clock;
 use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup, Store,
-    StoreError,
+    AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup,
+    Store, StoreError,
 };
 use std::sync::Arc;
 use tokio_postgres::{Client, NoTls};
+use turno_core::audit::{Actor, Verifier};
 use turno_core::id::{Fence, ItemId, Key, QueueName, Resource, UserId};
 use turno_core::lease::{Action, Command, Holder, Policy as LeasePolicy, State};
 use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, Kind, NewItem, Policy, Settle, SettleOutcome, Want};
@@ -45,7 +51,7 @@ async fn number(client: &Client, sql: &str) -> i64 {
 }
 
 async fn commit(store: &PostgresStore, route: usize, group: Group) -> Result<Outcomes, StoreError> {
-    Ok(store.commit(route, Arc::from([group])).await?.remove(0))
+    Ok(store.commit(route, Arc::from([group]), None).await?.remove(0))
 }
 
 fn holder(user: &str) -> Holder {
@@ -64,6 +70,32 @@ fn lease(name: &str, user: &str, action: Action) -> Group {
 
 const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 
+fn force(reason: &str) -> Action {
+    Action::ForceClaim { reason: reason.into() }
+}
+
+/// Waits for another session's state, which gives no signal.
+async fn wait_until(client: &Client, positive: &str) {
+    let seen = async { while number(client, positive).await == 0 {} };
+    tokio::time::timeout(SOON, seen).await.expect("it happens in 20 s");
+}
+
+/// Longer than anything here takes that does not wait for somebody.
+const SOON: std::time::Duration = std::time::Duration::from_secs(20);
+/// Shorter than the bound of a lock: who answers within it has not waited for one.
+const AT_ONCE: std::time::Duration = std::time::Duration::from_secs(4);
+
+/// The whole chain is good and ends at its head; answers how many entries there are.
+async fn verified(store: &PostgresStore) -> i64 {
+    let query = AuditQuery { after: Some(0), limit: 10_000, ..AuditQuery::default() };
+    let entries = store.audit(query).await.unwrap();
+    let mut verifier = Verifier::default();
+    entries.iter().try_for_each(|entry| verifier.follow(entry)).unwrap();
+    let head = store.audit_head().await.unwrap();
+    verifier.end(head).unwrap();
+    head.n
+}
+
 /// The time of the decision, whether it was granted, and the state after it.
 async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, State), StoreError> {
     let Outcomes::Lease { now, mut answers } = commit(store, 0, group).await? else { panic!("a lease's outcome") };
@@ -72,7 +104,7 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new("q").unwrap(), policy).await.unwrap()
+    store.put_queue(QueueName::new("q").unwrap(), policy, Actor::system()).await.unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {

@@ -6,8 +6,9 @@ use super::floor::Scan;
 use super::link::Link;
 use super::row::get;
 use crate::clock::Clock;
-use crate::store::{LeaseWrite, Outcomes};
+use crate::store::{AccessWrite, LeaseWrite, Outcomes, TaskWrite};
 use tokio_postgres::Row;
+use turno_core::access::Epoch;
 use turno_core::id::{Numbers, Seq};
 use turno_core::queue::Changes;
 use turno_core::time::Time;
@@ -17,6 +18,8 @@ pub(super) struct Moment {
     pub(super) now: Time,
     pub(super) xid: Option<String>,
     pub(super) numbers: Vec<i64>,
+    /// The epoch of access.
+    pub(super) epoch: Epoch,
 }
 
 impl Moment {
@@ -30,7 +33,7 @@ impl Moment {
         let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
         clock.resume(Time(get(row, 3)?));
         let now = clock.observe(Time(get(row, 0)?));
-        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)? })
+        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)?, epoch: Epoch(get(row, 4)?) })
     }
 
     pub(super) fn numbers(&mut self) -> Numbers {
@@ -41,13 +44,30 @@ impl Moment {
 /// A transaction that is being read in.
 pub(super) struct Tx<'a> {
     pub(super) link: &'a mut Link,
-    pub(super) clock: &'a Clock,
+    clock: &'a Clock,
+    as_of: Option<Epoch>,
     open: bool,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(link: &'a mut Link, clock: &'a Clock) -> Tx<'a> {
-        Tx { link, clock, open: false }
+    /// With `as_of`, it comes to nothing unless access is as it was then.
+    pub(super) fn new(link: &'a mut Link, clock: &'a Clock, as_of: Option<Epoch>) -> Tx<'a> {
+        Tx { link, clock, as_of, open: false }
+    }
+
+    /// Reads the answer of the clock, passes the time through the guard, and compares the epoch.
+    pub(super) fn moment(&self, rows: &[Row]) -> Result<Moment, Failure> {
+        let moment = Moment::read(self.clock, rows)?;
+        match self.as_of {
+            Some(epoch) if epoch != moment.epoch => Err(Failure::AccessChanged),
+            _ => Ok(moment),
+        }
+    }
+
+    /// Gives up everything so far; the next trip begins anew behind that.
+    pub(super) fn restart(&mut self) {
+        self.link.abandon();
+        self.open = false;
     }
 
     /// Sends the calls; the first time behind the beginning of the transaction, in the same trip.
@@ -96,6 +116,8 @@ pub(super) enum Write {
     Nothing,
     Lease(LeaseWrite),
     Queue(Changes),
+    Task(Box<TaskWrite>),
+    Access(Box<AccessWrite>),
 }
 
 impl Plan {
@@ -106,7 +128,7 @@ impl Plan {
     pub(super) fn changes(&self) -> Option<&Changes> {
         match &self.write {
             Write::Queue(changes) => Some(changes),
-            Write::Nothing | Write::Lease(_) => None,
+            Write::Nothing | Write::Lease(_) | Write::Task(_) | Write::Access(_) => None,
         }
     }
 }

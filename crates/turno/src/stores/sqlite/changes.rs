@@ -4,7 +4,7 @@
 //! two, is a bug, and the whole group is rolled back rather than half of it stored.
 
 use super::rows::{ended_number, last_number};
-use super::{event, statements as sql};
+use super::{audit, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
@@ -18,7 +18,8 @@ pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError
     finished(tx, changes)?;
     each(tx, sql::TYPING_SAVE, &changes.typing, |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)))?;
     each(tx, sql::TYPING_REMOVE, &changes.typed, |to, (queue, lane)| to.execute((queue.0, lane.0)))?;
-    event::add(tx, &changes.events)
+    event::add(tx, &changes.events)?;
+    audit::write(tx, &changes.audit)
 }
 
 fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {

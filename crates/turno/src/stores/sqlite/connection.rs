@@ -17,7 +17,7 @@ const POLLS: i32 = 20_000;
 /// Tries of a checkpoint, which holds the write lock while it waits for readers: about 20 ms.
 const POLLS_OF_CHECKPOINT: i32 = 80;
 /// More than there are statements, so that none is ever prepared twice.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// After a burst the log is cut back to this many bytes.
 const LOG_KEPT: i64 = 16 * 1024 * 1024;
 /// Cache per connection, in the unit of the setting: negative KiB.

@@ -1,8 +1,8 @@
 //! Leases: their rows, their history, and a group of commands about them.
 
-use super::rows::{damaged, name, name_if};
-use super::{event, numbers, statements as sql};
-use crate::store::{LeaseGroup, LeaseRead, Outcomes, StoreError};
+use super::rows::{damaged, json, name, name_if, word, word_of};
+use super::{audit, event, numbers, statements as sql};
+use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, StoreError};
 use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
 use serde::{Deserialize, Serialize};
 use turno_core::id::{Fence, Instance, Resource, UserId};
@@ -25,11 +25,6 @@ const CAUSES: [(Cause, &str); 6] = [
     (Cause::Released, "released"),
 ];
 
-/// A word in the database that this program does not know.
-#[derive(Debug, thiserror::Error)]
-#[error("an unknown word in the database")]
-struct UnknownWord;
-
 /// Those who wait or ask, as stored.
 #[derive(Deserialize)]
 struct Waiting {
@@ -50,7 +45,14 @@ struct WaitingRef<'a> {
 pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outcomes, StoreError> {
     let states = states(tx, group.resources())?;
     let numbers = numbers(tx, group.numbers())?;
-    let (write, answers) = group.decide(LeaseRead { now, numbers, states, head: None });
+    let head = if group.audits() { Some(audit::head(tx)?) } else { None };
+    let (written, answers) = group.decide(LeaseRead { now, numbers, states, head });
+    write(tx, &written)?;
+    Ok(Outcomes::Lease { now, answers })
+}
+
+/// Writes what was decided about leases.
+pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreError> {
     if !write.states.is_empty() {
         let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
         for state in &write.states {
@@ -66,7 +68,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outc
         }
     }
     event::add(tx, &write.events)?;
-    Ok(Outcomes::Lease { now, answers })
+    audit::write(tx, &write.audit)
 }
 
 /// The states of resources, in their order; one that nobody has seen is free.
@@ -81,6 +83,36 @@ pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<St
         });
     }
     Ok(states)
+}
+
+/// Leases that have an ownership, by their names.
+pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, StoreError> {
+    let prefix = query.prefix.as_deref().unwrap_or_default();
+    // Names have no control characters, so nothing lies between a name and this.
+    let behind = query.after.as_ref().map(|after| format!("{after}\0"));
+    let from = behind.as_deref().map_or(prefix, |behind| behind.max(prefix));
+    let holder = query.holder.as_ref().map(UserId::as_str);
+    let mut read = db.prepare_cached(sql::LEASE_LIST)?;
+    let found = read.query_map((from, beyond(prefix), holder, query.limit), |row| {
+        let resource = name(row, GRANT + 1 + ENDING, Resource::new)?;
+        state(row, resource)
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The first text behind all that begin with `prefix`; nothing if there is none. SQLite compares bytes, and the
+/// bytes of texts are ordered as their characters.
+fn beyond(prefix: &str) -> Option<String> {
+    let mut kept = prefix.to_owned();
+    while let Some(last) = kept.pop() {
+        // Over the gap in which there are no characters.
+        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+        if let Some(next) = next {
+            kept.push(next);
+            return Some(kept);
+        }
+    }
+    None
 }
 
 pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Result<Option<Ending>, StoreError> {
@@ -142,17 +174,11 @@ fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<Ending>, Error> {
     }))
 }
 
-fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
-    let text = row.get_ref(at)?.as_str()?;
-    let found = words.iter().find(|(_, word)| *word == text);
-    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord))
-}
-
 fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError> {
     let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
     let waiting = waits.then(|| {
         let waiting = WaitingRef { line: &state.line, offer: state.offer.as_ref(), requests: &state.requests };
-        serde_json::to_string(&waiting).expect("names, texts and numbers can always be written as JSON")
+        json(&waiting)
     });
     bind_grant(save, 1, state.grant.as_ref())?;
     save.raw_bind_parameter(GRANT + 1, waiting)?;
@@ -187,9 +213,4 @@ fn bind_ending(to: &mut Statement<'_>, at: usize, ending: Option<&Ending>) -> Re
     to.raw_bind_parameter(at + 2, ending.map(|ending| word_of(ending.cause, &CAUSES)))?;
     to.raw_bind_parameter(at + 3, ending.and_then(|ending| ending.by.as_ref()).map(UserId::as_str))?;
     to.raw_bind_parameter(at + 4, ending.and_then(|ending| ending.note.as_ref()))
-}
-
-fn word_of<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
-    let found = words.iter().find(|(known, _)| *known == value);
-    found.map(|(_, word)| *word).expect("every variant has its word")
 }

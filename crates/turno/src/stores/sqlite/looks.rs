@@ -1,11 +1,13 @@
 //! What is only looked at: expiries, ends of deliveries, queues, items and their counts.
 
 use super::queue::{find, items};
-use super::rows::{attempt_error, body, done, last_of, queue};
-use super::statements as sql;
+use super::rows::{attempt_error, body, done, json, last_of, queue};
+use super::{Write, audit, statements as sql};
 use crate::store::{Counts, ItemRecord, QueueRow, StoreError};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
 use std::collections::HashMap;
+use turno_core::audit::{Actor, Draft};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{Body, Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
@@ -70,11 +72,18 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
 }
 
-pub(super) fn put_queue(db: &mut Connection, name: &QueueName, policy: &Policy) -> Result<QueueRow, StoreError> {
-    let text = serde_json::to_string(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let row = match queue_named(&tx, name)? {
-        Some(row) if row.policy == *policy => row,
+/// An unchanged policy leaves no trace.
+pub(super) fn put_queue(
+    write: Write<'_>,
+    name: &QueueName,
+    policy: &Policy,
+    by: Actor,
+) -> Result<QueueRow, StoreError> {
+    let (tx, text) = (&write.tx, json(policy));
+    let before = queue_named(tx, name)?;
+    let created = before.is_none();
+    let row = match before {
+        Some(row) if row.policy == *policy => return Ok(row),
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
@@ -87,7 +96,10 @@ pub(super) fn put_queue(db: &mut Connection, name: &QueueName, policy: &Policy) 
         }
         None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind)), queue)?,
     };
-    tx.commit().map_err(super::error::at_commit)?;
+    let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
+    let entry = Draft::new(by, "queue_put", name.as_str());
+    audit::note(tx, write.now, entry.with([("policy", policy), ("created", Value::from(created))]))?;
+    write.commit()?;
     Ok(row)
 }
 
@@ -99,11 +111,14 @@ fn kind_word(kind: Kind) -> &'static str {
     }
 }
 
-pub(super) fn pause_queue(db: &Connection, queue: QueueId, paused: bool) -> Result<(), StoreError> {
-    match db.execute(sql::QUEUE_PAUSE, (queue.0, paused))? {
-        0 => Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0))),
-        _ => Ok(()),
-    }
+pub(super) fn pause_queue(write: Write<'_>, queue: QueueId, paused: bool, by: Actor) -> Result<(), StoreError> {
+    let name: Option<String> = write.tx.query_row(sql::QUEUE_PAUSE, (queue.0, paused), |row| row.get(0)).optional()?;
+    let Some(name) = name else {
+        return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
+    };
+    let action = if paused { "queue_pause" } else { "queue_resume" };
+    audit::note(&write.tx, write.now, Draft::new(by, action, name))?;
+    write.commit()
 }
 
 pub(super) fn queue_named(db: &Connection, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {

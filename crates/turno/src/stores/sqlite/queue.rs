@@ -1,7 +1,7 @@
 //! Groups of queue commands: what each of them reads, inside the write transaction, before it is decided.
 
 use super::rows::{ITEM_COLUMNS, body, done, item, name, name_if};
-use super::{changes, numbers, statements as sql};
+use super::{audit, changes, numbers, statements as sql};
 use crate::store::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead, StoreError,
     TypingGroup,
@@ -145,7 +145,7 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
         }
         read.home = Some((lane, home.enqueued_at));
     }
-    let (written, outcome) = group.decide(read, Default::default());
+    let (written, outcome) = group.decide(read, audit::head(tx)?);
     changes::write(tx, &written)?;
     Ok(Outcomes::Manage(outcome))
 }

@@ -3,6 +3,8 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
+use serde::Serialize;
+use std::str::FromStr;
 use std::sync::Arc;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last};
@@ -35,6 +37,33 @@ pub(super) fn name_if<T>(
 /// What stands in column `at` is nothing that this program writes.
 pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::FromSqlConversionFailure(at, Type::Text, Box::new(why))
+}
+
+/// A word in the database that this program does not know.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UnknownWord(String);
+
+/// One of the words that a column may hold.
+pub(super) fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
+    let text = row.get_ref(at)?.as_str()?;
+    let found = words.iter().find(|(_, word)| *word == text);
+    found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord(format!("{text:?} is an unknown word"))))
+}
+
+pub(super) fn word_of<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
+    let found = words.iter().find(|(known, _)| *known == value);
+    found.map(|(_, word)| *word).expect("every variant has its word")
+}
+
+/// A value that the core itself reads from a text.
+pub(super) fn parsed<T: FromStr<Err = String>>(row: &Row<'_>, at: usize) -> Result<T, Error> {
+    row.get_ref(at)?.as_str()?.parse().map_err(|unknown| damaged(at, UnknownWord(unknown)))
+}
+
+/// A small value as JSON.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("names, texts and numbers can always be written as JSON")
 }
 
 pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
@@ -103,7 +132,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
         policy: serde_json::from_str(&policy).map_err(|error| damaged(2, error))?,
         version: row.get(3)?,
         paused: row.get(4)?,
-        purged: 0,
+        purged: row.get(5)?,
     })
 }
 

@@ -12,6 +12,36 @@ CREATE TABLE attempt_error (
 
 CREATE INDEX attempt_error_item on attempt_error (seq);
 
+CREATE TRIGGER audit_is_final before update on audit begin
+    select raise(abort, 'entries of the audit are not changed nor removed');
+end;
+
+CREATE TRIGGER audit_is_kept before insert on audit when exists (select 1 from audit where n = new.n) begin
+    select raise(abort, 'entries of the audit are not changed nor removed');
+end;
+
+CREATE TRIGGER audit_stays before delete on audit begin
+    select raise(abort, 'entries of the audit are not changed nor removed');
+end;
+
+CREATE TABLE audit (
+    n integer primary key,
+    at integer not null,
+    actor text not null,
+    via text,
+    action text not null,
+    resource text not null,
+    detail text not null,
+    hash blob not null
+) strict;
+
+CREATE INDEX audit_resource on audit (resource, n);
+
+CREATE TABLE audit_head (
+    n integer not null,
+    hash blob not null
+) strict;
+
 CREATE TABLE body (
     seq integer primary key,
     queue integer not null,
@@ -127,9 +157,20 @@ CREATE TABLE lease_history (
     primary key (resource, fence)
 ) strict, without rowid;
 
-CREATE TABLE mark (high integer not null) strict;
+CREATE INDEX lease_history_age on lease_history (at);
+
+CREATE TABLE mark (high integer not null, epoch integer not null default 0) strict;
 
 CREATE TABLE number (value integer not null) strict;
+
+CREATE TABLE person (
+    id text not null primary key,
+    name text not null,
+    role text not null,
+    disabled integer not null,
+    password text,
+    created_at integer not null
+) strict;
 
 CREATE TABLE queue (
     id integer primary key,
@@ -138,12 +179,96 @@ CREATE TABLE queue (
     kind text not null,
     version integer not null,
     paused integer not null
-) strict;
+, purged integer not null default 0) strict;
 
 CREATE TABLE schema_version (
     version integer not null,
     min_compatible integer not null
 ) strict;
+
+CREATE TABLE stock (
+    sku text not null primary key,
+    quantity integer not null check (quantity >= 0)
+) strict, without rowid;
+
+CREATE TABLE stock_move (
+    task integer not null,
+    line integer not null,
+    sku text not null,
+    delta integer not null,
+    serials text not null,
+    fence integer not null,
+    by_user text not null,
+    at integer not null,
+    primary key (task, line)
+) strict, without rowid;
+
+CREATE TABLE stock_serial (
+    sku text not null,
+    serial text not null,
+    primary key (sku, serial)
+) strict, without rowid;
+
+CREATE TABLE task (
+    id integer primary key autoincrement,
+    title text not null,
+    status text not null,
+    created_at integer not null,
+    created_by text not null,
+    updated_at integer not null,
+    finalized text
+) strict;
+
+CREATE INDEX task_status on task (status, id);
+
+CREATE TABLE task_line (
+    task integer not null,
+    number integer not null,
+    movement text not null,
+    sku text not null,
+    quantity integer,
+    serials text,
+    status text not null,
+    error text,
+    applied_at integer,
+    applied_fence integer,
+    applied_by text,
+    primary key (task, number)
+) strict, without rowid;
+
+CREATE TABLE task_note (
+    n integer primary key autoincrement,
+    task integer not null,
+    at integer not null,
+    actor text not null,
+    via text,
+    what text not null,
+    line integer,
+    detail text
+) strict;
+
+CREATE INDEX task_note_task on task_note (task, n);
+
+CREATE TABLE token (
+    id text not null primary key,
+    hash blob not null unique,
+    user_id text not null,
+    name text,
+    machine integer not null,
+    scope text,
+    resources text not null,
+    expires_at integer,
+    created_at integer not null,
+    created_by text not null,
+    parent text,
+    last_used_at integer
+) strict;
+
+CREATE INDEX token_expiry on token (expires_at) where expires_at is not null;
+
+CREATE INDEX token_parent on token (parent) where parent is not null;
+
+CREATE INDEX token_user on token (user_id);
 
 CREATE TABLE typing (
     queue integer not null,

@@ -1,12 +1,18 @@
 //! The store from the engine's side: groups in, outcomes out, on files that are thrown away.
 
+mod access;
+mod audit;
+mod backup;
 mod beside;
 mod calls;
+mod effects;
 mod lanes;
 mod leases;
 mod plans;
+mod purge;
 mod queues;
 mod schema;
+mod tasks;
 
 use super::{SqliteStore, open};
 use crate::clock::{Clock, Manual};
@@ -48,7 +54,7 @@ async fn store(folder: &Folder) -> (SqliteStore, Arc<Manual>) {
 }
 
 async fn one(store: &SqliteStore, group: Group) -> Outcomes {
-    let outcomes = store.commit(0, Arc::new([group])).await.unwrap();
+    let outcomes = store.commit(0, Arc::new([group]), None).await.unwrap();
     outcomes.into_iter().next().unwrap()
 }
 
@@ -108,8 +114,8 @@ async fn reopening_keeps_everything_and_time_does_not_go_back() {
     assert!(!PathBuf::from(format!("{}-wal", folder.file())).exists(), "the last to close takes the log in");
 
     let (store, _) = self::store(&folder).await;
-    let (now, states) = store.peek(vec![resource("a")]).await.unwrap();
-    assert_eq!((now, states), (START + Span(20_000), vec![state.clone()]));
+    let peeked = store.peek(vec![resource("a")]).await.unwrap();
+    assert_eq!((peeked.now, peeked.states), (START + Span(20_000), vec![state.clone()]));
     let (_, next) = lease(&store, vec![claim("b", "luis")]).await.pop().unwrap();
     assert!(fence(&next) > fence(&state), "numbers are not given twice");
     assert!(store.describe().starts_with("SQLite 3."), "{}", store.describe());

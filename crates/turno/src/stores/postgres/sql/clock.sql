@@ -3,8 +3,11 @@
 -- Fresh numbers are taken here too, hence under the locks. The transaction's id answers, after a connection
 -- lost at commit, whether it was committed; it is only forced ($2) where something is certainly written,
 -- since a transaction without one costs no write-ahead log. The mark is the highest time that any process has
--- recorded: nobody decides with an earlier one.
+-- recorded: nobody decides with an earlier one. In the same row, the epoch of access: who was allowed something under
+-- another one is sent back to ask again.
 select (extract(epoch from clock_timestamp()) * 1000)::bigint,
        (case when $2::boolean then pg_current_xact_id() else pg_current_xact_id_if_assigned() end)::text,
        array(select nextval('turno.number') from generate_series(1, $1::int)),
-       (select high from turno.mark)
+       m.high,
+       m.epoch
+from turno.mark m

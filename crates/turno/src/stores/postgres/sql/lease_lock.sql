@@ -1,5 +1,7 @@
 -- lease_lock
--- One by one in the order of the names, which come sorted: everybody locks in this order.
+-- The lock of those who may take or end an ownership, in the order of the names, which come sorted. It waits for
+-- nobody: an application's open transaction may hold a row (FOR KEY SHARE) for as long as it likes, and the others of
+-- the group must not wait for that. What is missing in the answer is locked by somebody, or not there.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
        l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended
 from unnest($1::text[]) with ordinality as u (resource, n)
@@ -9,5 +11,5 @@ cross join lateral (
     from turno.lease k
     where k.resource = u.resource
     limit 1
-    for update
+    for update skip locked
 ) l

@@ -1,2 +1,2 @@
 -- queue_list
-select id, name, policy, version, paused from turno.queue order by id
+select id, name, policy, version, paused, purged from turno.queue order by id

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::Manual;
-use crate::store::{EventSpan, Sequenced};
+use crate::store::{EventSpan, Peeked, Sequenced};
 use std::collections::BTreeSet;
 use turno_core::event::{Event, Topic};
 use turno_core::id::Position;
@@ -200,7 +200,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
     store.sequence().await.unwrap();
     let events = store.events(Position(0), 10).await.unwrap();
     let (_, last) = events.last().unwrap();
-    let (now, states) = store.peek(vec![resource("a")]).await.unwrap();
+    let Peeked { now, states, .. } = store.peek(vec![resource("a")]).await.unwrap();
     let expected = Event {
         topic: Topic::Leases,
         name: "lease.force_claimed".into(),

@@ -40,28 +40,6 @@ async fn the_clock_is_read_after_the_lock_was_waited_for() {
     assert!(now.0 >= released, "decided at {now:?}, released at {released}");
 }
 
-/// Waits for another session's state, which gives no signal.
-async fn wait_until(client: &Client, positive: &str) {
-    let seen = async { while number(client, positive).await == 0 {} };
-    tokio::time::timeout(std::time::Duration::from_secs(20), seen).await.expect("it happens in 20 s");
-}
-
-#[tokio::test]
-async fn an_applications_key_share_stops_takers_and_not_heartbeats() {
-    let (store, url) = fresh_store().await;
-    let (_, _, state) = decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
-    let fence = state.grant.unwrap().fence;
-    let client = outside(&url).await;
-    client.batch_execute("begin; select from turno.lease where resource = 'a' for key share").await.unwrap();
-    let beat = Action::Heartbeat { fence, idle: None, worked: true };
-    let beat = tokio::time::timeout(std::time::Duration::from_secs(4), decide(&store, lease("a", "ana", beat)));
-    assert!(beat.await.expect("it does not wait").unwrap().1);
-    let refused = decide(&store, lease("a", "ana", Action::Release { fence, claim: None })).await;
-    assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
-    client.batch_execute("rollback").await.unwrap();
-    assert!(decide(&store, lease("a", "ana", Action::Release { fence, claim: None })).await.unwrap().1);
-}
-
 #[tokio::test]
 async fn everything_of_a_lease_survives_the_way_through_its_row() {
     let (store, _) = fresh_store().await;
@@ -81,7 +59,7 @@ async fn everything_of_a_lease_survives_the_way_through_its_row() {
     decide(&store, group(claim(holder("eva"), ask))).await.unwrap();
     let force = Action::ForceClaim { reason: "needed ñ".into() };
     let (_, _, forced) = decide(&store, group(claim(holder("admin"), force))).await.unwrap();
-    let (_, read) = store.peek(vec![resource("never"), resource("a")]).await.unwrap();
+    let read = store.peek(vec![resource("never"), resource("a")]).await.unwrap().states;
     assert_eq!(read, [State::unseen(resource("never")), forced.clone()]);
     let (ended, grant) = (forced.ended.unwrap(), forced.grant.unwrap());
     assert_eq!((ended.grant.holder.clone(), ended.grant.ttl), (worker, Span(12_345)));

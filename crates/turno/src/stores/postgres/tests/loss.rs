@@ -5,7 +5,7 @@ use super::*;
 use std::sync::atomic::Ordering;
 
 /// The URL through a proxy that sees every statement's text.
-async fn through_proxy(url: &str) -> (PostgresStore, Proxy) {
+pub(super) async fn through_proxy(url: &str) -> (PostgresStore, Proxy) {
     let (head, tail) = url.split_once("127.0.0.1:").unwrap();
     let (port, database) = tail.split_once('/').unwrap();
     let proxy = Proxy::to(port.parse().unwrap()).await;

@@ -18,7 +18,7 @@ const LARGE: &str = "
         select n, 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;";
 
 /// Everything that a group or a look of the engine does all the time.
-fn hot() -> [&'static Sql; 34] {
+fn hot() -> [&'static Sql; 38] {
     [
         &call::BODY_ADD,
         &call::BODY_KNOWN,
@@ -44,9 +44,13 @@ fn hot() -> [&'static Sql; 34] {
         &call::LEASE_HISTORY,
         &call::LEASE_INSERT,
         &call::LEASE_LOCK,
+        &call::LEASE_LIST,
         &call::LEASE_LOCK_BEATS,
+        &call::LEASE_PIN,
+        &call::LEASE_WORK,
         &call::LEASE_PEEK,
         &call::LEASE_SAVE,
+        &call::MANAGE_DONE,
         &call::MANAGE_ITEM,
         &call::NEXT_LOOK,
         &call::SETTLE_ITEMS,

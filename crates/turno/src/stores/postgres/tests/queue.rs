@@ -5,7 +5,9 @@ use crate::store::{Counts, ManageGroup};
 use turno_core::queue::{Manage, ManageAnswer};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
-    let group = ManageGroup { queue: queue.id, policy: queue.policy.clone(), id: ItemId::new(id).unwrap(), wish };
+    let (name, policy) = (queue.name.clone(), queue.policy.clone());
+    let by = Actor::user(UserId::new("ana").unwrap());
+    let group = ManageGroup { queue: queue.id, name, policy, id: ItemId::new(id).unwrap(), wish, by };
     let Outcomes::Manage(outcome) = commit(store, 4, Group::Manage(group)).await.unwrap() else {
         panic!("a manage's outcome")
     };
@@ -192,16 +194,16 @@ async fn a_queue_keeps_its_kind_while_it_has_items() {
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
     assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
     enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
-    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane)).await;
+    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane), Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
     let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
     assert_eq!(second.version, first.version + 1);
     let stale = commit(&store, 3, claim_group(&first, 1)).await.unwrap();
     assert_eq!(stale, Outcomes::Claim(ClaimOutcome::PolicyChanged));
-    store.pause_queue(first.id, true).await.unwrap();
+    store.pause_queue(first.id, true, Actor::system()).await.unwrap();
     assert_eq!(commit(&store, 3, claim_group(&second, 1)).await.unwrap(), Outcomes::Claim(ClaimOutcome::Paused));
     assert_eq!(store.queues().await.unwrap(), [QueueRow { paused: true, ..second.clone() }]);
-    store.pause_queue(first.id, false).await.unwrap();
+    store.pause_queue(first.id, false, Actor::system()).await.unwrap();
     assert_eq!(store.queue(first.name.clone()).await.unwrap(), Some(second.clone()));
     assert_eq!(claim(&store, &second, 1).await.len(), 1);
 }

@@ -82,19 +82,43 @@ async fn instances_that_start_at_once_migrate_once() {
     for start in starts.collect::<Vec<_>>() {
         stores.push(start.await.unwrap());
     }
-    let repeated = "select count(*) - max(version) from turno.schema_version";
-    assert_eq!(number(&outside(&url).await, repeated).await, 0);
+    let steps = i64::try_from(super::super::migrate::MIGRATIONS.len()).unwrap();
+    assert_eq!(number(&outside(&url).await, "select count(*) from turno.schema_version").await, steps);
     assert!(stores[0].describe().starts_with("PostgreSQL 1"), "{}", stores[0].describe());
     assert!(!stores[0].describe().contains('@'));
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_brought_up_to_date_with_all_it_holds() {
+    let url = Cluster::for_tests().fresh_database().await;
+    let client = outside(&url).await;
+    client.batch_execute(include_str!("../migrations/0001_engine.sql")).await.unwrap();
+    client
+        .batch_execute(
+            "insert into turno.schema_version values (1, 1);
+             insert into turno.lease (resource, holder_user, holder_name, fence, claim, ttl_ms, locked_at, worked_at,
+                                      heartbeat_at, expires_at, idle)
+                 values ('a', 'ana', 'Ana', 7, 1, 30000, 1, 2, 3, 9000000000000, false);
+             update turno.mark set high = 5",
+        )
+        .await
+        .unwrap();
+    let store = store_at(&url).await;
+    let peeked = store.peek(vec![resource("a")]).await.unwrap();
+    assert_eq!(peeked.states[0].grant.as_ref().unwrap().fence, Fence(7));
+    assert_eq!((peeked.epoch.0, store.audit_head().await.unwrap().n), (0, 0));
+    let (_, granted, _) = decide(&store, lease("a", "luis", force("mine"))).await.unwrap();
+    assert!(granted);
+    assert_eq!(verified(&store).await, 1);
 }
 
 #[tokio::test]
 async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
-    client.batch_execute("insert into turno.schema_version values (8, 1)").await.unwrap();
+    client.batch_execute("insert into turno.schema_version values (1001, 1)").await.unwrap();
     store_at(&url).await;
-    client.batch_execute("insert into turno.schema_version values (9, 8)").await.unwrap();
+    client.batch_execute("insert into turno.schema_version values (1002, 1002)").await.unwrap();
     let refused = PostgresStore::open(&url, Arc::new(Clock::system())).await.err();
     assert!(matches!(&refused, Some(StoreError::Schema(text)) if text.contains("upgrade")), "{refused:?}");
 }
@@ -102,12 +126,12 @@ async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
 #[tokio::test]
 async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
     let (store, url) = fresh_store().await;
-    let far = Time(store.peek(Vec::new()).await.unwrap().0.0 + 3_600_000);
+    let far = Time(store.peek(Vec::new()).await.unwrap().now.0 + 3_600_000);
     let sql = outside(&url).await;
     sql.execute("update turno.mark set high = $1", &[&far.0]).await.unwrap();
-    assert!(store.peek(Vec::new()).await.unwrap().0 >= far, "who runs already hears of it with the clock");
+    assert!(store.peek(Vec::new()).await.unwrap().now >= far, "who runs already hears of it with the clock");
     let next = store_at(&url).await;
-    assert!(next.peek(Vec::new()).await.unwrap().0 >= far);
+    assert!(next.peek(Vec::new()).await.unwrap().now >= far);
     commit(&next, 0, lease("r", "ana", CLAIM)).await.unwrap();
     let row = sql.query_one("select high from turno.mark", &[]).await.unwrap();
     assert!(row.get::<_, i64>(0) >= far.0);

@@ -32,6 +32,11 @@ create table token (
 ) strict;
 create index token_user on token (user_id);
 create index token_parent on token (parent) where parent is not null;
+-- For the retention: sessions come and go by the thousand.
+create index token_expiry on token (expires_at) where expires_at is not null;
+
+-- For the retention, which goes by age.
+create index lease_history_age on lease_history (at);
 
 -- A chain: each hash covers the entry before.
 create table audit (
@@ -53,6 +58,10 @@ create table audit_head (
 insert into audit_head (n, hash) values (0, zeroblob(32));
 
 create trigger audit_is_final before update on audit begin
+    select raise(abort, 'entries of the audit are not changed nor removed');
+end;
+-- `insert or replace` removes the row that is in its way, and no trigger on delete hears of it.
+create trigger audit_is_kept before insert on audit when exists (select 1 from audit where n = new.n) begin
     select raise(abort, 'entries of the audit are not changed nor removed');
 end;
 create trigger audit_stays before delete on audit begin

@@ -1,2 +1,3 @@
 -- mark_read
-select high from mark
+-- The highest time that decided anything, and the epoch of access, in the one row that every group reads.
+select high, epoch from mark

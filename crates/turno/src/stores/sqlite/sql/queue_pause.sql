@@ -1,2 +1,3 @@
 -- queue_pause
 update queue set paused = ?2 where id = ?1
+returning name

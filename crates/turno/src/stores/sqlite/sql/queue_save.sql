@@ -2,4 +2,4 @@
 -- The version tells instances that hold a copy of the old policy to read it again.
 update queue set policy = ?2, kind = ?3, version = version + 1
 where id = ?1
-returning id, name, policy, version, paused
+returning id, name, policy, version, paused, purged

@@ -48,7 +48,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
             while !stop.load(Ordering::SeqCst) {
                 let commands = (0..64).map(|n| claim(&format!("{user}-{n}"), user)).collect();
                 let group = Group::Lease(LeaseGroup { commands });
-                store.commit(0, Arc::new([group])).await.unwrap();
+                store.commit(0, Arc::new([group]), None).await.unwrap();
                 commits.fetch_add(1, Ordering::SeqCst);
                 // The other has gone once it is done.
                 let _ = tick.send(());

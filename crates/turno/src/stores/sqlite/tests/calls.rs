@@ -3,12 +3,13 @@
 use super::one;
 use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
 use crate::stores::sqlite::SqliteStore;
+use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Policy, Settle, SettleOutcome, Want};
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new(name).unwrap(), policy).await.unwrap()
+    store.put_queue(QueueName::new(name).unwrap(), policy, Actor::system()).await.unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {

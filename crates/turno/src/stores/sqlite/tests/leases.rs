@@ -1,7 +1,7 @@
 //! Leases: what a group decided is what is read back.
 
 use super::{Folder, START, claim, command, fence, holder, lease, resource, store};
-use crate::store::{Group, LeaseGroup, Outcomes, Store};
+use crate::store::{Group, LeaseGroup, LeaseQuery, Outcomes, Store};
 use std::sync::Arc;
 use turno_core::id::Fence;
 use turno_core::lease::{Action, Cause, Outcome, Reason, Refused, State};
@@ -13,16 +13,16 @@ async fn a_claim_is_stored_and_a_release_is_remembered() {
     let (store, manual) = store(&folder).await;
     let (decision, claimed) = lease(&store, vec![claim("a", "ana")]).await.pop().unwrap();
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: false }));
-    let (now, states) = store.peek(vec![resource("b"), resource("a")]).await.unwrap();
-    assert_eq!((now, &states[1]), (START, &claimed));
-    assert_eq!(states[0], State::unseen(resource("b")));
+    let peeked = store.peek(vec![resource("b"), resource("a")]).await.unwrap();
+    assert_eq!((peeked.now, &peeked.states[1]), (START, &claimed));
+    assert_eq!(peeked.states[0], State::unseen(resource("b")));
 
     manual.advance(Span(1_234));
     let release = Action::Release { fence: fence(&claimed), claim: None };
     let (decision, released) = lease(&store, vec![command("a", "ana", release)]).await.pop().unwrap();
     assert_eq!(decision.answer, Ok(Outcome::Released { released: true, repeated: false }));
-    let (_, states) = store.peek(vec![resource("a")]).await.unwrap();
-    assert_eq!(states, std::slice::from_ref(&released));
+    let peeked = store.peek(vec![resource("a")]).await.unwrap();
+    assert_eq!(peeked.states, std::slice::from_ref(&released));
     let ended = released.ended.unwrap();
     assert_eq!((ended.at, ended.reason, ended.cause), (START + Span(1_234), Reason::Released, Cause::Released));
     assert_eq!(store.ending(resource("a"), fence(&claimed)).await.unwrap(), Some(ended.clone()));
@@ -45,7 +45,7 @@ async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
     let group =
         |users: [&str; 2]| Group::Lease(LeaseGroup { commands: users.iter().map(|user| claim("a", user)).collect() });
     let groups = [group(["ana", "luis"]), group(["eva", "ana"])];
-    let outcomes = store.commit(0, Arc::new(groups)).await.unwrap();
+    let outcomes = store.commit(0, Arc::new(groups), None).await.unwrap();
     let answers: Vec<_> = outcomes
         .into_iter()
         .flat_map(|outcome| match outcome {
@@ -74,8 +74,39 @@ async fn those_who_wait_are_stored_and_read_back() {
     let (_, state) = lease(&store, commands).await.pop().unwrap();
     assert_eq!((state.line.len(), state.requests.len()), (2, 1));
     let release = Action::Release { fence: fence(&state), claim: Some(1) };
-    assert_eq!(store.peek(vec![resource("a")]).await.unwrap().1, [state]);
+    assert_eq!(store.peek(vec![resource("a")]).await.unwrap().states, [state]);
     let (_, state) = lease(&store, vec![command("a", "ana", release)]).await.pop().unwrap();
     assert!(state.offer.as_ref().is_some_and(|offer| offer.to.is(&holder("luis"))));
-    assert_eq!(store.peek(vec![resource("a")]).await.unwrap().1, [state]);
+    assert_eq!(store.peek(vec![resource("a")]).await.unwrap().states, [state]);
+}
+
+#[tokio::test]
+async fn leases_are_listed_by_name_prefix_and_holder_and_only_while_owned() {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    let names = ["a", "job:", "job:1", "job:\u{10ffff}z", "job;", "k_%"];
+    let holders = ["ana", "luis", "ana", "ana", "luis", "ana"];
+    let commands = names.iter().zip(holders).map(|(name, user)| claim(name, user)).collect();
+    let answers = lease(&store, commands).await;
+    let release = Action::Release { fence: fence(&answers[0].1), claim: None };
+    lease(&store, vec![command("a", "ana", release)]).await;
+    let list = async |query: LeaseQuery| {
+        let found = store.leases(LeaseQuery { limit: 9, ..query }).await.unwrap();
+        found.states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
+    };
+    let prefix = |text: &str| LeaseQuery { prefix: Some(text.into()), ..LeaseQuery::default() };
+    assert_eq!(list(LeaseQuery::default()).await, names[1..], "a was given back");
+    assert_eq!(list(prefix("job:")).await, names[1..4]);
+    assert_eq!(list(prefix("job:\u{10ffff}")).await, names[3..4]);
+    assert_eq!(list(prefix("k_")).await, names[5..]);
+    assert_eq!(list(prefix("k_%a")).await, names[..0]);
+    assert_eq!(list(prefix("\u{10ffff}")).await, names[..0], "nothing lies behind it");
+    let after = LeaseQuery { after: Some(resource("job:")), ..prefix("job:") };
+    assert_eq!(list(after.clone()).await, names[2..4]);
+    assert_eq!(list(LeaseQuery { prefix: None, ..after.clone() }).await, names[2..]);
+    assert_eq!(list(LeaseQuery { after: Some(resource("a")), ..after.clone() }).await, names[1..4]);
+    let of = LeaseQuery { holder: Some(holder("luis").user), ..LeaseQuery::default() };
+    assert_eq!(list(of).await, ["job:", "job;"]);
+    let found = store.leases(LeaseQuery { limit: 1, ..after }).await.unwrap();
+    assert_eq!((found.now, found.states), (START, vec![answers[2].1.clone()]));
 }

@@ -2,10 +2,16 @@
 
 use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, want};
 use super::{Folder, START, one, store};
-use crate::store::{Claim, ClaimOutcome, Counts, Group, ManageGroup, Outcomes, Store, StoreError};
+use crate::store::{Claim, ClaimOutcome, Counts, Group, ManageGroup, Outcomes, QueueRow, Store, StoreError};
+use turno_core::audit::Actor;
 use turno_core::id::{Fence, QueueName, Seq};
 use turno_core::queue::{Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome};
 use turno_core::time::{Span, Time};
+
+fn manage(queue: &QueueRow, wish: Manage) -> ManageGroup {
+    let (name, policy, by) = (queue.name.clone(), queue.policy.clone(), Actor::system());
+    ManageGroup { queue: queue.id, name, policy, id: id("a"), wish, by }
+}
 
 #[tokio::test]
 async fn an_item_is_admitted_handed_out_and_acked_once() {
@@ -77,10 +83,10 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
     assert_eq!(errors, [(1, "no route"), (2, "still no route")]);
 
-    let group = ManageGroup { queue: inbox.id, policy: inbox.policy.clone(), id: id("a"), wish: Manage::Retry };
+    let group = manage(&inbox, Manage::Retry);
     assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Retried)));
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { pending: 1, ..Counts::default() });
-    let group = ManageGroup { queue: inbox.id, policy: inbox.policy.clone(), id: id("a"), wish: Manage::Cancel };
+    let group = manage(&inbox, Manage::Cancel);
     assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Cancelled)));
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { cancelled: 1, ..Counts::default() });
     let none = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
@@ -98,17 +104,20 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     let after = queue(&store, "jobs", policy).await;
     assert_eq!((after.id, after.version), (before.id, before.version + 1));
     assert_eq!(claim(&store, &before, Claim::Next(vec![want(1)])).await, ClaimOutcome::PolicyChanged);
-    store.pause_queue(after.id, true).await.unwrap();
+    store.pause_queue(after.id, true, Actor::system()).await.unwrap();
     assert_eq!(claim(&store, &after, Claim::Next(vec![want(1)])).await, ClaimOutcome::Paused);
-    store.pause_queue(after.id, false).await.unwrap();
+    store.pause_queue(after.id, false, Actor::system()).await.unwrap();
     assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
-    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync)).await;
+    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")), "{refused:?}");
     let delivery = next(&store, &after, 1).await.remove(0);
-    assert!(store.put_queue(name.clone(), Policy::of(Kind::Sync)).await.is_err(), "handed out is unfinished too");
+    assert!(
+        store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await.is_err(),
+        "handed out is unfinished too"
+    );
     settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
-    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync)).await.unwrap();
+    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await.unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
 }

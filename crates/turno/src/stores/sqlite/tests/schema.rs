@@ -2,11 +2,16 @@
 
 use super::{Folder, store};
 use crate::clock::Clock;
-use crate::store::StoreError;
+use crate::store::{Purge, Store, StoreError};
 use crate::stores::sqlite::{connection, open, schema};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
+use turno_core::access::Epoch;
+use turno_core::audit::{Actor, Head};
+use turno_core::id::{ItemId, QueueName};
+use turno_core::queue::{Kind, Policy};
+use turno_core::time::Time;
 
 /// The committed dump: a migration shows in it as a diff.
 const DUMP: &str = "src/stores/sqlite/schema.sql";
@@ -39,6 +44,32 @@ fn the_committed_dump_is_what_the_migrations_make() {
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(made == committed, "{DUMP} is out of date; run the test with TURNO_UPDATE_SCHEMA=1:\n{made}");
+}
+
+/// As a program that knew only the first schema left it.
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
+    let folder = Folder::new();
+    let old = connection::writer(&folder.file()).unwrap();
+    let text = "
+        insert into schema_version (version, min_compatible) values (1, 1);
+        update mark set high = 5;
+        insert into queue (name, policy, kind, version, paused) values ('jobs', '{policy}', 'inbox', 4, 1);
+        insert into body (seq, queue, id, key, payload, enqueued_at) values (3, 1, 'a', null, '{}', 77);
+        insert into done (seq, queue, ended, at, attempt, fence, revision) values (3, 1, 0, 78, 1, 2, 0);";
+    let policy = serde_json::to_string(&Policy::of(Kind::Inbox)).unwrap();
+    old.execute_batch(include_str!("../migrations/0001_engine.sql")).unwrap();
+    old.execute_batch(&text.replace("{policy}", &policy)).unwrap();
+    drop(old);
+
+    let (store, _) = store(&folder).await;
+    let row = store.queue(QueueName::new("jobs").unwrap()).await.unwrap().unwrap();
+    assert_eq!((row.version, row.paused, row.purged), (4, true, 0));
+    let item = store.item(row.id, ItemId::new("a").unwrap()).await.unwrap().unwrap();
+    assert_eq!((item.body.enqueued_at, item.done.unwrap().at), (Time(77), Time(78)));
+    assert_eq!(store.epoch().await, Ok(Epoch(0)));
+    assert_eq!(store.audit_head().await, Ok(Head::default()));
+    assert_eq!(store.purge(Purge::Items { queue: row.id, before: Time(79), by: Actor::system() }, 9).await, Ok(1));
 }
 
 #[tokio::test]

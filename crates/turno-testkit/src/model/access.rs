@@ -1,0 +1,178 @@
+//! People, tokens and the audit of the model, and what it forgets.
+
+use super::Rows;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use turno::core::access::{Changed, Epoch, Person, Role, Token, View};
+use turno::core::audit::{Draft, Entry, Hash, Head, chain};
+use turno::core::id::{Seq, UserId};
+use turno::core::time::Time;
+use turno::store::{AccessGroup, AccessRead, AuditQuery, Outcomes, Purge, StoreError, TokenFound};
+
+/// What is remembered about them.
+#[derive(Default)]
+pub(super) struct Access {
+    pub(super) epoch: Epoch,
+    pub(super) people: BTreeMap<UserId, Person>,
+    tokens: BTreeMap<String, Token>,
+    pub(super) audit: Vec<Entry>,
+}
+
+impl Rows {
+    pub(super) fn head(&self) -> Head {
+        self.access.audit.last().map_or_else(Head::default, |entry| Head { n: entry.n, hash: entry.hash })
+    }
+
+    /// Writes down one thing that the store itself has done.
+    pub(super) fn note(&mut self, now: Time, draft: Draft) {
+        let entries = chain(&mut self.head(), now, vec![draft]);
+        self.enter(entries);
+    }
+
+    pub(super) fn change_access(&mut self, group: &AccessGroup, now: Time) -> Outcomes {
+        let admin = |person: &&Person| person.role == Role::Admin && !person.disabled;
+        let of = |user: &UserId| self.access.tokens.values().filter(|token| token.user == *user).count() as i64;
+        let view = View {
+            person: group.user().and_then(|user| self.access.people.get(user).cloned()),
+            token: group.token().and_then(|id| self.access.tokens.get(id).cloned()),
+            admins: self.access.people.values().filter(admin).count() as i64,
+            tokens: group.user().map_or(0, of),
+        };
+        let (write, outcome) = group.decide(AccessRead { now, view, head: self.head() });
+        if let Some(write) = write {
+            self.access.change(write.changed);
+            self.enter(write.audit);
+        }
+        Outcomes::Access(Box::new(outcome))
+    }
+
+    pub(super) fn token(&self, hash: Hash, now: Time) -> TokenFound {
+        let token = self.access.tokens.values().find(|token| token.hash == hash);
+        let token = token.map(|token| (token.clone(), self.access.people.get(&token.user).cloned()));
+        TokenFound { token, epoch: self.access.epoch, now }
+    }
+
+    pub(super) fn people(&self, after: Option<&UserId>, limit: u32) -> Vec<Person> {
+        let of = self.access.people.values().filter(|person| after.is_none_or(|after| person.id > *after));
+        of.take(limit as usize).cloned().collect()
+    }
+
+    pub(super) fn tokens(&self, user: Option<&UserId>, after: Option<&str>, limit: u32) -> Vec<Token> {
+        let wanted = |token: &&Token| {
+            user.is_none_or(|user| token.user == *user) && after.is_none_or(|after| token.id.as_str() > after)
+        };
+        self.access.tokens.values().filter(wanted).take(limit as usize).cloned().collect()
+    }
+
+    pub(super) fn touch_tokens(&mut self, used: Vec<(String, Time)>) {
+        for (id, at) in used {
+            if let Some(token) = self.access.tokens.get_mut(&id) {
+                token.last_used_at = token.last_used_at.max(Some(at));
+            }
+        }
+    }
+
+    pub(super) fn audit(&self, query: &AuditQuery) -> Vec<Entry> {
+        let wanted = |entry: &&Entry| {
+            query.action.as_ref().is_none_or(|action| entry.action == *action)
+                && query
+                    .actor
+                    .as_ref()
+                    .is_none_or(|one| entry.actor.user == *one || entry.actor.via.as_ref() == Some(one))
+                && query.resource.as_ref().is_none_or(|resource| entry.resource == *resource)
+        };
+        let (all, limit) = (self.access.audit.iter().filter(wanted), query.limit as usize);
+        match query.after {
+            Some(after) => all.filter(|entry| entry.n > after).take(limit).cloned().collect(),
+            None => {
+                let before = query.before.unwrap_or(i64::MAX);
+                all.rev().filter(|entry| entry.n < before).take(limit).cloned().collect()
+            }
+        }
+    }
+
+    pub(super) fn purge(&mut self, what: Purge, limit: u32, now: Time) -> Result<u64, StoreError> {
+        let limit = limit as usize;
+        match what {
+            Purge::Items { queue, before, by } => {
+                let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
+                    return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
+                };
+                let old = self.done.values().filter(|done| done.queue == queue && done.at < before);
+                let mut old: Vec<(Time, Seq)> = old.map(|done| (done.at, done.seq)).collect();
+                old.sort();
+                old.truncate(limit);
+                let count = old.len();
+                row.purged += count as i64;
+                let entry = Draft::new(by, "queue_purge", row.name.as_str())
+                    .with([("count", Value::from(count)), ("before_ms", Value::from(before.0))]);
+                for (_, seq) in old {
+                    self.done.remove(&seq);
+                    self.bodies.remove(&seq);
+                    self.errors.retain(|error| error.seq != seq);
+                }
+                if count > 0 {
+                    self.note(now, entry);
+                }
+                Ok(count as u64)
+            }
+            Purge::LeaseHistory { before } => {
+                let mut old: Vec<Time> = self.history.iter().map(|(_, ending)| ending.at).collect();
+                old.retain(|at| *at < before);
+                let count = old.len().min(limit);
+                for _ in 0..count {
+                    let oldest = self.history.iter().enumerate().min_by_key(|(_, (_, ending))| ending.at);
+                    if let Some(place) = oldest.map(|(place, _)| place) {
+                        self.history.remove(place);
+                    }
+                }
+                Ok(count as u64)
+            }
+            Purge::Tokens { before } => {
+                let dead = |token: &&Token| token.expires_at.is_some_and(|at| at < before);
+                let mut old: Vec<(Option<Time>, String)> = self
+                    .access
+                    .tokens
+                    .values()
+                    .filter(dead)
+                    .map(|token| (token.expires_at, token.id.clone()))
+                    .collect();
+                old.sort();
+                old.truncate(limit);
+                old.iter().for_each(|(_, id)| drop(self.access.tokens.remove(id)));
+                Ok(old.len() as u64)
+            }
+        }
+    }
+}
+
+impl Access {
+    fn change(&mut self, changed: Changed) {
+        if let Some(person) = changed.person {
+            self.people.insert(person.id.clone(), person);
+        }
+        if let Some(user) = changed.removed {
+            self.people.remove(&user);
+            self.remove_tokens(|token| token.user == user);
+        }
+        if let Some(token) = changed.token {
+            self.tokens.insert(token.id.clone(), token);
+        }
+        if let Some(id) = changed.revoked {
+            self.remove_tokens(|token| token.id == id);
+        }
+        self.epoch.0 += i64::from(changed.raises_epoch);
+    }
+
+    /// With the sessions that they made, and those that these made.
+    fn remove_tokens(&mut self, dies: impl Fn(&Token) -> bool) {
+        let mut dead: BTreeSet<String> =
+            self.tokens.values().filter(|token| dies(token)).map(|token| token.id.clone()).collect();
+        while !dead.is_empty() {
+            self.tokens.retain(|id, _| !dead.contains(id));
+            let orphans =
+                self.tokens.values().filter(|token| token.parent.as_ref().is_some_and(|id| dead.contains(id)));
+            dead = orphans.map(|token| token.id.clone()).collect();
+        }
+    }
+}

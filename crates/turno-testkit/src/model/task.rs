@@ -1,0 +1,138 @@
+//! Tasks and stock of the model.
+
+use super::Rows;
+use std::collections::{BTreeMap, BTreeSet};
+use turno::core::id::{Numbers, Serial, Sku};
+use turno::core::lease::{State, decide};
+use turno::core::task::{
+    Apply, Begin, Line, LineDone, LineError, Note, Read, Stock, Task, TaskId, begin_line, end_line, post,
+};
+use turno::core::time::Time;
+use turno::store::{
+    Dialect, LineStep, LineToApply, Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskQuery, TaskRead, Tx,
+    Value,
+};
+
+/// What is remembered about them.
+#[derive(Default)]
+pub(super) struct Tasks {
+    tasks: BTreeMap<TaskId, Task>,
+    notes: Vec<(TaskId, Note)>,
+    stock: BTreeMap<Sku, (i64, BTreeSet<Serial>)>,
+}
+
+impl Rows {
+    pub(super) fn task(&mut self, group: &TaskGroup, now: Time) -> Outcomes {
+        let last = self.work.tasks.keys().next_back().map_or(0, |id| id.0);
+        let fresh = group.command.task.is_none().then_some(TaskId(last + 1));
+        let task = group.command.task.and_then(|id| self.work.tasks.get(&id).cloned());
+        let lease = match (group.resource(), fresh) {
+            (Some(resource), _) => self.state(&resource),
+            (None, fresh) => State::unseen(fresh.unwrap_or_default().resource()),
+        };
+        let line = group
+            .validates()
+            .and_then(|number| task.as_ref().and_then(|task| task.lines.iter().find(|line| line.number == number)));
+        let stock = line.map(|line| self.stock_for(line));
+        let numbers = self.numbers(group.numbers());
+        let head = group.audits().then_some(self.head());
+        let read = Read { now, numbers, fresh, task, lease, stock };
+        let (write, outcome) = group.decide(TaskRead { read, head });
+        if let Some(task) = write.task {
+            self.work.tasks.insert(task.id, task);
+        }
+        let id = outcome.task.as_ref().map(|task| task.id);
+        self.work.notes.extend(id.into_iter().flat_map(|id| write.notes.iter().map(move |note| (id, note.clone()))));
+        self.write_lease(write.lease);
+        Outcomes::Task(Box::new(outcome))
+    }
+
+    fn stock_for(&self, line: &Line) -> Stock {
+        let (quantity, all) = self.work.stock.get(&line.sku).cloned().unwrap_or_default();
+        let serials = line.goods.serials().iter().filter(|serial| all.contains(serial)).cloned().collect();
+        Stock { sku: line.sku.clone(), quantity, serialized: all.len() as i64, serials }
+    }
+
+    /// What is to be done about a line; the line itself if its effect is to happen.
+    pub(super) fn begin_line(&self, apply: &Apply, now: Time) -> Result<LineToApply, LineStep> {
+        let task = self.work.tasks.get(&apply.task);
+        let line = task.and_then(|task| task.lines.iter().find(|line| line.number == apply.number));
+        match (begin_line(apply, task, &self.state(&apply.task.resource()), line, now), line) {
+            (Begin::Go, Some(line)) => Ok(LineToApply {
+                task: apply.task,
+                line: line.clone(),
+                by: apply.who.user.clone(),
+                fence: apply.fence,
+                now,
+            }),
+            (Begin::Go, None) => unreachable!("only a line that is there can begin"),
+            (Begin::Settled(outcome), _) => Err(LineStep::Settled(outcome)),
+            (Begin::Over(finalized), _) => Err(LineStep::Over(finalized)),
+            (Begin::Refused(refused), _) => Err(LineStep::Refused(refused)),
+        }
+    }
+
+    /// The built-in effect of a line.
+    pub(super) fn post(&mut self, line: &Line) -> Result<(), LineError> {
+        let posting = post(line, &self.stock_for(line))?;
+        let (quantity, serials) = self.work.stock.entry(posting.sku).or_default();
+        *quantity += posting.delta;
+        serials.extend(posting.came);
+        serials.retain(|serial| !posting.went.contains(serial));
+        Ok(())
+    }
+
+    pub(super) fn end_line(&mut self, apply: &Apply, going: LineToApply, effect: Result<(), LineError>) -> LineStep {
+        let now = going.now;
+        let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
+        self.events.push(event);
+        self.work.notes.push((apply.task, note));
+        if let Some(task) = self.work.tasks.get_mut(&apply.task) {
+            task.updated_at = task.updated_at.max(now);
+            task.lines.iter_mut().filter(|place| place.number == line.number).for_each(|place| *place = line.clone());
+        }
+        let mut state = self.state(&apply.task.resource());
+        decide(&mut state, &apply.work(), now, &mut Numbers::new(Vec::new()));
+        self.leases.insert(state.resource.clone(), state);
+        LineStep::Settled(outcome)
+    }
+
+    pub(super) fn one_task(&self, id: TaskId) -> Option<Task> {
+        self.work.tasks.get(&id).cloned()
+    }
+
+    pub(super) fn tasks(&self, query: &TaskQuery) -> Vec<Task> {
+        let wanted = |task: &&Task| {
+            query.status.is_none_or(|status| task.status == status)
+                && query.before.is_none_or(|before| task.id < before)
+        };
+        self.work.tasks.values().rev().filter(wanted).take(query.limit as usize).cloned().collect()
+    }
+
+    pub(super) fn task_notes(&self, id: TaskId, limit: u32) -> Vec<Note> {
+        let of = self.work.notes.iter().filter(|(of, _)| *of == id);
+        of.take(limit as usize).map(|(_, note)| note.clone()).collect()
+    }
+
+    pub(super) fn stock_level(&self, sku: Sku) -> Option<StockLevel> {
+        let (quantity, serials) = self.work.stock.get(&sku)?.clone();
+        Some(StockLevel { sku, quantity, serials: serials.into_iter().map(String::from).collect() })
+    }
+}
+
+/// The transaction of an application's effect: there is nothing in the model that understands SQL.
+pub(super) struct NoSql;
+
+impl Tx for NoSql {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn execute<'a>(&'a mut self, _sql: &'a str, _params: &'a [Value]) -> Pending<'a, u64> {
+        Box::pin(std::future::ready(Err(StoreError::Rejected("the model understands no SQL".into()))))
+    }
+
+    fn query<'a>(&'a mut self, _sql: &'a str, _params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>> {
+        Box::pin(std::future::ready(Err(StoreError::Rejected("the model understands no SQL".into()))))
+    }
+}

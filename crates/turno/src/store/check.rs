@@ -1,0 +1,99 @@
+//! Looking whether what is stored keeps the promises.
+//!
+//! Each check is one statement, hence one consistent look, which a live database does not disturb. It answers what
+//! it found to be wrong; on a sound database that is nothing.
+
+/// One look at the stored data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// Fences of a resource only grow.
+    FenceReused,
+    /// Nothing is numbered beyond the sequence.
+    FenceAhead,
+    /// Ownerships of a resource follow each other.
+    HistoryOverlap,
+    /// A lane has one head.
+    Heads,
+    /// A lane has one delivery.
+    Deliveries,
+    /// What finished is over.
+    FinishedTwice,
+    /// Nothing disappears.
+    Lost,
+    /// An item's condition makes sense.
+    Conditions,
+    /// What is exhausted keeps its errors.
+    ErrorsKept,
+    /// Work that waits can run.
+    Stuck,
+    /// One unfinished item per key.
+    SyncDoubles,
+    /// Revisions do not run ahead.
+    Revisions,
+    /// Moves of stock belong to applied lines.
+    Moves,
+    /// Lines were applied under fences of their task.
+    FencesOfLines,
+    /// Stock is the sum of its moves.
+    Stock,
+    /// Positions of events are consecutive.
+    Positions,
+    /// Secrets are hashes.
+    Secrets,
+}
+
+impl Check {
+    /// All of them, in the order in which they are made.
+    pub const ALL: [Check; 17] = [
+        Check::FenceReused,
+        Check::FenceAhead,
+        Check::HistoryOverlap,
+        Check::Heads,
+        Check::Deliveries,
+        Check::FinishedTwice,
+        Check::Lost,
+        Check::Conditions,
+        Check::ErrorsKept,
+        Check::Stuck,
+        Check::SyncDoubles,
+        Check::Revisions,
+        Check::Moves,
+        Check::FencesOfLines,
+        Check::Stock,
+        Check::Positions,
+        Check::Secrets,
+    ];
+
+    /// The invariant that it looks at, by its id.
+    pub fn invariant(self) -> &'static str {
+        match self {
+            Check::FenceReused | Check::FenceAhead => "L2",
+            Check::HistoryOverlap => "L12",
+            Check::Heads => "Q1",
+            Check::Deliveries => "Q2",
+            Check::FinishedTwice => "Q4",
+            Check::Lost => "Q5",
+            Check::Conditions => "Q8",
+            Check::ErrorsKept => "Q9",
+            Check::Stuck => "Q14",
+            Check::SyncDoubles => "S3",
+            Check::Revisions => "S4",
+            Check::Moves => "K1",
+            Check::FencesOfLines => "K2",
+            Check::Stock => "K3",
+            Check::Positions => "V1",
+            Check::Secrets => "R2",
+        }
+    }
+}
+
+/// Something that is not as promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The invariant that is broken, by its id.
+    pub invariant: &'static str,
+    /// What it is about.
+    pub subject: String,
+    /// What is wrong with it.
+    pub detail: String,
+}

@@ -1,0 +1,160 @@
+//! People and tokens: changes, of which one happens at a time, and what is read of them.
+//!
+//! The lock of the audit's head is the mutex of all changes: each of them leaves an entry, so each has to take it
+//! anyway, and what is read behind it cannot change until the commit.
+
+use super::PostgresStore;
+use super::access_row::{TOKEN, person, token};
+use super::audit;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{garbled, get};
+use super::tx::{Moment, Plan, Tx, Write};
+use crate::store::{AccessGroup, AccessRead, AccessWrite, Outcomes, StoreError, TokenFound};
+use tokio_postgres::Row;
+use turno_core::access::{Changed, Epoch, Permissions, Person, Token, View};
+use turno_core::audit::Hash;
+use turno_core::id::UserId;
+use turno_core::time::Time;
+
+/// Takes the mutex, reads whom and what the change is about, reads the clock, decides.
+pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, Failure> {
+    // No id is empty, so an empty one finds nobody.
+    let user = group.user().map_or("", UserId::as_str);
+    let calls = vec![
+        audit::lock(),
+        Call::new(&call::PERSON).text(user),
+        Call::new(&call::TOKEN).text(group.token().unwrap_or_default()),
+        Call::new(&call::ADMIN_COUNT),
+        Call::new(&call::TOKEN_COUNT).text(user),
+        Moment::call(0, true),
+    ];
+    let mut answers = tx.trip(calls).await?;
+    let head = audit::head(&answers.take())?;
+    let view = View {
+        person: answers.take().first().map(|row| person(row, 0)).transpose()?,
+        token: answers.take().first().map(token).transpose()?,
+        admins: count(&answers.take())?,
+        tokens: count(&answers.take())?,
+    };
+    let moment = tx.moment(&answers.take())?;
+    let (write, outcome) = group.decide(AccessRead { now: moment.now, view, head });
+    let write = write.map_or(Write::Nothing, |write| Write::Access(Box::new(write)));
+    Ok(Plan::new(Outcomes::Access(Box::new(outcome)), write, moment.xid))
+}
+
+/// All that a change writes; the epoch last, because everybody's mark is in its row.
+pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
+    let AccessWrite { changed: Changed { person, removed, token, revoked, raises_epoch, .. }, audit } = write;
+    let mut calls = Vec::with_capacity(6);
+    calls.extend(person.as_ref().map(save_person));
+    if let Some(id) = removed {
+        calls.push(Call::new(&call::TOKENS_REMOVE).text(id.as_str()));
+        calls.push(Call::new(&call::PERSON_REMOVE).text(id.as_str()));
+    }
+    calls.extend(token.as_ref().map(add_token));
+    calls.extend(revoked.as_ref().map(|id| Call::new(&call::TOKEN_REVOKE).text(id)));
+    calls.extend(audit::calls(audit));
+    if *raises_epoch {
+        calls.push(Call::new(&call::EPOCH_RAISE));
+    }
+    calls
+}
+
+fn save_person(person: &Person) -> Call<'_> {
+    Call::new(&call::PERSON_SAVE)
+        .text(person.id.as_str())
+        .text(&person.name)
+        .text(person.role.as_str())
+        .flag(person.disabled)
+        .maybe_text(person.password.as_deref())
+        .big(person.created_at.0)
+}
+
+fn add_token(token: &Token) -> Call<'_> {
+    let resources = serde_json::to_string(&token.resources).expect("texts can always be written as JSON");
+    Call::new(&call::TOKEN_ADD)
+        .text(&token.id)
+        .bytes(&token.hash.0)
+        .text(token.user.as_str())
+        .maybe_text(token.name.as_deref())
+        .flag(token.machine)
+        .made_text(token.scope.as_ref().map(Permissions::to_string))
+        .made_text(Some(resources))
+        .maybe_big(token.expires_at.map(|at| at.0))
+        .big(token.created_at.0)
+        .text(token.created_by.as_str())
+        .maybe_text(token.parent.as_deref())
+        .maybe_big(token.last_used_at.map(|at| at.0))
+}
+
+impl PostgresStore {
+    pub(super) async fn token_find(&self, hash: Hash) -> Result<TokenFound, StoreError> {
+        // The clock first: an epoch read later than the token could be that of its revocation.
+        let calls = vec![Moment::call(0, false), Call::new(&call::TOKEN_FIND).bytes(&hash.0)];
+        let mut answers = self.read(calls).await?;
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        let found = |row: &Row| Ok::<_, Failure>((token(row)?, owner(row)?));
+        let token = answers.take().first().map(found).transpose()?;
+        Ok(TokenFound { token, epoch: moment.epoch, now: moment.now })
+    }
+
+    pub(super) async fn access_epoch(&self) -> Result<Epoch, StoreError> {
+        let rows = self.read(vec![Call::new(&call::EPOCH)]).await?.take();
+        let row = rows.first().ok_or_else(|| garbled("no epoch"))?;
+        Ok(Epoch(get(row, 0)?))
+    }
+
+    pub(super) async fn person_get(&self, id: &UserId) -> Result<Option<Person>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::PERSON).text(id.as_str())]).await?.take();
+        Ok(rows.first().map(|row| person(row, 0)).transpose()?)
+    }
+
+    pub(super) async fn person_list(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
+        let call = Call::new(&call::PEOPLE).text(after.map_or("", UserId::as_str)).big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(|row| person(row, 0)).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn token_list(
+        &self,
+        user: Option<&UserId>,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Token>, StoreError> {
+        let call = Call::new(&call::TOKENS)
+            .text(after.unwrap_or_default())
+            .maybe_text(user.map(UserId::as_str))
+            .big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(token).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn token_touch(&self, mut used: Vec<(String, Time)>) -> Result<(), StoreError> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        // Each once, with the latest time: a row is written once per statement.
+        used.sort();
+        used.reverse();
+        used.dedup_by(|earlier, latest| earlier.0 == latest.0);
+        let call = Call::new(&call::TOKEN_TOUCH)
+            .texts(used.iter().map(|(id, _)| id.as_str()))
+            .bigs(used.iter().map(|(_, at)| at.0));
+        self.read(vec![call]).await?;
+        Ok(())
+    }
+}
+
+/// The owner of a token that was found, if Turno knows them.
+fn owner(row: &Row) -> Result<Option<Person>, Failure> {
+    if get::<Option<&str>>(row, TOKEN)?.is_none() {
+        return Ok(None);
+    }
+    person(row, TOKEN).map(Some)
+}
+
+/// A count.
+pub(super) fn count(rows: &[Row]) -> Result<i64, Failure> {
+    rows.first().map_or_else(|| Err(garbled("no count")), |row| get(row, 0))
+}

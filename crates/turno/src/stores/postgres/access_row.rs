@@ -1,0 +1,42 @@
+//! Rows of people and tokens, and what they become.
+
+use super::audit::hash;
+use super::failure::Failure;
+use super::row::{garbled, get, name};
+use tokio_postgres::Row;
+use turno_core::access::{Person, Token};
+use turno_core::id::UserId;
+use turno_core::time::Time;
+
+/// How many columns a token has in every statement that reads one.
+pub(super) const TOKEN: usize = 12;
+
+/// The person in the columns from `at` on.
+pub(super) fn person(row: &Row, at: usize) -> Result<Person, Failure> {
+    Ok(Person {
+        id: name(row, at, UserId::new)?,
+        name: get(row, at + 1)?,
+        role: get::<&str>(row, at + 2)?.parse().map_err(garbled)?,
+        disabled: get(row, at + 3)?,
+        password: get(row, at + 4)?,
+        created_at: Time(get(row, at + 5)?),
+    })
+}
+
+/// The token in the first columns.
+pub(super) fn token(row: &Row) -> Result<Token, Failure> {
+    Ok(Token {
+        id: get(row, 0)?,
+        hash: hash(row, 1)?,
+        user: name(row, 2, UserId::new)?,
+        name: get(row, 3)?,
+        machine: get(row, 4)?,
+        scope: get::<Option<&str>>(row, 5)?.map(str::parse).transpose().map_err(garbled)?,
+        resources: serde_json::from_str(get(row, 6)?).map_err(garbled)?,
+        expires_at: get::<Option<i64>>(row, 7)?.map(Time),
+        created_at: Time(get(row, 8)?),
+        created_by: name(row, 9, UserId::new)?,
+        parent: get(row, 10)?,
+        last_used_at: get::<Option<i64>>(row, 11)?.map(Time),
+    })
+}

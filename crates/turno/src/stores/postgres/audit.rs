@@ -1,0 +1,89 @@
+//! The audit: its head, which is locked last, and its entries.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{garbled, get, maybe_name, name};
+use crate::store::{AuditQuery, StoreError};
+use tokio_postgres::Row;
+use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::event::Topic;
+use turno_core::id::UserId;
+use turno_core::time::Time;
+
+/// Locks the head, behind everything else that the transaction locks.
+pub(super) fn lock<'a>() -> Call<'a> {
+    Call::new(&call::AUDIT_LOCK)
+}
+
+/// The head that was read.
+pub(super) fn head(rows: &[Row]) -> Result<Head, Failure> {
+    let row = rows.first().ok_or_else(|| garbled("an audit without a head"))?;
+    Ok(Head { n: get(row, 0)?, hash: hash(row, 1)? })
+}
+
+/// Writes the entries and moves the head to the last of them.
+pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
+    let Some(last) = entries.last() else {
+        return Vec::new();
+    };
+    let add = Call::new(&call::AUDIT_ADD)
+        .bigs(entries.iter().map(|entry| entry.n))
+        .bigs(entries.iter().map(|entry| entry.at.0))
+        .texts(entries.iter().map(|entry| entry.actor.user.as_str()))
+        .maybe_texts(entries.iter().map(|entry| Some(entry.actor.via.as_ref()?.as_str())))
+        .texts(entries.iter().map(|entry| entry.action.as_str()))
+        .texts(entries.iter().map(|entry| entry.resource.as_str()))
+        .texts(entries.iter().map(|entry| entry.detail.as_str()))
+        .many_bytes(entries.iter().map(|entry| &entry.hash.0[..]));
+    // As `Entry::event` says.
+    let tell = Call::new(&call::EVENT_ADD)
+        .texts(entries.iter().map(|_| Topic::Audit.as_str()))
+        .texts(entries.iter().map(|_| Entry::EVENT))
+        .texts(entries.iter().map(|entry| entry.resource.as_str()))
+        .bigs(entries.iter().map(|entry| entry.at.0))
+        .maybe_bigs(entries.iter().map(|_| None))
+        .maybe_texts(entries.iter().map(|entry| Some(entry.actor.user.as_str())))
+        .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())));
+    vec![add, tell, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
+}
+
+impl PostgresStore {
+    pub(super) async fn audit_list(&self, query: AuditQuery) -> Result<Vec<Entry>, StoreError> {
+        let AuditQuery { after, before, action, actor, resource, limit } = &query;
+        let (sql, place) = match after {
+            Some(after) => (&call::AUDIT_AFTER, *after),
+            None => (&call::AUDIT_NEWEST, before.unwrap_or(i64::MAX)),
+        };
+        let call = Call::new(sql)
+            .big(place)
+            .maybe_text(resource.as_deref())
+            .maybe_text(action.as_deref())
+            .maybe_text(actor.as_ref().map(UserId::as_str))
+            .big(i64::from(*limit));
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(entry).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn audit_end(&self) -> Result<Head, StoreError> {
+        Ok(head(&self.read(vec![Call::new(&call::AUDIT_HEAD)]).await?.take())?)
+    }
+}
+
+fn entry(row: &Row) -> Result<Entry, Failure> {
+    Ok(Entry {
+        n: get(row, 0)?,
+        at: Time(get(row, 1)?),
+        actor: Actor { user: name(row, 2, UserId::new)?, via: maybe_name(row, 3, UserId::new)? },
+        action: get(row, 4)?,
+        resource: get(row, 5)?,
+        detail: get(row, 6)?,
+        hash: hash(row, 7)?,
+    })
+}
+
+/// A column that holds a hash.
+pub(super) fn hash(row: &Row, column: usize) -> Result<Hash, Failure> {
+    let bytes: &[u8] = get(row, column)?;
+    bytes.try_into().map(Hash).map_err(|_| garbled(format!("a hash of {} bytes", bytes.len())))
+}

@@ -1,0 +1,195 @@
+//! An application's own effect of a line: its statements, within a savepoint, and its bound.
+//!
+//! Values go as text and the server finds out their types, so that a text can be a UUID, a time or JSON, and a number
+//! of any size. Statements that would end the transaction are refused; whoever gets past that is noticed afterwards.
+
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::link::Link;
+use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreError, Tx, Value};
+use std::error::Error;
+use std::time::Duration;
+use tokio_postgres::Row;
+// Where the trait's own macro finds it, so that no crate has to be named for one type in one signature.
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+/// How long an effect may take: meanwhile nobody can take the task over. As long as its longest statement.
+pub(super) const EFFECT_MAX: Duration = Duration::from_secs(10);
+
+/// An effect and how long it may take.
+#[derive(Clone, Copy)]
+pub(super) struct Bounded<'a> {
+    pub(super) effect: &'a dyn Effect,
+    pub(super) longest: Duration,
+}
+
+/// What became of an effect.
+pub(super) enum Ran {
+    /// It happened.
+    Done,
+    /// It says why not.
+    Refused(String),
+    /// The database failed, or so it says.
+    Failed(StoreError),
+    /// It took too long; a statement may still be running.
+    Late(StoreError),
+}
+
+/// Runs an effect behind a savepoint, which is still there afterwards.
+pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, Failure> {
+    let Bounded { effect, longest } = effect;
+    link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
+    let mut tx = Statements { link };
+    Ok(match tokio::time::timeout(longest, effect.apply(line, &mut tx)).await {
+        Ok(Ok(())) => Ran::Done,
+        Ok(Err(EffectError::Refused(message))) => Ran::Refused(message),
+        Ok(Err(EffectError::Store(error))) => Ran::Failed(error),
+        Err(_) => Ran::Late(StoreError::Rejected(format!(
+            "the effect of line {} of task {} took longer than {longest:?} and was undone; what is slow or remote belongs into a queue",
+            line.line.number, line.task
+        ))),
+    })
+}
+
+/// The transaction as an effect sees it.
+struct Statements<'a> {
+    link: &'a mut Link,
+}
+
+impl Tx for Statements<'_> {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn execute<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, u64> {
+        Box::pin(async move {
+            check(sql)?;
+            let params: Vec<Text<'_>> = params.iter().map(Text).collect();
+            Ok(self.link.client.execute_typed(sql, &typed(&params)).await.map_err(Failure::from)?)
+        })
+    }
+
+    fn query<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>> {
+        Box::pin(async move {
+            check(sql)?;
+            let params: Vec<Text<'_>> = params.iter().map(Text).collect();
+            let rows = self.link.client.query_typed(sql, &typed(&params)).await.map_err(Failure::from)?;
+            rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect()).collect()
+        })
+    }
+}
+
+fn typed<'a>(params: &'a [Text<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    params.iter().map(|param| (param as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
+}
+
+/// A parameter as text, whatever type the server gives it.
+#[derive(Debug)]
+struct Text<'a>(&'a Value);
+
+impl ToSql for Text<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let text = match self.0 {
+            Value::Null => return Ok(IsNull::Yes),
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => value.to_string(),
+            Value::Real(value) => value.to_string(),
+            Value::Text(value) => value.clone(),
+        };
+        out.extend_from_slice(text.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
+
+/// A column's value.
+fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
+    fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize, as_value: fn(T) -> Value) -> Result<Value, StoreError> {
+        let value: Option<T> = row.try_get(column).map_err(Failure::from)?;
+        Ok(value.map_or(Value::Null, as_value))
+    }
+    let described = &row.columns()[column];
+    match described.type_() {
+        &Type::BOOL => get(row, column, Value::Bool),
+        &Type::INT2 => get(row, column, |value: i16| Value::Int(value.into())),
+        &Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
+        &Type::INT8 => get(row, column, Value::Int),
+        &Type::OID => get(row, column, |value: u32| Value::Int(value.into())),
+        &Type::FLOAT4 => get(row, column, |value: f32| Value::Real(value.into())),
+        &Type::FLOAT8 => get(row, column, Value::Real),
+        &Type::VOID => Ok(Value::Null),
+        text if <String as FromSql>::accepts(text) => get(row, column, Value::Text),
+        other => {
+            let name = described.name();
+            let message =
+                format!("column {name} is of type {other}, which an effect cannot read; cast it: {name}::text");
+            Err(StoreError::Rejected(message))
+        }
+    }
+}
+
+/// Refuses statements that would end the transaction.
+fn check(sql: &str) -> Result<(), StoreError> {
+    match ending_word(sql) {
+        Some(word) => {
+            Err(StoreError::Rejected(format!("an effect stays inside the transaction it is given; leave {word} out")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first word of a statement that ends a transaction or begins one.
+fn ending_word(sql: &str) -> Option<String> {
+    let mut words = uncommented(sql).split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let first = words.next()?.to_ascii_lowercase();
+    let mut has = |wanted: &str| words.by_ref().take(2).any(|word| word.eq_ignore_ascii_case(wanted));
+    let ends = match first.as_str() {
+        "commit" | "end" | "abort" | "begin" | "start" => true,
+        "rollback" => !has("to"),
+        "prepare" => has("transaction"),
+        _ => false,
+    };
+    ends.then_some(first)
+}
+
+/// The statement from its first word on.
+fn uncommented(sql: &str) -> &str {
+    let mut rest = sql;
+    loop {
+        rest = rest.trim_start_matches(|char: char| char.is_whitespace() || char == ';');
+        let end = if rest.starts_with("--") {
+            rest.find('\n').map(|at| at + 1)
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map(|at| at + 2)
+        } else {
+            return rest;
+        };
+        rest = &rest[end.unwrap_or(rest.len())..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_end_the_transaction_are_recognised_behind_comments() {
+        for sql in ["commit", " ;-- x\n COMMIT work", "/* a */ End;", "rollback", "prepare transaction 'a'", "Begin"] {
+            assert!(ending_word(sql).is_some(), "{sql}");
+        }
+        for sql in ["rollback to savepoint mine", "prepare p as select 1", "update t set x = 'commit'", "-- commit", ""]
+        {
+            assert_eq!(ending_word(sql), None, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Forgetting: finished items, ended ownerships, expired tokens.
+
+use super::PostgresStore;
+use super::access::count;
+use super::audit;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::get;
+use super::tx::{Moment, Tx};
+use crate::store::{Purge, StoreError};
+use turno_core::audit::{Actor, Draft, Entry, chain};
+use turno_core::id::QueueId;
+use turno_core::time::Time;
+
+/// How many went, their entry, and the transaction's id.
+struct Purged {
+    count: i64,
+    entries: Vec<Entry>,
+    xid: Option<String>,
+}
+
+impl PostgresStore {
+    pub(super) async fn purge_some(&self, what: &Purge, limit: u32) -> Result<u64, StoreError> {
+        let simple = match what {
+            Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
+            Purge::LeaseHistory { before } => Call::new(&call::PURGE_HISTORY).big(before.0),
+            Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
+        };
+        let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
+        Ok(u64::try_from(count(&rows)?).unwrap_or_default())
+    }
+
+    async fn purge_items(&self, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<u64, StoreError> {
+        let mut again = true;
+        loop {
+            let mut link = self.keeper.take(&self.address).await?;
+            match items(&mut Tx::new(&mut link, &self.shared.clock, None), queue, before, by, limit).await {
+                Ok(Some(Purged { count, entries, xid })) => {
+                    self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await?;
+                    return Ok(u64::try_from(count).unwrap_or_default());
+                }
+                Ok(None) => {
+                    link.abandon();
+                    link.put_back();
+                    return Ok(0);
+                }
+                Err(failure) => self.failed(link, failure, &mut again).await?,
+            }
+        }
+    }
+}
+
+/// Removes the items, counts them with their queue, locks the audit, reads the clock. Nobody is held up, and nothing
+/// written down, if there was nothing to forget.
+async fn items(
+    tx: &mut Tx<'_>,
+    queue: QueueId,
+    before: Time,
+    by: &Actor,
+    limit: u32,
+) -> Result<Option<Purged>, Failure> {
+    let remove = Call::new(&call::PURGE_ITEMS).int(queue.0).big(before.0).big(limit.into());
+    let count = count(&tx.trip(vec![remove]).await?.take())?;
+    if count == 0 {
+        return Ok(None);
+    }
+    let counted = Call::new(&call::QUEUE_PURGED).int(queue.0).big(count);
+    let mut answers = tx.trip(vec![counted, audit::lock(), Moment::call(0, true)]).await?;
+    let name = answers.take();
+    let mut head = audit::head(&answers.take())?;
+    let moment = tx.moment(&answers.take())?;
+    let name: String = name.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))?;
+    let draft =
+        Draft::new(by.clone(), "queue_purge", name).with([("count", count.into()), ("before_ms", before.0.into())]);
+    Ok(Some(Purged { count, entries: chain(&mut head, moment.now, vec![draft]), xid: moment.xid }))
+}

@@ -1,0 +1,20 @@
+-- audit_after
+-- Two halves, of which one runs: about one thing by its index, or all of them by number. A single condition with "or
+-- null" would leave only the second.
+(
+    select a.n, a.at, a.actor, a.via, a.action, a.resource, a.detail, a.hash
+    from turno.audit a
+    where a.resource = $2::text and a.n > $1::bigint
+        and ($3::text is null or a.action = $3::text) and ($4::text is null or a.actor = $4::text or a.via = $4::text)
+    order by a.n
+    limit $5::bigint
+)
+union all
+(
+    select a.n, a.at, a.actor, a.via, a.action, a.resource, a.detail, a.hash
+    from turno.audit a
+    where $2::text is null and a.n > $1::bigint
+        and ($3::text is null or a.action = $3::text) and ($4::text is null or a.actor = $4::text or a.via = $4::text)
+    order by a.n
+    limit $5::bigint
+)

@@ -1,0 +1,2 @@
+-- audit_head
+select n, hash from turno.audit_head

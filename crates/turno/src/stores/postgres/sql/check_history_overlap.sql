@@ -1,0 +1,14 @@
+-- check_history_overlap
+-- L12: Ownerships of a resource follow each other: none begins before the one before it has ended.
+select x.resource, 'fence ' || x.fence || ' began at ' || x.locked_at || ', and the one before ended at ' || x.before_at
+from (
+    select u.resource, u.fence, u.locked_at, lag(u.at) over (partition by u.resource order by u.fence) as before_at
+    from (
+        select h.resource, h.fence, h.locked_at, h.at from turno.lease_history h
+        union all
+        select l.resource, l.fence, l.locked_at, l.expires_at from turno.lease l where l.fence is not null
+    ) u
+) x
+where x.locked_at < x.before_at
+order by x.resource, x.fence
+limit $1::bigint

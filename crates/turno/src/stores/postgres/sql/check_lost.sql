@@ -1,0 +1,18 @@
+-- check_lost
+-- Q5: Everything that was accepted is unfinished or finished; nothing disappears.
+select 'item ' || x.seq, x.what
+from (
+    select b.seq, 'it was accepted and is neither unfinished nor finished' as what
+    from turno.body b
+    left join turno.hot h on h.seq = b.seq
+    left join turno.done d on d.seq = b.seq
+    where h.seq is null and d.seq is null
+    union all
+    select h.seq, 'it is unfinished and carries nothing' from turno.hot h
+    left join turno.body b on b.seq = h.seq where b.seq is null
+    union all
+    select d.seq, 'it is finished and carries nothing' from turno.done d
+    left join turno.body b on b.seq = d.seq where b.seq is null
+) x
+order by x.seq
+limit $1::bigint

@@ -1,0 +1,9 @@
+-- check_positions
+-- V1: Positions of events are consecutive: a hole would be a gap that nobody is told about.
+select 'position ' || x.before, 'the next one is ' || x.pos
+from (
+    select e.pos as pos, lag(e.pos) over (order by e.pos) as before from turno.event_log e
+) x
+where x.pos <> x.before + 1
+order by x.pos
+limit $1::bigint

@@ -1,0 +1,15 @@
+-- check_stock
+-- K3: Stock is the sum of its moves, with serial numbers and without.
+select 'article ' || x.sku, x.quantity || ' in stock, moves say ' || x.moved || '; '
+       || x.serials || ' serial numbers, moves say ' || x.named
+from (
+    select s.sku, s.quantity,
+           coalesce((select sum(m.delta) from turno.stock_move m where m.sku = s.sku), 0) as moved,
+           (select count(*) from turno.stock_serial n where n.sku = s.sku) as serials,
+           coalesce((select sum(case when m.delta < 0 then -jsonb_array_length(m.serials::jsonb) else jsonb_array_length(m.serials::jsonb) end)
+                     from turno.stock_move m where m.sku = s.sku), 0) as named
+    from turno.stock s
+) x
+where x.quantity <> x.moved or x.serials <> x.named
+order by x.sku
+limit $1::bigint

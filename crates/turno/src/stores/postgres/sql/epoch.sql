@@ -1,0 +1,2 @@
+-- epoch
+select epoch from turno.mark

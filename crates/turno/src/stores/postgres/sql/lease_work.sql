@@ -1,0 +1,9 @@
+-- lease_work
+-- A line was applied: its holder has worked. Heartbeats may have come since the row was read, so no time goes back; and
+-- if the ownership was ended meanwhile (it had expired), the fence is not there any more and nothing is written.
+update turno.lease
+set worked_at = greatest(worked_at, $3::bigint),
+    heartbeat_at = greatest(heartbeat_at, $4::bigint),
+    expires_at = greatest(expires_at, $5::bigint),
+    idle = $6::boolean
+where resource = $1::text and fence = $2::bigint

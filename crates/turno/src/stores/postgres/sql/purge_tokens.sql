@@ -1,0 +1,12 @@
+-- purge_tokens
+-- Nobody loses anything: they have been refused since they expired. Hence no new epoch and no entry.
+with old as (
+    select t.id
+    from turno.token t
+    where t.expires_at < $1::bigint
+    limit $2::bigint
+    for update skip locked
+), gone as (
+    delete from turno.token t using old where t.id = old.id returning t.id
+)
+select count(*) from gone

@@ -1,0 +1,2 @@
+-- stock_change
+update turno.stock set quantity = quantity + $2::bigint where sku = $1::text

@@ -1,0 +1,23 @@
+-- tasks
+-- The newest, with their lines. Two halves, of which one runs: those in one status by their index, or all.
+select t.id, t.title, t.status, t.created_at, t.created_by, t.updated_at, t.finalized,
+       l.number, l.movement, l.sku, l.quantity, l.serials, l.status, l.error, l.applied_at, l.applied_fence, l.applied_by
+from (
+    (
+        select k.id, k.title, k.status, k.created_at, k.created_by, k.updated_at, k.finalized
+        from turno.task k
+        where k.status = $1::text and k.id < $2::bigint
+        order by k.id desc
+        limit $3::bigint
+    )
+    union all
+    (
+        select k.id, k.title, k.status, k.created_at, k.created_by, k.updated_at, k.finalized
+        from turno.task k
+        where $1::text is null and k.id < $2::bigint
+        order by k.id desc
+        limit $3::bigint
+    )
+) t
+left join turno.task_line l on l.task = t.id
+order by t.id desc, l.number

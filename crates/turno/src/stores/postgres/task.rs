@@ -1,0 +1,157 @@
+//! Tasks: one command's transaction, and what is read of tasks and stock.
+
+use super::PostgresStore;
+use super::audit;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::lease::{self, Lock};
+use super::row::{garbled, get};
+use super::task_row::{add_notes, note, number_to, save_lines, save_task, tasks};
+use super::tx::{Moment, Plan, Tx, Write};
+use crate::store::{Outcomes, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskQuery, TaskRead, TaskWrite};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio_postgres::Row;
+use turno_core::id::{Resource, Serial, Sku};
+use turno_core::lease::{Refused as LeaseRefused, State};
+use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Stock, Task, TaskId};
+
+/// Locks the task, its lease and the audit, reads them, reads the clock, decides.
+pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
+    let Some((id, resource)) = group.command.task.zip(group.resource()) else {
+        return create(tx, group).await;
+    };
+    let resources = [resource];
+    let mut lock = Lock::Quick;
+    loop {
+        let mut answers = tx.trip(reads(group, id, &resources, lock)).await?;
+        let locked = !answers.take().is_empty();
+        let task = tasks(&answers.take())?.pop();
+        answers.take();
+        let states = lock.states(&mut answers, &resources)?;
+        let stock = if group.validates().is_some() { stock(&answers.take())? } else { None };
+        let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
+        let clock = answers.take();
+        let state = states.map(|mut states| states.pop().unwrap_or_else(|| State::unseen(resources[0].clone())));
+        let lease = match (state, &task) {
+            (Some(state), _) => state,
+            (None, Some(_)) if locked => {
+                tx.restart();
+                lock = Lock::Patient;
+                continue;
+            }
+            (None, _) => State::unseen(resources[0].clone()),
+        };
+        let mut moment = tx.moment(&clock)?;
+        if task.is_some() && !locked {
+            return Ok(busy(task, lease, &moment));
+        }
+        let read = Read { now: moment.now, numbers: moment.numbers(), fresh: None, task, lease, stock };
+        return Ok(decided(group, TaskRead { read, head }, moment.xid));
+    }
+}
+
+fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: Lock) -> Vec<Call<'a>> {
+    let mut calls = vec![
+        Call::new(&call::TASK_LOCK).big(id.0),
+        Call::new(&call::TASK).big(id.0),
+        Call::new(&call::TASK_LEASE_INSERT).text(resources[0].as_str()).big(id.0),
+    ];
+    calls.extend(lock.calls(resources));
+    if let Some(number) = group.validates() {
+        calls.push(Call::new(&call::STOCK_OF_LINE).big(id.0).int(number_to(number)));
+    }
+    if group.audits() {
+        calls.push(audit::lock());
+    }
+    calls.push(Moment::call(group.numbers(), false));
+    calls
+}
+
+/// A new one: nobody knows its number yet, so there is nothing to lock.
+async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
+    let mut answers = tx.trip(vec![Call::new(&call::TASK_NUMBER), Moment::call(group.numbers(), true)]).await?;
+    let rows = answers.take();
+    let id = TaskId(rows.first().map_or_else(|| Err(garbled("no number")), |row| get(row, 0))?);
+    let mut moment = tx.moment(&answers.take())?;
+    let lease = State::unseen(id.resource());
+    let read = Read { now: moment.now, numbers: moment.numbers(), fresh: Some(id), task: None, lease, stock: None };
+    Ok(decided(group, TaskRead { read, head: None }, moment.xid))
+}
+
+fn decided(group: &TaskGroup, read: TaskRead, xid: Option<String>) -> Plan {
+    let (write, outcome) = group.decide(read);
+    let write = if write.is_empty() { Write::Nothing } else { Write::Task(Box::new(write)) };
+    Plan::new(Outcomes::Task(Box::new(outcome)), write, xid)
+}
+
+/// Somebody has the task: a line is being applied, or another instance runs a command. Nothing waits for that here.
+fn busy(task: Option<Task>, lease: State, moment: &Moment) -> Plan {
+    let answer = Err(Refused::Lease(LeaseRefused::Pinned));
+    let outcome = TaskOutcome { answer, task, lease, now: moment.now };
+    Plan::new(Outcomes::Task(Box::new(outcome)), Write::Nothing, None)
+}
+
+/// All that a command about a task writes.
+pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
+    let mut calls = Vec::with_capacity(8);
+    if let Some(task) = &write.task {
+        calls.push(save_task(task));
+        let lines: Vec<&Line> = match write.lines {
+            Lines::Kept => Vec::new(),
+            Lines::One(number) => task.lines.iter().filter(|line| line.number == number).collect(),
+            Lines::All => {
+                calls.push(Call::new(&call::LINE_REMOVE).big(task.id.0));
+                task.lines.iter().collect()
+            }
+        };
+        if !lines.is_empty() {
+            calls.push(save_lines(task.id, &lines));
+        }
+        if !write.notes.is_empty() {
+            calls.push(add_notes(task.id, &write.notes));
+        }
+    }
+    calls.extend(lease::calls(&write.lease));
+    calls
+}
+
+/// What a line needs to know about its article.
+pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, Failure> {
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let sku = super::row::name(row, 0, Sku::new)?;
+    let serials: Vec<&str> = get(row, 3)?;
+    let serials = serials.into_iter().map(|text| Serial::new(Arc::<str>::from(text)).map_err(garbled));
+    let serials = serials.collect::<Result<BTreeSet<_>, _>>()?;
+    Ok(Some(Stock { sku, quantity: get(row, 1)?, serialized: get(row, 2)?, serials }))
+}
+
+impl PostgresStore {
+    pub(super) async fn task_get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::TASK).big(id.0)]).await?.take();
+        Ok(tasks(&rows)?.pop())
+    }
+
+    pub(super) async fn task_list(&self, query: TaskQuery) -> Result<Vec<Task>, StoreError> {
+        let call = Call::new(&call::TASKS)
+            .maybe_text(query.status.map(Status::as_str))
+            .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
+            .big(query.limit.into());
+        Ok(tasks(&self.read(vec![call]).await?.take())?)
+    }
+
+    pub(super) async fn task_history(&self, id: TaskId, limit: u32) -> Result<Vec<Note>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::TASK_NOTES).big(id.0).big(limit.into())]).await?.take();
+        Ok(rows.iter().map(note).collect::<Result<_, _>>()?)
+    }
+
+    pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::STOCK).text(sku.as_str())]).await?.take();
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        Ok(Some(StockLevel { quantity: get(row, 0)?, serials: get(row, 1)?, sku: sku.clone() }))
+    }
+}

@@ -1,0 +1,155 @@
+//! Rows of tasks, lines and notes, and what they become.
+
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{garbled, get, maybe_name, name};
+use serde::Serialize;
+use tokio_postgres::Row;
+use turno_core::audit::Actor;
+use turno_core::id::{Fence, Sku, UserId};
+use turno_core::task::{Goods, Line, LineStatus, Movement, Note, Task, TaskId};
+use turno_core::time::Time;
+
+/// How many columns a task has in every statement that reads one; those of a line come behind.
+const TASK: usize = 7;
+
+/// The task in the first columns, without its lines.
+pub(super) fn task(row: &Row) -> Result<Task, Failure> {
+    Ok(Task {
+        id: TaskId(get(row, 0)?),
+        title: get(row, 1)?,
+        status: get::<&str>(row, 2)?.parse().map_err(garbled)?,
+        lines: Vec::new(),
+        created_at: Time(get(row, 3)?),
+        created_by: name(row, 4, UserId::new)?,
+        updated_at: Time(get(row, 5)?),
+        finalized: get::<Option<&str>>(row, 6)?.map(serde_json::from_str).transpose().map_err(garbled)?,
+    })
+}
+
+/// Tasks with their lines, from rows of both: those of a task stand together.
+pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, Failure> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for row in rows {
+        if tasks.last().is_none_or(|last| get::<i64>(row, 0).is_ok_and(|id| last.id.0 != id)) {
+            tasks.push(task(row)?);
+        }
+        if get::<Option<i32>>(row, TASK)?.is_some() {
+            let line = line(row, TASK)?;
+            tasks.last_mut().into_iter().for_each(|task| task.lines.push(line.clone()));
+        }
+    }
+    Ok(tasks)
+}
+
+/// The line in the columns from `at` on.
+pub(super) fn line(row: &Row, at: usize) -> Result<Line, Failure> {
+    let goods = match get::<Option<&str>>(row, at + 4)? {
+        Some(serials) => Goods::Serialized(serde_json::from_str(serials).map_err(garbled)?),
+        None => Goods::Quantity(get(row, at + 3)?),
+    };
+    let applied = match get::<Option<i64>>(row, at + 7)? {
+        Some(time) => Some((Time(time), Fence(get(row, at + 8)?), name(row, at + 9, UserId::new)?)),
+        None => None,
+    };
+    Ok(Line {
+        number: u32::try_from(get::<i32>(row, at)?).map_err(garbled)?,
+        movement: movement_from(get(row, at + 1)?)?,
+        sku: name(row, at + 2, Sku::new)?,
+        goods,
+        status: status_from(get(row, at + 5)?)?,
+        error: get::<Option<&str>>(row, at + 6)?.map(serde_json::from_str).transpose().map_err(garbled)?,
+        applied,
+    })
+}
+
+pub(super) fn note(row: &Row) -> Result<Note, Failure> {
+    Ok(Note {
+        at: Time(get(row, 0)?),
+        actor: Actor { user: name(row, 1, UserId::new)?, via: maybe_name(row, 2, UserId::new)? },
+        what: get(row, 3)?,
+        line: get::<Option<i32>>(row, 4)?.map(u32::try_from).transpose().map_err(garbled)?,
+        detail: get(row, 5)?,
+    })
+}
+
+pub(super) fn save_task(task: &Task) -> Call<'_> {
+    Call::new(&call::TASK_SAVE)
+        .big(task.id.0)
+        .text(&task.title)
+        .text(task.status.as_str())
+        .big(task.created_at.0)
+        .text(task.created_by.as_str())
+        .big(task.updated_at.0)
+        .made_text(task.finalized.as_ref().map(json))
+}
+
+pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {
+    let lines = || lines.iter().copied();
+    let quantity = |line: &Line| match line.goods {
+        Goods::Quantity(quantity) => Some(quantity),
+        Goods::Serialized(_) => None,
+    };
+    let serials = |line: &Line| match &line.goods {
+        Goods::Serialized(serials) => Some(json(serials)),
+        Goods::Quantity(_) => None,
+    };
+    Call::new(&call::LINE_SAVE)
+        .big(task.0)
+        .ints(lines().map(|line| number_to(line.number)))
+        .texts(lines().map(|line| movement_to(line.movement)))
+        .texts(lines().map(|line| line.sku.as_str()))
+        .maybe_bigs(lines().map(quantity))
+        .made_texts(lines().map(serials))
+        .texts(lines().map(|line| status_to(line.status)))
+        .made_texts(lines().map(|line| line.error.as_ref().map(json)))
+        .maybe_bigs(lines().map(|line| line.applied.as_ref().map(|(at, _, _)| at.0)))
+        .maybe_bigs(lines().map(|line| line.applied.as_ref().map(|(_, fence, _)| fence.0)))
+        .maybe_texts(lines().map(|line| line.applied.as_ref().map(|(_, _, by)| by.as_str())))
+}
+
+pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
+    Call::new(&call::NOTE_ADD)
+        .big(task.0)
+        .bigs(notes.iter().map(|note| note.at.0))
+        .texts(notes.iter().map(|note| note.actor.user.as_str()))
+        .maybe_texts(notes.iter().map(|note| Some(note.actor.via.as_ref()?.as_str())))
+        .texts(notes.iter().map(|note| note.what.as_str()))
+        .maybe_ints(notes.iter().map(|note| note.line.map(number_to)))
+        .maybe_texts(notes.iter().map(|note| note.detail.as_deref()))
+}
+
+/// Lines are bounded well below what four bytes hold; a number beyond that is of no line.
+pub(super) fn number_to(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("names, numbers and texts can always be written as JSON")
+}
+
+fn movement_to(movement: Movement) -> &'static str {
+    match movement {
+        Movement::In => "in",
+        Movement::Out => "out",
+    }
+}
+
+fn movement_from(text: &str) -> Result<Movement, Failure> {
+    let all = [Movement::In, Movement::Out];
+    all.into_iter().find(|one| movement_to(*one) == text).ok_or_else(|| garbled(format!("movement = {text}")))
+}
+
+fn status_to(status: LineStatus) -> &'static str {
+    match status {
+        LineStatus::Pending => "pending",
+        LineStatus::Validated => "validated",
+        LineStatus::Applied => "applied",
+        LineStatus::Failed => "failed",
+    }
+}
+
+fn status_from(text: &str) -> Result<LineStatus, Failure> {
+    let all = [LineStatus::Pending, LineStatus::Validated, LineStatus::Applied, LineStatus::Failed];
+    all.into_iter().find(|one| status_to(*one) == text).ok_or_else(|| garbled(format!("a line's status = {text}")))
+}

@@ -1,0 +1,150 @@
+//! People and tokens: the epoch, and what dies with what.
+
+use super::*;
+use crate::store::AccessGroup;
+use turno_core::access::{Change, ChangeRefused, Epoch, Permission, Permissions, Principal, Role, Token};
+use turno_core::audit::Hash;
+
+fn user(id: &str) -> UserId {
+    UserId::new(id).unwrap()
+}
+
+async fn change(store: &PostgresStore, by: Option<Principal>, wish: Change) -> crate::store::AccessOutcome {
+    let outcome = commit(store, 4, Group::Access(Box::new(AccessGroup { by, wish }))).await.unwrap();
+    let Outcomes::Access(outcome) = outcome else { panic!("{outcome:?}") };
+    *outcome
+}
+
+async fn add(store: &PostgresStore, id: &str, role: Role) {
+    let wish = Change::AddPerson { id: user(id), name: format!("{id}'s name"), role, password: Some("hash".into()) };
+    change(store, None, wish).await.unwrap();
+}
+
+fn token(id: &str, owner: &str) -> Token {
+    let scope: Permissions = [Permission::LeasesUse, Permission::SessionsMint].into_iter().collect();
+    Token {
+        id: id.into(),
+        hash: Hash(*id.as_bytes().iter().cycle().take(32).copied().collect::<Vec<_>>().first_chunk().unwrap()),
+        user: user(owner),
+        name: Some(format!("name of {id}")),
+        machine: true,
+        scope: Some(scope),
+        resources: vec!["task:".into(), "a \"b\"".into()],
+        expires_at: Some(Time(9_000_000_000_000)),
+        created_at: Time(0),
+        created_by: user("nobody"),
+        parent: None,
+        last_used_at: None,
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_voids_what_was_allowed_before_and_takes_its_sessions_along() {
+    let (store, _) = fresh_store().await;
+    add(&store, "ana", Role::Admin).await;
+    let made = change(&store, None, Change::CreateToken(token("t1", "ana"))).await.unwrap().token.unwrap();
+    let found = store.token(made.hash).await.unwrap();
+    let (read, owner) = found.token.clone().unwrap();
+    assert_eq!(read, made, "every column of it");
+    assert_eq!(Some(owner.clone().unwrap()), store.person(user("ana")).await.unwrap());
+    let principal = read.principal(owner.as_ref(), found.now).unwrap();
+    let session = Change::MintSession {
+        token: Token { resources: vec!["task:1".into()], scope: None, ..token("s1", "guest") },
+        ttl: Span::from_secs(60),
+    };
+    let session = change(&store, Some(principal), session).await.unwrap().token.unwrap();
+    assert_eq!(session.parent.as_deref(), Some("t1"));
+    let (_, unknown) = store.token(session.hash).await.unwrap().token.unwrap();
+    assert_eq!(unknown, None, "a session's user need not be known");
+    let as_of = Some(found.epoch);
+    let claim = || -> Arc<[Group]> { Arc::from([lease("task:1", "ana", CLAIM)]) };
+    assert!(store.commit(0, claim(), as_of).await.is_ok());
+    change(&store, None, Change::RevokeToken { id: "t1".into() }).await.unwrap();
+    assert_eq!(store.commit(0, claim(), as_of).await, Err(StoreError::AccessChanged));
+    assert_eq!(store.peek(vec![]).await.unwrap().epoch, Epoch(found.epoch.0 + 1));
+    assert!(store.commit(0, claim(), Some(store.epoch().await.unwrap())).await.is_ok());
+    for hash in [made.hash, session.hash] {
+        assert_eq!(store.token(hash).await.unwrap().token, None);
+    }
+    assert_eq!(verified(&store).await, 4);
+}
+
+#[tokio::test]
+async fn a_group_of_another_epoch_stores_nothing_whatever_it_is() {
+    let (store, url) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Lane)).await;
+    let grouped = Policy { batch_max: 4, ..unwindowed(Kind::Lane) };
+    let paused = QueueRow { version: 99, policy: grouped, ..queue.clone() };
+    let wish = Change::AddPerson { id: user("eva"), name: "Eva".into(), role: Role::Viewer, password: None };
+    let groups = [
+        lease("a", "ana", CLAIM),
+        lease("a", "ana", force("x")),
+        enqueue_group(&queue, vec![new_item("a", Some("k"), "{}")]),
+        claim_group(&queue, 1),
+        claim_group(&paused, 1),
+        Group::Access(Box::new(AccessGroup { by: None, wish })),
+    ];
+    for group in groups {
+        let refused = store.commit(3, Arc::from([group]), Some(Epoch(5))).await;
+        assert_eq!(refused, Err(StoreError::AccessChanged));
+    }
+    let client = outside(&url).await;
+    for table in ["lease", "body", "person"] {
+        assert_eq!(number(&client, &format!("select count(*) from turno.{table}")).await, 0, "{table}");
+    }
+    assert_eq!(verified(&store).await, 1, "the queue's own");
+}
+
+#[tokio::test]
+async fn two_administrators_cannot_lock_each_other_out_at_the_same_time() {
+    let (one, url) = fresh_store().await;
+    let two = store_at(&url).await;
+    let switch = |id: &str, disabled| Change::ChangePerson {
+        id: user(id),
+        name: None,
+        role: None,
+        disabled: Some(disabled),
+        password: None,
+    };
+    add(&one, "ana", Role::Admin).await;
+    add(&one, "luis", Role::Admin).await;
+    for round in 0..10 {
+        let both = (change(&one, None, switch("ana", true)), change(&two, None, switch("luis", true)));
+        let (ana, luis) = tokio::join!(both.0, both.1);
+        assert!(ana.is_ok() != luis.is_ok(), "round {round}: {ana:?}, {luis:?}");
+        let refused = [ana, luis].into_iter().find_map(Result::err).unwrap();
+        assert!(matches!(refused, ChangeRefused::LastAdmin(_)), "{refused:?}");
+        for id in ["ana", "luis"] {
+            change(&one, None, switch(id, false)).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_leaves_takes_their_tokens_along_and_use_is_noted_only_forwards() {
+    let (store, url) = fresh_store().await;
+    add(&store, "ana", Role::Admin).await;
+    add(&store, "luis", Role::Admin).await;
+    for (id, owner) in [("t1", "ana"), ("t2", "luis"), ("t3", "ana")] {
+        change(&store, None, Change::CreateToken(token(id, owner))).await.unwrap();
+    }
+    let used =
+        vec![("t2".to_owned(), Time(50)), ("t1".into(), Time(40)), ("t2".into(), Time(70)), ("x".into(), Time(1))];
+    store.touch_tokens(used).await.unwrap();
+    store.touch_tokens(vec![("t2".into(), Time(60))]).await.unwrap();
+    let ids = async |user: Option<UserId>, after: Option<&str>| {
+        let tokens = store.tokens(user, after.map(str::to_owned), 10).await.unwrap();
+        tokens.into_iter().map(|token| (token.id, token.last_used_at.map(|at| at.0))).collect::<Vec<_>>()
+    };
+    let t2 = ("t2".to_owned(), Some(70));
+    assert_eq!(ids(None, Some("t1")).await, [t2.clone(), ("t3".into(), None)]);
+    assert_eq!(ids(Some(user("ana")), None).await, [("t1".into(), Some(40)), ("t3".into(), None)]);
+    change(&store, None, Change::RemovePerson { id: user("ana") }).await.unwrap();
+    assert_eq!(ids(None, None).await, [t2]);
+    let people = store.people(None, 10).await.unwrap();
+    assert_eq!(people.iter().map(|person| person.id.as_str()).collect::<Vec<_>>(), ["luis"]);
+    assert_eq!(store.people(Some(user("luis")), 10).await.unwrap(), []);
+    let tokens = crate::store::Purge::Tokens { before: Time(9_000_000_000_001) };
+    assert_eq!(store.purge(tokens, 10).await.unwrap(), 1);
+    assert_eq!(number(&outside(&url).await, "select count(*) from turno.token").await, 0);
+}

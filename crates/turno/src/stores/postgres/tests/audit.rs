@@ -1,0 +1,163 @@
+//! The audit under concurrency, and against plain SQL.
+
+use super::super::call;
+use super::*;
+use turno_core::audit::{Draft, Hash, Head, chain};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn overrides_of_two_processes_leave_one_chain_without_a_fork() {
+    let (one, url) = fresh_store().await;
+    let stores = [Arc::new(one), Arc::new(store_at(&url).await)];
+    let overriding = (0..8).map(|n| {
+        let store = stores[n % 2].clone();
+        tokio::spawn(async move {
+            for round in 0..5 {
+                let group = lease(&format!("r{}", n % 3), &format!("user-{n}"), force(&format!("{n}/{round}")));
+                commit(&store, n / 4, group).await.unwrap();
+            }
+        })
+    });
+    for task in overriding.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    assert_eq!(verified(&stores[0]).await, 40);
+}
+
+/// The negative control: two who chain from a head that they did not lock.
+#[tokio::test]
+async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
+    let (_store, url) = fresh_store().await;
+    let (one, two) = (outside(&url).await, outside(&url).await);
+    let mut refused = Vec::new();
+    let mut drafts = Vec::new();
+    for client in [&one, &two] {
+        client.batch_execute("begin").await.unwrap();
+        let row = client.query_one(call::AUDIT_HEAD.text, &[]).await.unwrap();
+        let hash = Hash(row.get::<_, &[u8]>(1).try_into().unwrap());
+        let mut head = Head { n: row.get(0), hash };
+        drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), "x", "y")]).remove(0));
+    }
+    for (client, entry) in [&one, &two].into_iter().zip(&drafts) {
+        let (hash, sql) = (&entry.hash.0[..], "insert into turno.audit values ($1, 1, 'a', null, 'x', 'y', '{}', $2)");
+        refused.push(client.execute(sql, &[&entry.n, &hash]).await.is_err());
+        client.batch_execute("commit").await.unwrap();
+    }
+    assert_eq!((drafts[0].n, drafts[1].n), (1, 1));
+    assert_eq!(refused, [false, true], "with the lock, the second would have come behind the first");
+}
+
+#[tokio::test]
+async fn entries_cannot_be_changed_nor_removed_by_plain_sql() {
+    let (store, url) = fresh_store().await;
+    decide(&store, lease("a", "ana", force("first"))).await.unwrap();
+    let client = outside(&url).await;
+    for sql in ["update turno.audit set actor = 'eva'", "delete from turno.audit", "truncate turno.audit"] {
+        let refused = client.batch_execute(sql).await.unwrap_err();
+        assert!(format!("{refused:?}").contains("not changed nor removed"), "{sql}: {refused:?}");
+    }
+    assert_eq!(verified(&store).await, 1);
+}
+
+#[tokio::test]
+async fn entries_are_found_by_who_what_and_where_in_both_directions() {
+    let (store, _) = fresh_store().await;
+    for (name, user) in [("a", "ana"), ("b", "ana"), ("a", "luis"), ("b", "luis")] {
+        decide(&store, lease(name, user, force("mine"))).await.unwrap();
+    }
+    decide(&store, lease("a", "ana", Action::ForceRelease { reason: "done".into() })).await.unwrap();
+    let all = AuditQuery { limit: 10, ..AuditQuery::default() };
+    let found = async |query| {
+        let entries = store.audit(query).await.unwrap();
+        entries.iter().map(|entry| entry.n).collect::<Vec<_>>()
+    };
+    assert_eq!(found(all.clone()).await, [5, 4, 3, 2, 1]);
+    assert_eq!(found(AuditQuery { after: Some(2), before: Some(1), ..all.clone() }).await, [3, 4, 5]);
+    assert_eq!(found(AuditQuery { before: Some(4), limit: 2, ..all.clone() }).await, [3, 2]);
+    assert_eq!(found(AuditQuery { resource: Some("a".into()), ..all.clone() }).await, [5, 3, 1]);
+    assert_eq!(found(AuditQuery { resource: Some("a".into()), after: Some(1), ..all.clone() }).await, [3, 5]);
+    assert_eq!(found(AuditQuery { action: Some("lock_force_release".into()), ..all.clone() }).await, [5]);
+    assert_eq!(found(AuditQuery { actor: Some(UserId::new("luis").unwrap()), ..all }).await, [4, 3]);
+}
+
+#[tokio::test]
+async fn queues_are_audited_with_their_policy_and_not_if_nothing_changed() {
+    let (store, url) = fresh_store().await;
+    let first = queue(&store, unwindowed(Kind::Inbox)).await;
+    queue(&store, unwindowed(Kind::Inbox)).await;
+    queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
+    let ana = Actor { user: UserId::new("ana").unwrap(), via: Some(UserId::new("portal").unwrap()) };
+    store.pause_queue(first.id, true, ana.clone()).await.unwrap();
+    store.pause_queue(first.id, true, ana.clone()).await.unwrap();
+    store.pause_queue(first.id, false, ana.clone()).await.unwrap();
+    let entries = store.audit(AuditQuery { after: Some(0), limit: 10, ..AuditQuery::default() }).await.unwrap();
+    let what: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.as_str())).collect();
+    let expected = ["queue_put", "queue_put", "queue_pause", "queue_pause", "queue_resume"].map(|what| (what, "q"));
+    assert_eq!(what, expected);
+    let details: Vec<serde_json::Value> =
+        entries[..2].iter().map(|entry| serde_json::from_str(&entry.detail).unwrap()).collect();
+    assert_eq!((&details[0]["created"], &details[1]["created"]), (&true.into(), &false.into()));
+    assert_eq!(details[1]["policy"]["max_attempts"], 3);
+    assert_eq!(entries[2].actor, ana);
+    assert_eq!(verified(&store).await, 5);
+    // An entry and its effect are one: with the audit out of reach there is neither.
+    let client = outside(&url).await;
+    client.batch_execute("alter table turno.audit rename to hidden").await.unwrap();
+    assert!(store.pause_queue(first.id, true, ana).await.is_err());
+    client.batch_execute("alter table turno.hidden rename to audit").await.unwrap();
+    assert!(!store.queues().await.unwrap()[0].paused);
+}
+
+#[tokio::test]
+async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    for id in ["a", "b", "c", "d"] {
+        enqueue(&store, &queue, vec![new_item(id, None, "{}")]).await;
+    }
+    let dealt = claim(&store, &queue, 3).await;
+    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    settle(&store, &queue, &all[..1], fail("no")).await;
+    settle(&store, &queue, &all[1..], ACK).await;
+    let retried = claim(&store, &queue, 1).await;
+    settle(&store, &queue, &[handed(&queue, &retried[0].0)], ACK).await;
+    let by = Actor::user(UserId::new("ana").unwrap());
+    let purge = |before| crate::store::Purge::Items { queue: queue.id, before, by: by.clone() };
+    let entries = store.audit_head().await.unwrap().n;
+    assert_eq!(store.purge(purge(Time(1_000_000)), 10).await.unwrap(), 0);
+    assert_eq!(store.audit_head().await.unwrap().n, entries, "nothing is written about nothing");
+    assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 2);
+    assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 1);
+    assert_eq!(store.queue(queue.name.clone()).await.unwrap().unwrap().purged, 3);
+    let client = outside(&url).await;
+    for (table, left) in [("body", 1), ("done", 0), ("attempt_error", 0), ("hot", 1)] {
+        assert_eq!(number(&client, &format!("select count(*) from turno.{table}")).await, left, "{table}");
+    }
+    let last = store.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await.unwrap().remove(0);
+    assert_eq!((last.action.as_str(), last.resource.as_str(), last.actor.clone()), ("queue_purge", "q", by));
+    assert_eq!(last.detail, r#"{"before_ms":1000001,"count":1}"#);
+    assert_eq!(verified(&store).await, entries + 2);
+}
+
+/// Otherwise it would go round without a body.
+#[tokio::test]
+async fn an_item_that_is_being_sent_round_again_is_not_forgotten() {
+    let (store, url) = fresh_store().await;
+    let queue = queue(&store, unwindowed(Kind::Inbox)).await;
+    enqueue(&store, &queue, vec![new_item("a", None, "{}"), new_item("b", None, "{}")]).await;
+    let dealt = claim(&store, &queue, 2).await;
+    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    settle(&store, &queue, &all, ACK).await;
+    let client = outside(&url).await;
+    client.batch_execute("begin").await.unwrap();
+    assert_eq!(client.query(call::MANAGE_DONE.text, &[&all[0].seq.0]).await.unwrap().len(), 1);
+    let purge = || {
+        let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
+        tokio::time::timeout(AT_ONCE, store.purge(what, 10))
+    };
+    assert_eq!(purge().await.expect("nobody is waited for").unwrap(), 1);
+    assert!(store.item(queue.id, ItemId::new("a").unwrap()).await.unwrap().is_some());
+    client.batch_execute("rollback").await.unwrap();
+    assert_eq!(purge().await.unwrap().unwrap(), 1);
+}

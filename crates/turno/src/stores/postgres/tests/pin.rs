@@ -1,0 +1,128 @@
+//! Leases that an application's open transaction asserts: takers are told so at once, and nobody else notices.
+
+use super::super::call;
+use super::*;
+use tokio::time::timeout;
+use turno_core::lease::{Beat, Decision, Outcome, Refused};
+
+const ASSERT: &str = "begin; select from turno.lease where resource = 'a' for key share";
+
+fn command(name: &str, user: &str, action: Action) -> Command {
+    Command { resource: resource(name), who: holder(user), via: None, policy: LeasePolicy::default(), action }
+}
+
+/// One group of several commands, which must not wait for anybody.
+async fn at_once(store: &PostgresStore, commands: Vec<Command>) -> Vec<Result<Outcome, Refused>> {
+    let group = commit(store, 0, Group::Lease(LeaseGroup { commands }));
+    let outcome = timeout(AT_ONCE, group).await.expect("nobody is waited for").unwrap();
+    let Outcomes::Lease { answers, .. } = outcome else { panic!("{outcome:?}") };
+    answers.into_iter().map(|(Decision { answer, .. }, _)| answer).collect()
+}
+
+const GRANTED: Result<Outcome, Refused> = Ok(Outcome::Claimed { renewed: false });
+
+#[tokio::test]
+async fn a_pinned_lease_is_renewed_and_not_taken_and_the_others_of_its_group_are_granted() {
+    let (store, url) = fresh_store().await;
+    let (_, _, state) = decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
+    let fence = state.grant.unwrap().fence;
+    let client = outside(&url).await;
+    client.batch_execute(ASSERT).await.unwrap();
+    let beat = Action::Heartbeat { fence, idle: None, worked: true };
+    let answers = at_once(
+        &store,
+        vec![
+            command("a", "luis", force("now")),
+            command("b", "luis", CLAIM),
+            command("a", "ana", beat.clone()),
+            command("a", "ana", Action::Release { fence, claim: None }),
+            command("0", "luis", CLAIM),
+        ],
+    )
+    .await;
+    let renewed = Ok(Outcome::Beat(Beat::Renewed));
+    assert_eq!(answers, [Err(Refused::Pinned), GRANTED, renewed.clone(), Err(Refused::Pinned), GRANTED]);
+    assert_eq!(at_once(&store, vec![command("a", "ana", beat)]).await, [renewed]);
+    client.batch_execute("rollback").await.unwrap();
+    assert_eq!(at_once(&store, vec![command("a", "luis", force("now"))]).await, [GRANTED]);
+    assert_eq!(verified(&store).await, 1, "what was refused left no entry");
+}
+
+#[tokio::test]
+async fn a_lease_that_expired_under_an_open_transaction_is_granted_once_that_has_ended() {
+    let manual = crate::clock::Manual::starting_at(Time(1_000_000));
+    let url = Cluster::for_tests().fresh_database().await;
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
+    let client = outside(&url).await;
+    client.batch_execute(ASSERT).await.unwrap();
+    manual.advance(Span::from_secs(31));
+    let claims = || vec![command("a", "luis", CLAIM), command("b", "luis", CLAIM)];
+    assert_eq!(at_once(&store, claims()).await, [Err(Refused::Pinned), GRANTED]);
+    client.batch_execute("commit").await.unwrap();
+    assert_eq!(at_once(&store, claims()).await, [GRANTED, Ok(Outcome::Claimed { renewed: true })]);
+    let history = store.history(resource("a"), 9).await.unwrap();
+    assert_eq!(history.len(), 1, "ana's ownership has ended once");
+}
+
+/// The negative control: this is what the group would do to everybody behind it.
+#[tokio::test]
+async fn without_skipping_the_same_lock_waits_for_the_open_transaction() {
+    let (store, url) = fresh_store().await;
+    decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
+    let client = outside(&url).await;
+    client.batch_execute(ASSERT).await.unwrap();
+    let engine = outside(&url).await;
+    let names = vec!["a"];
+    engine.batch_execute("begin; set local lock_timeout = '100ms'").await.unwrap();
+    assert_eq!(engine.query(call::LEASE_LOCK.text, &[&names]).await.unwrap().len(), 0);
+    let waiting = call::LEASE_LOCK.text.replace(" skip locked", "");
+    assert_ne!(waiting, call::LEASE_LOCK.text);
+    let refused = engine.query(&waiting, &[&names]).await.unwrap_err();
+    assert_eq!(refused.code(), Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE));
+}
+
+/// The other half of it: who asserts waits for a group that takes, and then sees what it did.
+#[tokio::test]
+async fn an_engine_that_has_the_row_is_waited_for_and_not_mistaken_for_an_open_transaction() {
+    let (store, url) = fresh_store().await;
+    decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
+    let engine = outside(&url).await;
+    engine.batch_execute("begin; select from turno.lease where resource = 'a' for update").await.unwrap();
+    let store = Arc::new(store);
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { decide(&store, lease("a", "luis", force("now"))).await }
+    });
+    wait_until(
+        &outside(&url).await,
+        "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    )
+    .await;
+    engine.batch_execute("commit").await.unwrap();
+    let (_, granted, state) = waiting.await.unwrap().unwrap();
+    assert!(granted && !state.pinned);
+}
+
+#[tokio::test]
+async fn leases_are_listed_by_prefix_holder_and_place() {
+    let (store, _) = fresh_store().await;
+    for (name, user) in [("task:10", "ana"), ("task:2", "luis"), ("task", "ana"), ("taskz", "ana"), ("tásk", "ana")] {
+        decide(&store, lease(name, user, CLAIM)).await.unwrap();
+    }
+    let (_, _, state) = decide(&store, lease("task:3", "ana", CLAIM)).await.unwrap();
+    let release = Action::Release { fence: state.grant.unwrap().fence, claim: None };
+    decide(&store, lease("task:3", "ana", release)).await.unwrap();
+    let names = async |query| {
+        let states = store.leases(query).await.unwrap().states;
+        states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
+    };
+    let all = crate::store::LeaseQuery { limit: 100, ..Default::default() };
+    assert_eq!(names(all.clone()).await, ["task", "task:10", "task:2", "taskz", "tásk"], "free ones are not listed");
+    let tasks = crate::store::LeaseQuery { prefix: Some("task:".into()), ..all.clone() };
+    assert_eq!(names(tasks.clone()).await, ["task:10", "task:2"]);
+    let luis = crate::store::LeaseQuery { holder: Some(UserId::new("luis").unwrap()), ..all.clone() };
+    assert_eq!(names(luis).await, ["task:2"]);
+    let behind = crate::store::LeaseQuery { after: Some(resource("task:10")), limit: 2, ..all };
+    assert_eq!(names(behind).await, ["task:2", "taskz"]);
+}

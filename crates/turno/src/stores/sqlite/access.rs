@@ -1,0 +1,168 @@
+//! People and tokens: their rows, and a change of them.
+//!
+//! A change holds the write lock, so all of access is locked against other changes. Of a secret only the hash is
+//! ever here.
+
+use super::rows::{damaged, json, name, parsed};
+use super::{Write, audit, marks, now, statements as sql};
+use crate::clock::Clock;
+use crate::store::{AccessGroup, AccessRead, Outcomes, StoreError, TokenFound};
+use rusqlite::{Connection, Error, OptionalExtension, Params, Row, params};
+use turno_core::access::{Changed, Person, Token, View};
+use turno_core::audit::Hash;
+use turno_core::id::UserId;
+use turno_core::time::Time;
+
+/// Reads, decides and writes a change, inside the write transaction.
+pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Outcomes, StoreError> {
+    let mut view = View { admins: count(tx, sql::PERSON_ADMINS, [])?, ..View::default() };
+    if let Some(user) = group.user() {
+        view.person = person(tx, user)?;
+        view.tokens = count(tx, sql::TOKEN_COUNT, [user.as_str()])?;
+    }
+    if let Some(id) = group.token() {
+        view.token = tx.prepare_cached(sql::TOKEN_READ)?.query_row([id], token_row).optional()?;
+    }
+    let (write, outcome) = group.decide(AccessRead { now, view, head: audit::head(tx)? });
+    if let Some(write) = write {
+        save(tx, &write.changed)?;
+        audit::write(tx, &write.audit)?;
+    }
+    Ok(Outcomes::Access(Box::new(outcome)))
+}
+
+fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
+    if let Some(person) = &changed.person {
+        tx.prepare_cached(sql::PERSON_SAVE)?.execute(params![
+            person.id.as_str(),
+            person.name,
+            person.role.as_str(),
+            person.disabled,
+            person.password,
+            person.created_at.0,
+        ])?;
+    }
+    if let Some(user) = &changed.removed {
+        tx.prepare_cached(sql::PERSON_REMOVE)?.execute([user.as_str()])?;
+        tx.prepare_cached(sql::TOKEN_REMOVE_OF)?.execute([user.as_str()])?;
+    }
+    if let Some(token) = &changed.token {
+        add_token(tx, token)?;
+    }
+    if let Some(id) = &changed.revoked {
+        tx.prepare_cached(sql::TOKEN_REMOVE)?.execute([id])?;
+    }
+    if changed.raises_epoch {
+        tx.prepare_cached(sql::EPOCH_RAISE)?.execute([])?;
+    }
+    Ok(())
+}
+
+fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
+    tx.prepare_cached(sql::TOKEN_ADD)?.execute(params![
+        token.id,
+        token.hash.0,
+        token.user.as_str(),
+        token.name,
+        token.machine,
+        token.scope.map(|scope| scope.to_string()),
+        json(&token.resources),
+        token.expires_at.map(|at| at.0),
+        token.created_at.0,
+        token.created_by.as_str(),
+        token.parent,
+        token.last_used_at.map(|at| at.0),
+    ])?;
+    Ok(())
+}
+
+fn count(db: &Connection, text: &str, values: impl Params) -> Result<i64, StoreError> {
+    Ok(db.prepare_cached(text)?.query_row(values, |row| row.get(0))?)
+}
+
+/// Who comes with a secret of this hash, all of it as of one instant.
+pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<TokenFound, StoreError> {
+    let tx = db.transaction()?;
+    let (_, epoch) = marks(&tx)?;
+    let token = tx.prepare_cached(sql::TOKEN_FIND)?.query_row([hash.0], token_row).optional()?;
+    let token = match token {
+        Some(token) => {
+            let owner = person(&tx, &token.user)?;
+            Some((token, owner))
+        }
+        None => None,
+    };
+    tx.commit()?;
+    Ok(TokenFound { token, epoch, now: now(clock) })
+}
+
+pub(super) fn person(db: &Connection, id: &UserId) -> Result<Option<Person>, StoreError> {
+    let mut read = db.prepare_cached(sql::PERSON_READ)?;
+    Ok(read.query_row([id.as_str()], person_row).optional()?)
+}
+
+pub(super) fn people(db: &Connection, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
+    // No id is empty, so all of them come behind that.
+    let after = after.map_or("", UserId::as_str);
+    let mut read = db.prepare_cached(sql::PERSON_LIST)?;
+    Ok(read.query_map((after, limit), person_row)?.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn tokens(
+    db: &Connection,
+    user: Option<&UserId>,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Token>, StoreError> {
+    let after = after.unwrap_or_default();
+    let found = match user {
+        None => {
+            let mut read = db.prepare_cached(sql::TOKEN_LIST)?;
+            read.query_map((after, limit), token_row)?.collect::<Result<_, _>>()?
+        }
+        Some(user) => {
+            let mut read = db.prepare_cached(sql::TOKEN_LIST_OF)?;
+            read.query_map((after, limit, user.as_str()), token_row)?.collect::<Result<_, _>>()?
+        }
+    };
+    Ok(found)
+}
+
+pub(super) fn touch(write: Write<'_>, used: &[(String, Time)]) -> Result<(), StoreError> {
+    let mut touch = write.tx.prepare_cached(sql::TOKEN_TOUCH)?;
+    for (id, at) in used {
+        touch.execute((id, at.0))?;
+    }
+    drop(touch);
+    write.commit()
+}
+
+fn person_row(row: &Row<'_>) -> Result<Person, Error> {
+    Ok(Person {
+        id: name(row, 0, UserId::new)?,
+        name: row.get(1)?,
+        role: parsed(row, 2)?,
+        disabled: row.get(3)?,
+        password: row.get(4)?,
+        created_at: Time(row.get(5)?),
+    })
+}
+
+fn token_row(row: &Row<'_>) -> Result<Token, Error> {
+    let scope: Option<String> = row.get(5)?;
+    let resources: String = row.get(6)?;
+    Ok(Token {
+        id: row.get(0)?,
+        hash: Hash(row.get(1)?),
+        user: name(row, 2, UserId::new)?,
+        name: row.get(3)?,
+        machine: row.get(4)?,
+        scope: scope.map(|_| parsed(row, 5)).transpose()?,
+        resources: serde_json::from_str(&resources).map_err(|error| damaged(6, error))?,
+        expires_at: row.get::<_, Option<i64>>(7)?.map(Time),
+        created_at: Time(row.get(8)?),
+        created_by: name(row, 9, UserId::new)?,
+        parent: row.get(10)?,
+        last_used_at: row.get::<_, Option<i64>>(11)?.map(Time),
+    })
+}

@@ -1,0 +1,73 @@
+//! The audit: its head, its entries, and looking through them.
+//!
+//! Entries are made by `turno_core::audit::chain` behind the head that was read here, in the same transaction. Who
+//! changes or removes one is stopped by triggers of the schema; who removes those is found out by the chain.
+
+use super::rows::{name, name_if};
+use super::{event, statements as sql};
+use crate::store::{AuditQuery, StoreError};
+use rusqlite::{Connection, Error, Row, params};
+use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
+use turno_core::id::UserId;
+use turno_core::time::Time;
+
+/// Where the chain ends.
+pub(super) fn head(db: &Connection) -> Result<Head, StoreError> {
+    let mut read = db.prepare_cached(sql::AUDIT_HEAD)?;
+    Ok(read.query_row([], |row| Ok(Head { n: row.get(0)?, hash: Hash(row.get(1)?) }))?)
+}
+
+/// Adds entries that were made behind [`head`] in the same transaction, and moves it on.
+pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
+    let Some(last) = entries.last() else {
+        return Ok(());
+    };
+    let mut add = tx.prepare_cached(sql::AUDIT_ADD)?;
+    for entry in entries {
+        let via = entry.actor.via.as_ref().map(UserId::as_str);
+        let (user, hash) = (entry.actor.user.as_str(), entry.hash.0);
+        add.execute(params![entry.n, entry.at.0, user, via, entry.action, entry.resource, entry.detail, hash])?;
+    }
+    match tx.prepare_cached(sql::AUDIT_HEAD_SAVE)?.execute((last.n, last.hash.0))? {
+        1 => {}
+        _ => return Err(StoreError::Rejected("a bug: the audit would have gone back".into())),
+    }
+    let events: Vec<_> = entries.iter().map(Entry::event).collect();
+    event::add(tx, &events)
+}
+
+/// Writes down one thing that the store itself has done.
+pub(super) fn note(tx: &Connection, now: Time, draft: Draft) -> Result<(), StoreError> {
+    let mut head = head(tx)?;
+    write(tx, &chain(&mut head, now, vec![draft]))
+}
+
+pub(super) fn list(db: &Connection, query: &AuditQuery) -> Result<Vec<Entry>, StoreError> {
+    let from = query.after.or(query.before).unwrap_or(i64::MAX);
+    let (action, actor) = (query.action.as_deref(), query.actor.as_ref().map(UserId::as_str));
+    let found = match (&query.resource, query.after) {
+        (None, after) => {
+            let text = if after.is_some() { sql::AUDIT_AFTER } else { sql::AUDIT_BEFORE };
+            let mut read = db.prepare_cached(text)?;
+            read.query_map(params![from, action, actor, query.limit], entry)?.collect::<Result<_, _>>()?
+        }
+        (Some(resource), after) => {
+            let text = if after.is_some() { sql::AUDIT_OF_AFTER } else { sql::AUDIT_OF_BEFORE };
+            let mut read = db.prepare_cached(text)?;
+            read.query_map(params![from, action, actor, query.limit, resource], entry)?.collect::<Result<_, _>>()?
+        }
+    };
+    Ok(found)
+}
+
+fn entry(row: &Row<'_>) -> Result<Entry, Error> {
+    Ok(Entry {
+        n: row.get(0)?,
+        at: Time(row.get(1)?),
+        actor: Actor { user: name(row, 2, UserId::new)?, via: name_if(row, 3, UserId::new)? },
+        action: row.get(4)?,
+        resource: row.get(5)?,
+        detail: row.get(6)?,
+        hash: Hash(row.get(7)?),
+    })
+}

@@ -1,0 +1,34 @@
+//! Looks at the stored data: which statement makes which.
+
+use super::statements as sql;
+use crate::store::{Check, Finding, StoreError};
+use rusqlite::Connection;
+
+pub(super) fn run(db: &Connection, check: Check, limit: u32) -> Result<Vec<Finding>, StoreError> {
+    let mut read = db.prepare(text(check))?;
+    let invariant = check.invariant();
+    let found = read.query_map([limit], |row| Ok(Finding { invariant, subject: row.get(0)?, detail: row.get(1)? }))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn text(check: Check) -> &'static str {
+    match check {
+        Check::FenceReused => sql::CHECK_FENCE_REUSED,
+        Check::FenceAhead => sql::CHECK_FENCE_AHEAD,
+        Check::HistoryOverlap => sql::CHECK_HISTORY_OVERLAP,
+        Check::Heads => sql::CHECK_HEADS,
+        Check::Deliveries => sql::CHECK_DELIVERIES,
+        Check::FinishedTwice => sql::CHECK_FINISHED_TWICE,
+        Check::Lost => sql::CHECK_LOST,
+        Check::Conditions => sql::CHECK_CONDITIONS,
+        Check::ErrorsKept => sql::CHECK_ERRORS_KEPT,
+        Check::Stuck => sql::CHECK_STUCK,
+        Check::SyncDoubles => sql::CHECK_SYNC_DOUBLES,
+        Check::Revisions => sql::CHECK_REVISIONS,
+        Check::Moves => sql::CHECK_MOVES,
+        Check::FencesOfLines => sql::CHECK_FENCES_OF_LINES,
+        Check::Stock => sql::CHECK_STOCK,
+        Check::Positions => sql::CHECK_POSITIONS,
+        Check::Secrets => sql::CHECK_SECRETS,
+    }
+}

@@ -1,0 +1,89 @@
+//! One line of a finalize, in a transaction of its own.
+//!
+//! The write lock is held from the beginning, so nobody can take the lease, and nobody can beat either: a beat waits
+//! its turn, as everything does here. What an application's own effect does in between is in `effect`.
+
+use super::{Write, begin, event, lease, statements as sql, stock, task};
+use crate::clock::Clock;
+use crate::store::{LeaseWrite, LineStep, StoreError};
+use rusqlite::Connection;
+use turno_core::id::Numbers;
+use turno_core::lease::{State, decide};
+use turno_core::task::{Apply, Begin, Line, LineDone, LineError, begin_line, end_line, post};
+
+/// What was found before the effect.
+pub(super) enum Found {
+    /// Its effect is to happen.
+    Go(Box<Going>),
+    /// Nothing is to happen.
+    Over(LineStep),
+}
+
+/// A line whose effect is under way.
+pub(super) struct Going {
+    pub(super) line: Line,
+    lease: State,
+}
+
+/// Carries out a line whose effect is on the stock.
+pub(super) fn apply(db: &mut Connection, clock: &Clock, apply: &Apply) -> Result<LineStep, StoreError> {
+    let write = begin(db, clock)?;
+    let going = match find(&write, apply)? {
+        Found::Go(going) => going,
+        Found::Over(step) => return Ok(step),
+    };
+    let stock = stock::read(&write.tx, &going.line)?;
+    let effect = match post(&going.line, &stock) {
+        Ok(posting) => {
+            stock::write(&write.tx, apply, &stock, &posting, write.now)?;
+            Ok(())
+        }
+        Err(error) => Err(error),
+    };
+    settle(write, apply, *going, effect)
+}
+
+/// Looks at the line, its task and its lease, under the write lock.
+pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError> {
+    let task = task::read_bare(&write.tx, apply.task)?;
+    let lease = task::state(&write.tx, apply.task)?;
+    let line = task::read_line(&write.tx, apply.task, apply.number)?;
+    let begun = begin_line(apply, task.as_ref(), &lease, line.as_ref(), write.now);
+    Ok(match (begun, line) {
+        (Begin::Go, Some(line)) => Found::Go(Box::new(Going { line, lease })),
+        (Begin::Go, None) => return Err(StoreError::Rejected("a bug: a line that is not there was begun".into())),
+        (Begin::Settled(outcome), _) => Found::Over(LineStep::Settled(outcome)),
+        (Begin::Over(finalized), _) => Found::Over(LineStep::Over(finalized)),
+        (Begin::Refused(refused), _) => Found::Over(LineStep::Refused(refused)),
+    })
+}
+
+/// Saves the line after its effect or its refusal, tells of it, renews the lease, and commits.
+pub(super) fn settle(
+    write: Write<'_>,
+    apply: &Apply,
+    going: Going,
+    effect: Result<(), LineError>,
+) -> Result<LineStep, StoreError> {
+    let (tx, now) = (&write.tx, write.now);
+    let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
+    task::save_line(tx, apply.task, &line)?;
+    tx.prepare_cached(sql::TASK_TOUCH)?.execute((apply.task.0, now.0))?;
+    task::add_notes(tx, apply.task, &[note])?;
+    event::add(tx, &[event])?;
+    lease::write(tx, &renewed(apply, going.lease, &write))?;
+    write.commit()?;
+    Ok(LineStep::Settled(outcome))
+}
+
+/// What there is to write about the lease: a line was work, also one that failed.
+fn renewed(apply: &Apply, mut state: State, write: &Write<'_>) -> LeaseWrite {
+    let decided = decide(&mut state, &apply.work(), write.now, &mut Numbers::new(Vec::new()));
+    LeaseWrite {
+        ended_of: decided.ended.iter().map(|_| state.resource.clone()).collect(),
+        ended: decided.ended,
+        events: decided.events,
+        audit: Vec::new(),
+        states: if decided.changed { vec![state] } else { Vec::new() },
+    }
+}

@@ -1,0 +1,4 @@
+-- audit_add
+-- Without `on conflict`: a number that is taken means a fork of the chain.
+insert into audit (n, at, actor, via, action, resource, detail, hash)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

@@ -1,0 +1,2 @@
+-- body_remove
+delete from body where seq = ?1

@@ -1,0 +1,9 @@
+-- check_conditions
+-- Q8: An unfinished item is ready, waiting, handed out or parked, and only one of these; handed out means with a fence.
+select 'item ' || h.seq, 'its condition contradicts itself'
+from hot h
+where (h.ready_at is not null and h.expires_at is not null)
+    or (h.parked and (h.ready_at is not null or h.expires_at is not null))
+    or (h.expires_at is not null and (h.fence = 0 or h.attempt = 0))
+order by h.seq
+limit ?1

@@ -1,0 +1,11 @@
+-- check_errors_kept
+-- Q9: What is exhausted keeps its errors.
+select 'item ' || x.seq, 'it is exhausted and no error is kept'
+from (
+    select h.seq from hot h where h.parked
+    union all
+    select d.seq from done d where d.ended = 1
+) x
+where not exists (select 1 from attempt_error e where e.seq = x.seq)
+order by x.seq
+limit ?1

@@ -1,0 +1,9 @@
+-- check_positions
+-- V1: Positions of events are consecutive: a hole would be a gap that nobody is told about.
+select 'position ' || x.before, 'the next one is ' || x.pos
+from (
+    select e.n as pos, lag(e.n) over (order by e.n) as before from event_in e
+) x
+where x.pos <> x.before + 1
+order by x.pos
+limit ?1

@@ -1,0 +1,7 @@
+-- check_revisions
+-- S4: What was handed out last is never newer than the newest change.
+select 'item ' || h.seq, 'revision ' || h.handed || ' was handed out, the newest is ' || h.revision
+from hot h
+where h.handed > h.revision
+order by h.seq
+limit ?1

@@ -1,0 +1,15 @@
+-- check_stock
+-- K3: Stock is the sum of its moves, with serial numbers and without.
+select 'article ' || x.sku, x.quantity || ' in stock, moves say ' || x.moved || '; '
+       || x.serials || ' serial numbers, moves say ' || x.named
+from (
+    select s.sku, s.quantity,
+           coalesce((select sum(m.delta) from stock_move m where m.sku = s.sku), 0) as moved,
+           (select count(*) from stock_serial n where n.sku = s.sku) as serials,
+           coalesce((select sum(case when m.delta < 0 then -json_array_length(m.serials) else json_array_length(m.serials) end)
+                     from stock_move m where m.sku = s.sku), 0) as named
+    from stock s
+) x
+where x.quantity <> x.moved or x.serials <> x.named
+order by x.sku
+limit ?1

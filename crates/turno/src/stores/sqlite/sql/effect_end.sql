@@ -1,0 +1,3 @@
+-- effect_end
+-- What the effect wrote, if it was not undone, belongs to the transaction now.
+release effect

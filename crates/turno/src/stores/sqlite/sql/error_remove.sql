@@ -1,0 +1,2 @@
+-- error_remove
+delete from attempt_error where seq = ?1

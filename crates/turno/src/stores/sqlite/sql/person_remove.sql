@@ -1,0 +1,2 @@
+-- person_remove
+delete from person where id = ?1

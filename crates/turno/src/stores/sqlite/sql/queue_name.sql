@@ -1,0 +1,2 @@
+-- queue_name
+select name from queue where id = ?1

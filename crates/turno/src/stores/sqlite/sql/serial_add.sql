@@ -1,0 +1,2 @@
+-- serial_add
+insert into stock_serial (sku, serial) values (?1, ?2)

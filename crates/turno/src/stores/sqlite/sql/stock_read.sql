@@ -1,0 +1,2 @@
+-- stock_read
+select quantity from stock where sku = ?1

@@ -1,0 +1,9 @@
+-- task_save
+-- Since when and by whom it is there never changes.
+insert into task (id, title, status, created_at, created_by, updated_at, finalized)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+on conflict (id) do update set
+    title = excluded.title,
+    status = excluded.status,
+    updated_at = excluded.updated_at,
+    finalized = excluded.finalized

@@ -1,0 +1,200 @@
+//! Tasks: their rows, their history, and a command about one of them.
+
+use super::rows::{damaged, json, name, name_if, parsed, word, word_of};
+use super::{audit, lease, numbers, statements as sql, stock};
+use crate::store::{Outcomes, StoreError, TaskGroup, TaskQuery, TaskRead, TaskWrite};
+use rusqlite::{Connection, Error, OptionalExtension, Row, params};
+use turno_core::audit::Actor;
+use turno_core::id::{Fence, Sku, UserId};
+use turno_core::lease::State;
+use turno_core::task::{Goods, Line, LineStatus, Lines, Movement, Note, Read, Stock, Task, TaskId};
+use turno_core::time::Time;
+
+const MOVEMENTS: [(Movement, &str); 2] = [(Movement::In, "in"), (Movement::Out, "out")];
+const STATUSES: [(LineStatus, &str); 4] = [
+    (LineStatus::Pending, "pending"),
+    (LineStatus::Validated, "validated"),
+    (LineStatus::Applied, "applied"),
+    (LineStatus::Failed, "failed"),
+];
+
+/// Reads, decides and writes a command, inside the write transaction.
+pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outcomes, StoreError> {
+    let (task, fresh, lease) = match group.command.task {
+        Some(id) => (read(tx, id)?, None, state(tx, id)?),
+        None => {
+            let fresh = tx.prepare_cached(sql::TASK_FRESH)?.query_row([], |row| row.get(0)).map(TaskId)?;
+            (None, Some(fresh), State::unseen(fresh.resource()))
+        }
+    };
+    let stock = match group.validates() {
+        Some(number) => stock_of(tx, task.as_ref(), number)?,
+        None => None,
+    };
+    let numbers = numbers(tx, group.numbers())?;
+    let head = if group.audits() { Some(audit::head(tx)?) } else { None };
+    let (write, outcome) = group.decide(TaskRead { read: Read { now, numbers, fresh, task, lease, stock }, head });
+    save(tx, outcome.task.as_ref().map(|task| task.id), &write)?;
+    Ok(Outcomes::Task(Box::new(outcome)))
+}
+
+/// The lock of a task.
+pub(super) fn state(tx: &Connection, id: TaskId) -> Result<State, StoreError> {
+    let found = lease::states(tx, vec![id.resource()])?.pop();
+    Ok(found.unwrap_or_else(|| State::unseen(id.resource())))
+}
+
+fn stock_of(tx: &Connection, task: Option<&Task>, number: u32) -> Result<Option<Stock>, StoreError> {
+    let line = task.and_then(|task| task.lines.iter().find(|line| line.number == number));
+    line.map(|line| stock::read(tx, line)).transpose()
+}
+
+fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), StoreError> {
+    if let Some(task) = &write.task {
+        tx.prepare_cached(sql::TASK_SAVE)?.execute(params![
+            task.id.0,
+            task.title,
+            task.status.as_str(),
+            task.created_at.0,
+            task.created_by.as_str(),
+            task.updated_at.0,
+            task.finalized.as_ref().map(json),
+        ])?;
+        if write.lines == Lines::All {
+            tx.prepare_cached(sql::LINE_REMOVE)?.execute([task.id.0])?;
+        }
+        let written = |line: &&Line| match write.lines {
+            Lines::Kept => false,
+            Lines::One(number) => line.number == number,
+            Lines::All => true,
+        };
+        for line in task.lines.iter().filter(written) {
+            save_line(tx, task.id, line)?;
+        }
+    }
+    if let Some(id) = id {
+        add_notes(tx, id, &write.notes)?;
+    }
+    lease::write(tx, &write.lease)
+}
+
+pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<(), StoreError> {
+    let (quantity, serials) = match &line.goods {
+        Goods::Quantity(quantity) => (Some(*quantity), None),
+        Goods::Serialized(serials) => (None, Some(json(serials))),
+    };
+    tx.prepare_cached(sql::LINE_SAVE)?.execute(params![
+        line.number,
+        word_of(line.movement, &MOVEMENTS),
+        line.sku.as_str(),
+        quantity,
+        serials,
+        word_of(line.status, &STATUSES),
+        line.error.as_ref().map(json),
+        line.applied.as_ref().map(|(at, _, _)| at.0),
+        line.applied.as_ref().map(|(_, fence, _)| fence.0),
+        line.applied.as_ref().map(|(_, _, by)| by.as_str()),
+        task.0,
+    ])?;
+    Ok(())
+}
+
+pub(super) fn add_notes(tx: &Connection, task: TaskId, notes: &[Note]) -> Result<(), StoreError> {
+    let mut add = tx.prepare_cached(sql::NOTE_ADD)?;
+    for note in notes {
+        let (user, via) = (note.actor.user.as_str(), note.actor.via.as_ref().map(UserId::as_str));
+        add.execute(params![task.0, note.at.0, user, via, note.what, note.line, note.detail])?;
+    }
+    Ok(())
+}
+
+/// A task with its lines.
+pub(super) fn read(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
+    read_bare(db, id)?.map(|task| with_lines(db, task)).transpose()
+}
+
+/// A task without its lines.
+pub(super) fn read_bare(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
+    Ok(db.prepare_cached(sql::TASK_READ)?.query_row([id.0], task_row).optional()?)
+}
+
+pub(super) fn read_line(db: &Connection, task: TaskId, number: u32) -> Result<Option<Line>, StoreError> {
+    Ok(db.prepare_cached(sql::LINE_READ)?.query_row((task.0, number), line_row).optional()?)
+}
+
+fn with_lines(db: &Connection, task: Task) -> Result<Task, StoreError> {
+    let mut read = db.prepare_cached(sql::LINE_LIST)?;
+    let lines = read.query_map([task.id.0], line_row)?.collect::<Result<_, _>>()?;
+    Ok(Task { lines, ..task })
+}
+
+/// One task, as of one instant.
+pub(super) fn one(db: &mut Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
+    let tx = db.transaction()?;
+    read(&tx, id)
+}
+
+/// Some tasks, as of one instant.
+pub(super) fn list(db: &mut Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
+    let tx = db.transaction()?;
+    let before = query.before.map_or(i64::MAX, |id| id.0);
+    let tasks: Vec<Task> = match query.status {
+        None => {
+            let mut read = tx.prepare_cached(sql::TASK_LIST)?;
+            read.query_map((before, query.limit), task_row)?.collect::<Result<_, _>>()?
+        }
+        Some(status) => {
+            let mut read = tx.prepare_cached(sql::TASK_LIST_IN)?;
+            read.query_map((before, query.limit, status.as_str()), task_row)?.collect::<Result<_, _>>()?
+        }
+    };
+    tasks.into_iter().map(|task| with_lines(&tx, task)).collect()
+}
+
+pub(super) fn notes(db: &Connection, id: TaskId, limit: u32) -> Result<Vec<Note>, StoreError> {
+    let mut read = db.prepare_cached(sql::NOTE_LIST)?;
+    let found = read.query_map((id.0, limit), |row| {
+        Ok(Note {
+            at: Time(row.get(0)?),
+            actor: Actor { user: name(row, 1, UserId::new)?, via: name_if(row, 2, UserId::new)? },
+            what: row.get(3)?,
+            line: row.get(4)?,
+            detail: row.get(5)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn task_row(row: &Row<'_>) -> Result<Task, Error> {
+    let finalized: Option<String> = row.get(6)?;
+    Ok(Task {
+        id: TaskId(row.get(0)?),
+        title: row.get(1)?,
+        status: parsed(row, 2)?,
+        lines: Vec::new(),
+        created_at: Time(row.get(3)?),
+        created_by: name(row, 4, UserId::new)?,
+        updated_at: Time(row.get(5)?),
+        finalized: finalized.map(|text| serde_json::from_str(&text).map_err(|error| damaged(6, error))).transpose()?,
+    })
+}
+
+fn line_row(row: &Row<'_>) -> Result<Line, Error> {
+    let serials: Option<String> = row.get(4)?;
+    let goods = match serials {
+        Some(text) => Goods::Serialized(serde_json::from_str(&text).map_err(|error| damaged(4, error))?),
+        None => Goods::Quantity(row.get(3)?),
+    };
+    let error: Option<String> = row.get(6)?;
+    let applied: Option<i64> = row.get(7)?;
+    let applied = applied.map(|at| Ok::<_, Error>((Time(at), Fence(row.get(8)?), name(row, 9, UserId::new)?)));
+    Ok(Line {
+        number: row.get(0)?,
+        movement: word(row, 1, &MOVEMENTS)?,
+        sku: name(row, 2, Sku::new)?,
+        goods,
+        status: word(row, 5, &STATUSES)?,
+        error: error.map(|text| serde_json::from_str(&text).map_err(|error| damaged(6, error))).transpose()?,
+        applied: applied.transpose()?,
+    })
+}

@@ -1,0 +1,56 @@
+//! A copy of the database while work goes on.
+
+use super::calls::{enqueue, item, queue};
+use super::{Folder, START, store};
+use crate::clock::{Clock, Manual};
+use crate::store::{AuditQuery, Store, StoreError};
+use crate::stores::sqlite::open;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use turno_core::id::Seq;
+use turno_core::queue::{Kind, Policy};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_opens_and_holds_one_instant_while_writes_go_on() {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;
+    enqueue(&store, &inbox, (0..500).map(|n| item(&format!("before {n}"), None)).collect()).await;
+    let to = folder.0.join("copy.db");
+    let done = AtomicBool::new(false);
+    // Two items per commit: a copy as of one instant has both or none.
+    let busy = async {
+        let mut n = 0;
+        while !done.load(Ordering::SeqCst) || n < 20 {
+            enqueue(&store, &inbox, vec![item(&format!("x {n}"), None), item(&format!("y {n}"), None)]).await;
+            n += 1;
+        }
+        n
+    };
+    let copied = async {
+        let copied = store.backup(to.clone()).await;
+        done.store(true, Ordering::SeqCst);
+        copied
+    };
+    let (copied, written) = tokio::join!(copied, busy);
+    assert_eq!(copied, Ok(()));
+    let again = store.backup(to.clone()).await;
+    assert!(
+        matches!(&again, Err(StoreError::Rejected(why)) if why.contains("exists already; name a new file")),
+        "{again:?}"
+    );
+    let nowhere = store.backup(folder.0.join("missing/copy.db")).await;
+    assert!(matches!(&nowhere, Err(StoreError::Rejected(why)) if why.contains("create it first")), "{nowhere:?}");
+
+    let clock = Arc::new(Clock::manual(Manual::starting_at(START)));
+    let copy = open(&to.display().to_string(), clock).await.unwrap();
+    let items = copy.items(inbox.id, Seq(0), 100_000).await.unwrap();
+    assert!(items.len() >= 500 && items.len() <= 500 + 2 * written && items.len() % 2 == 0, "{}", items.len());
+    let all = store.items(inbox.id, Seq(0), items.len() as u32).await.unwrap();
+    assert_eq!(items, all);
+    assert_eq!(copy.audit(AuditQuery::default()).await, store.audit(AuditQuery::default()).await);
+    let sound: String =
+        copy.looks.run(|db| Ok(db.query_row("pragma integrity_check", [], |row| row.get(0))?)).await.unwrap();
+    assert_eq!(sound, "ok");
+    enqueue(&copy, &inbox, vec![item("after", None)]).await;
+}

@@ -1,0 +1,76 @@
+//! Forgetting: only what is old enough, a piece at a time, and it is known how much.
+
+use super::calls::{enqueue, fail, handed, id, item, next, queue, settle};
+use super::{Folder, START, claim, command, fence, lease, resource, store};
+use crate::store::{AuditQuery, Purge, Store, StoreError};
+use turno_core::audit::Actor;
+use turno_core::id::{QueueId, QueueName, UserId};
+use turno_core::lease::Action;
+use turno_core::queue::{Accepted, Act, Kind, Policy};
+use turno_core::time::Span;
+
+#[tokio::test]
+async fn finished_items_are_forgotten_with_their_traces_counted_and_audited() {
+    let folder = Folder::new();
+    let (store, manual) = store(&folder).await;
+    let inbox = queue(&store, "inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
+    let other = queue(&store, "other", Policy::of(Kind::Inbox)).await;
+    enqueue(&store, &inbox, ["a", "b", "c", "d"].map(|name| item(name, None)).to_vec()).await;
+    enqueue(&store, &other, vec![item("a", None)]).await;
+    let act = |n| if n == 0 { fail("no route") } else { Act::Ack { through: None } };
+    for n in 0..3 {
+        let delivery = next(&store, &inbox, 1).await.remove(0);
+        settle(&store, &inbox, handed(&inbox, &delivery), act(n)).await;
+        manual.advance(Span(10));
+    }
+    let delivery = next(&store, &other, 1).await.remove(0);
+    settle(&store, &other, handed(&other, &delivery), Act::Ack { through: None }).await;
+
+    let by = Actor::user(UserId::new("eva").unwrap());
+    let items = |queue, before| Purge::Items { queue, before: START + Span(before), by: by.clone() };
+    let head = store.audit_head().await.unwrap();
+    assert_eq!(store.purge(items(inbox.id, 0), 9).await, Ok(0), "not older than that");
+    assert_eq!(store.audit_head().await.unwrap(), head, "and nothing to tell");
+    assert_eq!(store.purge(items(inbox.id, 20), 1).await, Ok(1));
+    assert_eq!(store.purge(items(inbox.id, 20), 9).await, Ok(1));
+    let unknown = store.purge(items(QueueId(99), 20), 9).await;
+    assert!(matches!(unknown, Err(StoreError::Rejected(_))), "{unknown:?}");
+
+    let left = async |name| store.item(inbox.id, id(name)).await.unwrap().is_some();
+    assert_eq!([left("a").await, left("b").await, left("c").await, left("d").await], [false, false, true, true]);
+    let row = store.queue(QueueName::new("inbox").unwrap()).await.unwrap().unwrap();
+    let counts = store.counts(inbox.id).await.unwrap();
+    assert_eq!((row.purged, counts.processed, counts.pending, counts.exhausted), (2, 1, 1, 0));
+    assert_eq!(store.counts(other.id).await.unwrap().processed, 1);
+    let rows = |db: &mut rusqlite::Connection| {
+        let text =
+            "select (select count(*) from body), (select count(*) from done), (select count(*) from attempt_error)";
+        Ok(db.query_row(text, [], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))?)
+    };
+    assert_eq!(store.looks.run(rows).await, Ok([3, 2, 0]));
+    let entry = store.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await.unwrap().remove(0);
+    assert_eq!((entry.action.as_str(), entry.resource.as_str(), &entry.actor), ("queue_purge", "inbox", &by));
+    let detail: serde_json::Value = serde_json::from_str(&entry.detail).unwrap();
+    assert_eq!(detail, serde_json::json!({ "count": 1, "before_ms": START.0 + 20 }));
+    assert_eq!(enqueue(&store, &inbox, vec![item("a", None)]).await, [Accepted::Queued], "its id is forgotten too");
+}
+
+#[tokio::test]
+async fn old_ownerships_are_forgotten_oldest_first() {
+    let folder = Folder::new();
+    let (store, manual) = store(&folder).await;
+    for (name, user) in [("b", "ana"), ("a", "luis"), ("a", "eva")] {
+        let (_, state) = lease(&store, vec![claim(name, user)]).await.remove(0);
+        manual.advance(Span(10));
+        let release = Action::Release { fence: fence(&state), claim: None };
+        lease(&store, vec![command(name, user, release)]).await;
+    }
+    let purge = |before| Purge::LeaseHistory { before: START + Span(before) };
+    assert_eq!(store.purge(purge(10), 9).await, Ok(0));
+    assert_eq!(store.purge(purge(30), 1).await, Ok(1));
+    assert_eq!(store.history(resource("b"), 9).await.unwrap(), []);
+    assert_eq!(store.history(resource("a"), 9).await.unwrap().len(), 2);
+    assert_eq!(store.purge(purge(30), 9).await, Ok(1));
+    let left = store.history(resource("a"), 9).await.unwrap();
+    assert_eq!((left.len(), left[0].at), (1, START + Span(30)));
+}
