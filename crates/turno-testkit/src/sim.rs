@@ -1,10 +1,10 @@
-//! A seeded simulation: people, workers and several instances of Turno on one simulated database.
+//! A seeded simulation: people, clerks, workers, listeners and several instances of Turno on one simulated database.
 //!
 //! It drives the real decisions of `turno::store` through everything that can come in between: interleaved
 //! transactions, crashes, lost and doubled messages, pauses longer than a lease, a clock that steps. Checkers
 //! outside the engine watch the history. One number, the seed, decides everything, so a failure replays.
 //!
-//! Left out: real SQL (the conformance cases run it), the engine's own queues and waits, tasks and access.
+//! Left out: real SQL (the conformance cases run it), the engine's own queues and waits, and access.
 
 mod check;
 mod clients;
@@ -75,6 +75,18 @@ pub struct Tally {
     pub waits: u64,
     /// Transactions that were redone because the same new id came in between.
     pub redone: u64,
+    /// Finalizes of tasks that were answered, also with a refusal.
+    pub finalizes: u64,
+    /// Lines of tasks that were applied.
+    pub lines_applied: u64,
+    /// Lines of tasks that failed.
+    pub lines_failed: u64,
+    /// Times that somebody had to ask again because a line was being applied.
+    pub pinned: u64,
+    /// Events that got a position.
+    pub events: u64,
+    /// Listeners who were told of a gap.
+    pub resets: u64,
     /// How much time passed in the worlds.
     pub simulated_ms: u64,
     /// What went wrong on purpose.
@@ -89,6 +101,12 @@ impl Tally {
         self.commits += other.commits;
         self.waits += other.waits;
         self.redone += other.redone;
+        self.finalizes += other.finalizes;
+        self.lines_applied += other.lines_applied;
+        self.lines_failed += other.lines_failed;
+        self.pinned += other.pinned;
+        self.events += other.events;
+        self.resets += other.resets;
         self.simulated_ms += other.simulated_ms;
         let (faults, more) = (&mut self.faults, &other.faults);
         faults.crashes += more.crashes;

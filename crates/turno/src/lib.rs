@@ -26,4 +26,5 @@ pub use live::{Live, Subscription};
 pub use turno_core as core;
 pub use turno_core::access::{Denied, Permission, Permissions, Role};
 pub use turno_core::lease::{Action, Outcome, Refused};
+pub use turno_core::queue::{Kind, Policy};
 pub use upkeep::Purged;

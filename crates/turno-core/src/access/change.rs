@@ -281,7 +281,7 @@ impl Work<'_> {
 
     fn revoke(&self, id: &str, view: View) -> Result<Changed, ChangeRefused> {
         let token = view.token.ok_or_else(|| ChangeRefused::Unknown(format!("token {id}")))?;
-        if !self.by.is_some_and(|by| by.user == token.user) {
+        if self.by.is_none_or(|by| by.user != token.user) {
             self.require(Permission::UsersManage)?;
         }
         let audit = self.token_entry("token_revoke", &token);

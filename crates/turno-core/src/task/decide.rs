@@ -229,7 +229,12 @@ impl Work<'_> {
         if let Some(finalized) = task.finalized.clone().filter(|finalized| finalized.fence == fence) {
             return Ok(Outcome::Finalized { finalized, repeated: true });
         }
-        self.on_lease(lease::Action::Release { fence, claim: None })?;
+        let released = self.on_lease(lease::Action::Release { fence, claim: None })?;
+        if released != (lease::Outcome::Released { released: true, repeated: false }) {
+            // Its holder gave it back before: that is good for a release that is repeated, not for a finalize.
+            let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
+            return Err(Refused::Lease(lease::Refused::Lost { ending }));
+        }
         let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
         let status = if whole { Status::Completed } else { Status::PartiallyCompleted };

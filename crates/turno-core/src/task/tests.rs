@@ -262,6 +262,18 @@ fn a_lock_lost_midway_stops_the_finalize_and_keeps_what_is_applied() {
 }
 
 #[test]
+fn a_finalize_after_giving_the_lock_back_is_refused_also_while_another_holds() {
+    let mut desk = Desk::ready();
+    let fence = desk.claim(ANA);
+    desk.ask(ANA, Action::Lease(OnLease::Release { fence, claim: None })).expect("given back");
+    assert!(lost(&desk.ask(ANA, Action::Close { fence, lines: Vec::new() })));
+    desk.claim(LUIS);
+    let before = desk.task.clone();
+    assert!(lost(&desk.ask(ANA, Action::Close { fence, lines: Vec::new() })));
+    assert_eq!(desk.task, before);
+}
+
+#[test]
 fn a_line_applied_under_the_same_fence_is_not_applied_again() {
     let mut desk = Desk::ready();
     let fence = desk.claim(ANA);

@@ -128,6 +128,15 @@ fn report(tally: &Tally, took: Duration) {
         grouped(tally.redone)
     );
     println!(
+        "{} finalizes, {} lines applied and {} failed, {} times pinned; {} events, {} resets of listeners",
+        grouped(tally.finalizes),
+        grouped(tally.lines_applied),
+        grouped(tally.lines_failed),
+        grouped(tally.pinned),
+        grouped(tally.events),
+        grouped(tally.resets)
+    );
+    println!(
         "faults: {} crashes ({} transactions aborted), {} answers lost, {} calls doubled, {} delayed, {} stalls, clock steps {} forward and {} back",
         grouped(faults.crashes),
         grouped(faults.aborted),

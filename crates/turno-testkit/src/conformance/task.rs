@@ -312,8 +312,7 @@ async fn own_rows(world: &World, id: TaskId) -> Vec<(i64, String)> {
     let reader = ready(&turno, vec![units("read", Movement::In, id.0)]).await;
     let fence = claim(&turno, reader, "eva").await;
     finalize(&turno, reader, "eva", fence).await.answer.unwrap();
-    let rows = look.0.lock().unwrap().clone();
-    rows
+    look.0.lock().unwrap().clone()
 }
 
 async fn a_lock_lost_midway_stops_there_and_reports_what_was_done(world: World) {

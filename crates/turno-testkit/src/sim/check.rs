@@ -12,14 +12,24 @@ mod line;
 mod model;
 mod settle;
 mod shape;
+mod stream;
+mod task;
+mod trail;
 
-use super::db::Db;
+use super::db::{Db, Placed};
 use super::message::{Call, Reply};
 use super::sabotage::Bug;
 use super::setup::Setup;
+use super::tx::Lined;
 use lease::Leases;
 use model::Queues;
-use turno::store::LeaseWrite;
+use std::sync::Arc;
+use stream::Stream;
+use task::Tasks;
+use trail::Trail;
+use turno::store::{LeaseWrite, TaskWrite};
+use turno_core::event::Event;
+use turno_core::id::Position;
 use turno_core::queue::{Changes, Settle, SettleOutcome};
 use turno_core::time::Time;
 
@@ -44,6 +54,9 @@ pub(crate) struct Commit<'a> {
     pub(crate) replies: &'a [Reply],
     pub(crate) leases: Option<&'a LeaseWrite>,
     pub(crate) changes: Option<&'a Changes>,
+    pub(crate) task: Option<&'a TaskWrite>,
+    pub(crate) line: Option<&'a Lined>,
+    pub(crate) events: &'a [(i64, Arc<Event>)],
     /// How many commits there were when it began: later ones it need not have seen.
     pub(crate) began: u64,
 }
@@ -51,20 +64,39 @@ pub(crate) struct Commit<'a> {
 pub(crate) struct Checker<'a> {
     leases: Leases,
     queues: Queues<'a>,
+    tasks: Tasks,
+    trail: Trail,
+    stream: Stream,
     commits: u64,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(setup: &'a Setup) -> Checker<'a> {
-        Checker { leases: Leases::new(setup), queues: Queues::new(setup), commits: 0 }
+        Checker {
+            leases: Leases::new(setup),
+            queues: Queues::new(setup),
+            tasks: Tasks::default(),
+            trail: Trail::default(),
+            stream: Stream::default(),
+            commits: 0,
+        }
     }
 
     pub(crate) fn commit(&mut self, commit: &Commit<'_>) -> Checked {
         self.commits += 1;
         self.queues.commits = self.commits;
-        if let Some(write) = commit.leases {
+        self.stream.committed(commit, self.commits);
+        if let Some(write) = commit.leases.or(commit.task.map(|write| &write.lease)) {
             self.leases.commit(commit, write, self.commits)?;
         }
+        if let Some(lined) = commit.line {
+            self.leases.lined(commit, lined)?;
+            self.tasks.lined(commit, lined)?;
+        }
+        if let Some(write) = commit.task {
+            self.tasks.commit(commit, write)?;
+        }
+        self.trail.commit(commit)?;
         match commit.changes {
             Some(changes) => self.queues.commit(commit, changes),
             None => Ok(()),
@@ -84,16 +116,34 @@ impl<'a> Checker<'a> {
     /// Compares all rows with the model.
     pub(crate) fn audit(&self, db: &Db, bug: Option<Bug>) -> Checked {
         self.leases.audit(db)?;
+        self.tasks.audit(db)?;
+        self.trail.audit(db)?;
         self.queues.audit(db, bug)
     }
 
     /// Whether nothing is left but what a person has to decide.
     pub(crate) fn is_drained(&self) -> bool {
-        self.queues.stuck().is_none()
+        self.queues.stuck().is_none() && self.stream.drained().is_ok()
     }
 
     pub(crate) fn drained(&self) -> Checked {
-        self.queues.drained()
+        self.queues.drained()?;
+        self.stream.drained()
+    }
+
+    /// An event got a position.
+    pub(crate) fn placed(&mut self, placed: &Placed) -> Checked {
+        self.stream.placed(placed)
+    }
+
+    /// A listener has handled an event.
+    pub(crate) fn heard(&mut self, listener: usize, placed: &Placed) -> Checked {
+        self.stream.heard(listener, placed)
+    }
+
+    /// A listener was told that it goes on behind a position.
+    pub(crate) fn reset(&mut self, listener: usize, position: Position) {
+        self.stream.reset(listener, position);
     }
 
     /// From now on every claim of a lease must be granted.

@@ -1,12 +1,14 @@
-//! Who uses Turno: people with tabs, producers, workers, an operator. None of them behaves.
+//! Who uses Turno: people with tabs, clerks with tasks, producers, workers, an operator. None of them behaves.
 //!
 //! A client does one thing at a time: it is woken, answered, or left without an answer, and then it calls or
 //! sleeps. Losing and doubling messages is the network's part, which the world plays.
 
+mod clerks;
 mod people;
 mod producers;
 mod workers;
 
+pub(crate) use clerks::Clerk;
 pub(crate) use people::Person;
 pub(crate) use producers::{Operator, Producer};
 pub(crate) use workers::Worker;
@@ -16,6 +18,7 @@ use super::rng::Rng;
 use super::setup::Setup;
 use std::sync::Arc;
 use turno_core::id::ItemId;
+use turno_core::task::TaskId;
 
 /// What happens to a client.
 pub(crate) enum Input {
@@ -36,6 +39,7 @@ pub(crate) enum Next {
 pub(crate) struct Known {
     items: Vec<(usize, ItemId, Arc<str>)>,
     made: u64,
+    tasks: Vec<TaskId>,
 }
 
 impl Known {
@@ -55,6 +59,21 @@ impl Known {
             let at = self.made as usize % Self::MOST;
             self.items[at] = entry;
         }
+    }
+
+    /// Tasks that somebody works on: few, so that everybody is at the same ones.
+    pub(crate) fn open_tasks(&self) -> &[TaskId] {
+        &self.tasks
+    }
+
+    pub(crate) fn begin_task(&mut self, task: TaskId) {
+        if !self.tasks.contains(&task) {
+            self.tasks.push(task);
+        }
+    }
+
+    pub(crate) fn end_task(&mut self, task: TaskId) {
+        self.tasks.retain(|open| *open != task);
     }
 
     pub(crate) fn any(&self, rng: &mut Rng) -> Option<&(usize, ItemId, Arc<str>)> {
@@ -77,6 +96,7 @@ pub(crate) enum Client {
     Producer(Producer),
     Worker(Worker),
     Operator(Operator),
+    Clerk(Clerk),
 }
 
 impl Client {
@@ -86,6 +106,7 @@ impl Client {
             Client::Producer(producer) => producer.step(input, scene),
             Client::Worker(worker) => worker.step(input, scene),
             Client::Operator(operator) => operator.step(input, scene),
+            Client::Clerk(clerk) => clerk.step(input, scene),
         }
     }
 

@@ -1,19 +1,26 @@
 //! The simulated database: rows, locks and one sequence. It remembers, and decides nothing.
 //!
-//! It does what the stores do in SQL. Locks are held until commit or crash; a transaction's writes become
-//! visible together at its commit; numbers that were taken stay taken; unique ids are enforced.
+//! It does what the stores do in SQL. Locks are held until commit or crash, some of them shared; a transaction's
+//! writes become visible together at its commit; numbers that were taken stay taken; unique ids are enforced.
 //!
 //! Left out: several groups in one transaction (SQLite), retention and purging, and the application's intake.
 
 mod queue;
+mod stream;
+mod task;
+
+pub(crate) use stream::{Placed, Stream};
+pub(crate) use task::Level;
 
 use super::rng::Map;
 use super::setup::QUEUES;
 use std::collections::BTreeSet;
 use turno::store::LeaseWrite;
-use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq};
+use turno_core::audit::{Entry, Head};
+use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, Sku};
 use turno_core::lease::State;
 use turno_core::queue::{AttemptError, Body, Done, Item};
+use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
 /// So few that lanes share them.
@@ -21,7 +28,17 @@ const STRIPES: u64 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lock {
+    /// What keeps commands about a lease apart, heartbeats included.
     Lease(Resource),
+    /// What keeps takers of a lease from whoever finishes something under it: shared by those who finish.
+    Pin(Resource),
+    Task(TaskId),
+    Line(TaskId, u32),
+    Stock(Sku),
+    /// The head of the audit, locked last.
+    Head,
+    /// Whoever gives positions to events.
+    Sequencer,
     Stripe(u64),
     Row(Seq),
 }
@@ -47,10 +64,15 @@ pub(crate) struct Db {
     pub(crate) handed: Map<Fence, Vec<Seq>>,
     pub(crate) typing: Map<(QueueId, Lane), Time>,
     pub(crate) paused: [bool; QUEUES],
+    pub(crate) tasks: Map<TaskId, Task>,
+    pub(crate) stock: Map<Sku, Level>,
+    pub(crate) head: Head,
+    pub(crate) stream: Stream,
     /// The highest time that anything was decided with.
     pub(crate) mark: Time,
     sequence: i64,
     locks: Map<Lock, u64>,
+    shared: Map<Lock, Vec<u64>>,
     waiting: Map<Lock, Vec<u64>>,
 }
 
@@ -86,9 +108,12 @@ impl Db {
         }
     }
 
-    /// Takes a row's lock if it is free, and does not wait.
+    /// Takes a lock if nobody else has it or shares it, and does not wait.
     pub(crate) fn try_lock(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
-        if self.locks.contains_key(&lock) {
+        if let Some(owner) = self.locks.get(&lock) {
+            return *owner == tx;
+        }
+        if self.shared.contains_key(&lock) {
             return false;
         }
         self.locks.insert(lock.clone(), tx);
@@ -96,11 +121,32 @@ impl Db {
         true
     }
 
-    /// Frees locks and answers who was waiting for them.
-    pub(crate) fn unlock(&mut self, held: Vec<Lock>) -> Vec<u64> {
+    /// Shares a lock with others who share it, unless somebody has it alone; then `tx` is told when it is free.
+    pub(crate) fn share(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
+        if self.locks.contains_key(&lock) {
+            self.waiting.entry(lock).or_default().push(tx);
+            return false;
+        }
+        let sharers = self.shared.entry(lock.clone()).or_default();
+        if !sharers.contains(&tx) {
+            sharers.push(tx);
+            held.push(lock);
+        }
+        true
+    }
+
+    /// Frees what `tx` held and answers who was waiting for it.
+    pub(crate) fn unlock(&mut self, tx: u64, held: Vec<Lock>) -> Vec<u64> {
         let mut woken = Vec::new();
         for lock in held {
-            self.locks.remove(&lock);
+            if self.locks.get(&lock) == Some(&tx) {
+                self.locks.remove(&lock);
+            } else if let Some(sharers) = self.shared.get_mut(&lock) {
+                sharers.retain(|sharer| *sharer != tx);
+                if sharers.is_empty() {
+                    self.shared.remove(&lock);
+                }
+            }
             if let Some(mut waiting) = self.waiting.remove(&lock) {
                 woken.append(&mut waiting);
             }
@@ -117,7 +163,16 @@ impl Db {
 
     pub(crate) fn write_leases(&mut self, write: &LeaseWrite) {
         for state in &write.states {
-            self.leases.insert(state.resource.clone(), state.clone());
+            // That somebody is finishing something is found anew by everybody, and not written down.
+            self.leases.insert(state.resource.clone(), State { pinned: false, ..state.clone() });
+        }
+        self.follow(&write.audit);
+    }
+
+    /// Moves the head of the audit on.
+    pub(crate) fn follow(&mut self, entries: &[Entry]) {
+        if let Some(last) = entries.last() {
+            self.head = Head { n: last.n, hash: last.hash };
         }
     }
 }

@@ -78,6 +78,16 @@ impl History {
                     let place = seq.map_or_else(|| format!("{}/{}", group.queue.0, group.id), |seq| subject(db, *seq));
                     say(place, format!("{:?} {} -> {reply:?}", group.wish, group.id));
                 }
+                (Ask::Task(command), Reply::Task(outcome)) => {
+                    let id = command.task.or(outcome.task.as_ref().map(|task| task.id)).unwrap_or_default();
+                    let (who, action) = (&command.who.user, &command.action);
+                    let row = format!("\n             row: {:?} {:?}", outcome.task, outcome.lease.grant);
+                    say(id.resource().to_string(), format!("{who} {action:?} -> {:?}{row}", outcome.answer));
+                }
+                (Ask::Apply(apply), Reply::Line(step)) => {
+                    let text = format!("{} applies {} under {} -> ", apply.who.user, apply.number, apply.fence.0);
+                    say(apply.task.resource().to_string(), format!("{text}{step:?} {:?}", committed.line));
+                }
                 (Ask::Typing { queue, key }, _) => say(format!("{queue}/{key}"), "typing".to_owned()),
                 _ => {}
             }

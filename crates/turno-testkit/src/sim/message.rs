@@ -1,10 +1,11 @@
 //! What clients say to instances, and what they are told.
 
 use std::sync::Arc;
-use turno::store::{ManageGroup, ManageOutcome};
-use turno_core::id::{ItemId, Key};
-use turno_core::lease::{Command, Outcome, Refused, State};
+use turno::store::{LineStep, ManageGroup, ManageOutcome, TaskOutcome};
+use turno_core::id::{Fence, ItemId, Key};
+use turno_core::lease::{Command, Holder, Outcome, Refused, State};
 use turno_core::queue::{Accepted, Body, Delivery, Enqueue, Settle, SettleOutcome, Want};
+use turno_core::task::{self, Apply, Finalized, TaskId};
 use turno_core::time::Time;
 
 /// A client that nobody answers: the sweepers.
@@ -16,17 +17,46 @@ pub(crate) struct Call {
     pub(crate) id: u64,
     pub(crate) client: usize,
     pub(crate) ask: Ask,
+    /// The finalize that it is a step of; 0 if somebody outside asked.
+    pub(crate) job: u64,
+    /// How often it was asked again because somebody was finishing something.
+    pub(crate) tries: u32,
+}
+
+impl Call {
+    pub(crate) fn new(id: u64, client: usize, ask: Ask) -> Call {
+        Call { id, client, ask, job: 0, tries: 0 }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
     Lease(Command),
     Enqueue(Enqueue),
-    Claim { queue: usize, want: Want, item: Option<ItemId> },
+    Claim {
+        queue: usize,
+        want: Want,
+        item: Option<ItemId>,
+    },
     Settle(Settle),
     Manage(ManageGroup),
-    Typing { queue: usize, key: Key },
-    Pause { queue: usize, paused: bool },
+    Typing {
+        queue: usize,
+        key: Key,
+    },
+    Pause {
+        queue: usize,
+        paused: bool,
+    },
+    Task(Box<task::Command>),
+    /// Every line on its own, and then the end; an instance makes calls of its own out of it.
+    Finalize {
+        task: TaskId,
+        who: Holder,
+        fence: Fence,
+    },
+    /// One line of a finalize.
+    Apply(Arc<Apply>),
 }
 
 impl Ask {
@@ -56,7 +86,21 @@ pub(crate) enum Reply {
     Claim(Vec<Work>),
     Settle(SettleOutcome),
     Manage(ManageOutcome),
+    Task(Box<TaskOutcome>),
+    Line(LineStep),
+    Finalized(Result<Finalized, task::Refused>),
     Done,
+}
+
+impl Reply {
+    /// Somebody is finishing something under the lock: the engine asks again a moment later.
+    pub(crate) fn is_pinned(&self) -> bool {
+        match self {
+            Reply::Lease { answer, .. } => *answer == Err(Refused::Pinned),
+            Reply::Task(outcome) => outcome.answer == Err(task::Refused::Lease(Refused::Pinned)),
+            _ => false,
+        }
+    }
 }
 
 /// What a commit answered, call by call.

@@ -91,6 +91,42 @@ pub(crate) enum Bug {
     CountsWrong,
     /// A repeated settlement is only told that it is stale.
     RepeatForgotten,
+    /// Two finalizes of a task apply the same line at the same time.
+    LineUnlocked,
+    /// The effect of a line is committed before the line is marked as applied.
+    EffectApart,
+    /// A line is applied whoever has the lock.
+    LineIgnoresFence,
+    /// The lock is looked at in a transaction before that of the line.
+    FenceCheckedEarlier,
+    /// What was moved before a line failed stays moved.
+    FailureKeepsEffect,
+    /// A finalize applies what is applied.
+    AppliedAgain,
+    /// Whoever takes a lease does not look whether somebody is finishing something under it.
+    PinIgnored,
+    /// A finalize ends as completed although lines failed.
+    FailedCompletes,
+    /// A repeated finalize is answered with what it found this time.
+    FinalizeForgotten,
+    /// An override is not written into the audit.
+    OverrideUnaudited,
+    /// Retrying and cancelling an item is not written into the audit.
+    ManageUnaudited,
+    /// The audit goes on from a head that nobody locked.
+    HeadUnlocked,
+    /// Events are read on from the highest number seen, which they got while their transaction ran.
+    EventsByNumber,
+    /// Two sequencers at the same time.
+    SequencerUnlocked,
+    /// The sequencer usually looks only a little way back: what it finds later comes too late for the order.
+    SequencerFloor,
+    /// A listener that resumes begins at the newest event and says nothing.
+    ResumeSkips,
+    /// A listener goes on behind what was purged and says nothing.
+    ResetUntold,
+    /// An event is visible before the transaction that it is about has committed.
+    EventBeforeCommit,
 }
 
 /// Every bug there is.
@@ -100,7 +136,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::ReleaseIgnoresFence, "release-ignores-fence", &["L10"]),
     sabotage(Bug::ReleaseFreesNewerClaim, "release-frees-newer-claim", &["L10"]),
     sabotage(Bug::ClockBeforeLock, "clock-before-lock", &["T3"]),
-    sabotage(Bug::AbsentRowNotInserted, "absent-row-not-inserted", &["L1"]),
+    sabotage(Bug::AbsentRowNotInserted, "absent-row-not-inserted", &["L1", "T3"]),
     sabotage(Bug::GuardOff, "clock-guard-off", &["T3"]),
     sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3"]),
     sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
@@ -127,12 +163,30 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::ExpiryNeedsSweeper, "expiry-needs-sweeper", &["L13"]),
     sabotage(Bug::PoisonTakesNeighbours, "poison-takes-neighbours", &["Q17"]),
     sabotage(Bug::AckedDisappears, "acked-disappears", &["Q5"]),
-    sabotage(Bug::ErrorsForgotten, "errors-forgotten", &["Q9"]),
+    sabotage(Bug::ErrorsForgotten, "errors-forgotten", &["Q9", "Q16"]),
     sabotage(Bug::ChangeKeepsAttempts, "change-keeps-attempts", &["S6"]),
     sabotage(Bug::CoalescingBlind, "coalescing-blind", &["S3"]),
     sabotage(Bug::RevisionGoesBack, "revision-goes-back", &["S4"]),
     sabotage(Bug::CountsWrong, "counts-wrong", &["Q15"]),
     sabotage(Bug::RepeatForgotten, "repeat-forgotten", &["Q16"]),
+    sabotage(Bug::LineUnlocked, "line-unlocked", &["K1"]),
+    sabotage(Bug::EffectApart, "effect-apart", &["K1"]),
+    sabotage(Bug::LineIgnoresFence, "line-ignores-fence", &["K2"]),
+    sabotage(Bug::FenceCheckedEarlier, "fence-checked-earlier", &["K2"]),
+    sabotage(Bug::FailureKeepsEffect, "failure-keeps-effect", &["K3"]),
+    sabotage(Bug::AppliedAgain, "applied-again", &["K1"]),
+    sabotage(Bug::PinIgnored, "pin-ignored", &["K2"]),
+    sabotage(Bug::FailedCompletes, "failed-completes", &["K1"]),
+    sabotage(Bug::FinalizeForgotten, "finalize-forgotten", &["K1"]),
+    sabotage(Bug::OverrideUnaudited, "override-unaudited", &["L11"]),
+    sabotage(Bug::ManageUnaudited, "manage-unaudited", &["U1"]),
+    sabotage(Bug::HeadUnlocked, "head-unlocked", &["U2"]),
+    sabotage(Bug::EventsByNumber, "events-by-number", &["V1"]),
+    sabotage(Bug::SequencerUnlocked, "sequencer-unlocked", &["V1"]),
+    sabotage(Bug::SequencerFloor, "sequencer-floor", &["V1"]),
+    sabotage(Bug::ResumeSkips, "resume-skips", &["V1"]),
+    sabotage(Bug::ResetUntold, "reset-untold", &["V1"]),
+    sabotage(Bug::EventBeforeCommit, "event-before-commit", &["V1"]),
 ];
 
 const fn sabotage(bug: Bug, name: &'static str, expected: &'static [&'static str]) -> Sabotage {

@@ -2,7 +2,7 @@
 //! expiries, exhaustion and offers happen all the time.
 
 use std::sync::Arc;
-use turno_core::id::{Instance, ItemId, Key, QueueId, Resource, UserId};
+use turno_core::id::{Instance, ItemId, Key, QueueId, Resource, Serial, Sku, UserId};
 use turno_core::lease::{self, Holder};
 use turno_core::queue::{Kind, OnExhausted, Policy};
 use turno_core::time::Span;
@@ -22,6 +22,12 @@ pub(crate) struct Setup {
     pub(crate) queues: Vec<Policy>,
     pub(crate) keys: Vec<Key>,
     pub(crate) workers: Vec<Arc<str>>,
+    /// What governs the locks of tasks.
+    pub(crate) tasks: lease::Policy,
+    pub(crate) skus: Vec<Sku>,
+    pub(crate) serials: Vec<Serial>,
+    /// Who works on tasks; the last one overrides others.
+    pub(crate) clerks: Vec<Holder>,
 }
 
 impl Setup {
@@ -34,10 +40,14 @@ impl Setup {
             ..lease::Policy::default()
         };
         let strict = lease::Policy { idle_guard: Some(Span(500)), rolling_timeout: Some(Span(900)), ..plain.clone() };
-        let resource = |n: usize| Resource::new(format!("task:{n}")).expect("a plain name");
+        let resource = |n: usize| Resource::new(format!("box:{n}")).expect("a plain name");
         Setup {
             resources: (0..5).map(|n| (resource(n), if n < 2 { plain.clone() } else { strict.clone() })).collect(),
             people: people(),
+            tasks: strict.clone(),
+            skus: (0..3).map(|n| Sku::new(format!("a{n}")).expect("a plain name")).collect(),
+            serials: (0..6).map(|n| Serial::new(format!("s{n}")).expect("a plain name")).collect(),
+            clerks: clerks(),
             queues: queues(),
             keys: (0..4).map(|n| Key::new(format!("k{n}")).expect("a plain name")).collect(),
             workers: (0..6).map(|n| Arc::from(format!("w{n}"))).collect(),
@@ -63,6 +73,13 @@ fn people() -> Vec<Holder> {
     };
     // The same person twice is one person with two tabs.
     ["ana", "ana", "luis", "luis", "eva", "iker"].into_iter().map(person).chain([machine("a"), machine("b")]).collect()
+}
+
+fn clerks() -> Vec<Holder> {
+    let person =
+        |name: &str| Holder { user: UserId::new(name).expect("a plain name"), name: name.to_owned(), instance: None };
+    // The same person twice finalizes the same task twice, under the same fence.
+    ["noa", "noa", "leo", "jefa"].into_iter().map(person).collect()
 }
 
 fn queues() -> Vec<Policy> {

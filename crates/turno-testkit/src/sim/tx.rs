@@ -2,10 +2,14 @@
 //!
 //! Mutexes, then rows and reads, then the clock and the numbers, then the decision with its writes and the commit:
 //! the order that the store's contract asks for. Between two steps anything may happen, also the instance's
-//! death. The decisions are the real ones of `turno::store`.
+//! death. The decisions are the real ones of `turno::store`. A line of a finalize has steps of its own (`line`).
 
 mod decide;
+mod line;
 mod read;
+mod task;
+
+pub(crate) use line::Lined;
 
 use super::db::{Db, Lock};
 use super::message::{Answered, Ask, Call};
@@ -15,11 +19,19 @@ use super::setup::{Setup, queue_id};
 use std::collections::HashMap;
 use std::sync::Arc;
 use turno::clock::Clock;
-use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseWrite, SettleGroup, TypingGroup};
+use turno::store::{
+    Claim, ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseWrite, SettleGroup, TaskGroup, TaskWrite, TypingGroup,
+};
+use turno_core::audit::Head;
+use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Seq};
 use turno_core::lease::State;
 use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Loaded};
+use turno_core::task::{Apply, Stock, Task, TaskId};
 use turno_core::time::Time;
+
+/// How many numbers for events a transaction takes before it knows how many it needs.
+const EVENTS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -34,11 +46,37 @@ enum Phase {
 enum Read {
     Nothing,
     Lease(Vec<State>),
-    Enqueue { existing: HashMap<(QueueId, ItemId), Arc<str>>, fronts: HashMap<(QueueId, Lane), Vec<FrontItem>> },
-    Claim { heads: Vec<Item>, fronts: HashMap<Lane, Vec<Item>>, typing: HashMap<Lane, Time> },
+    Enqueue {
+        existing: HashMap<(QueueId, ItemId), Arc<str>>,
+        fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
+    },
+    Claim {
+        heads: Vec<Item>,
+        fronts: HashMap<Lane, Vec<Item>>,
+        typing: HashMap<Lane, Time>,
+    },
     Settle(Vec<Loaded>),
-    Manage { item: Option<Item>, done: Option<Done>, front: Vec<Item>, home: Option<(Option<Lane>, Time)> },
+    Manage {
+        item: Option<Item>,
+        done: Option<Done>,
+        front: Vec<Item>,
+        home: Option<(Option<Lane>, Time)>,
+    },
     Typing(HashMap<Lane, Vec<FrontItem>>),
+    /// The task is locked by somebody, and nothing is decided.
+    Busy(Option<TaskId>),
+    Task {
+        task: Option<Task>,
+        lease: Box<State>,
+        stock: Option<Stock>,
+    },
+}
+
+/// What a transaction is about.
+#[derive(Debug)]
+enum Work {
+    Group(Group),
+    Line(Arc<Apply>),
 }
 
 #[derive(Debug)]
@@ -49,11 +87,15 @@ pub(crate) struct Tx {
     pub(crate) began: u64,
     pub(crate) calls: Vec<Call>,
     pub(crate) held: Vec<Lock>,
-    group: Group,
+    work: Work,
     phase: Phase,
     now: Option<Time>,
     numbers: Vec<i64>,
+    /// The first number for its events.
+    events: i64,
     read: Read,
+    head: Option<Head>,
+    line: Option<Box<line::Line>>,
     /// The item a person named, as it was found before its lane was locked.
     named: Option<Seq>,
     /// Bodies that a claim joined too early; only a bug fills it.
@@ -107,22 +149,39 @@ pub(crate) struct Committed {
     pub(crate) answered: Answered,
     pub(crate) leases: Option<LeaseWrite>,
     pub(crate) changes: Option<Changes>,
+    pub(crate) task: Option<Box<TaskWrite>>,
+    pub(crate) line: Option<Box<Lined>>,
+    /// What is announced, with the numbers that it was written with.
+    pub(crate) events: Vec<(i64, Arc<Event>)>,
+}
+
+impl Committed {
+    fn nothing(now: Time) -> Committed {
+        let answered = Answered { now, replies: Vec::new() };
+        Committed { answered, leases: None, changes: None, task: None, line: None, events: Vec::new() }
+    }
 }
 
 impl Tx {
     pub(crate) fn new(id: u64, instance: usize, began: u64, calls: Vec<Call>, setup: &Setup) -> Tx {
-        let group = group(&calls, setup);
+        let work = match &calls[0].ask {
+            Ask::Apply(apply) => Work::Line(apply.clone()),
+            _ => Work::Group(group(&calls, setup)),
+        };
         Tx {
             id,
             instance,
             began,
             calls,
             held: Vec::new(),
-            group,
+            work,
             phase: Phase::Mutexes,
             now: None,
             numbers: Vec::new(),
+            events: 0,
             read: Read::Nothing,
+            head: None,
+            line: None,
             named: None,
             snapshot: Map::default(),
         }
@@ -134,6 +193,9 @@ impl Tx {
     }
 
     pub(crate) fn step(&mut self, env: &mut Env<'_>) -> Progress {
+        if matches!(self.work, Work::Line(_)) {
+            return self.step_line(env);
+        }
         match self.phase {
             Phase::Mutexes => {
                 if env.has(Bug::ClockBeforeLock) && self.now.is_none() {
@@ -158,6 +220,7 @@ impl Tx {
                     self.now = Some(env.read_clock());
                 }
                 self.numbers = env.db.numbers(self.numbers_needed());
+                self.take_event_numbers(env);
                 self.phase = Phase::Commit;
                 Progress::Next
             }
@@ -165,12 +228,36 @@ impl Tx {
         }
     }
 
+    /// Numbers are given while transactions run: who commits later may have the smaller ones.
+    fn take_event_numbers(&mut self, env: &mut Env<'_>) {
+        self.events = env.db.stream.numbers(EVENTS);
+        if env.has(Bug::EventBeforeCommit)
+            && let Some(event) = self.premature_event()
+        {
+            env.db.stream.incoming.insert(self.events, event);
+        }
+    }
+
+    /// Writes what is announced, with the transaction.
+    fn write_events(&self, env: &mut Env<'_>, events: Vec<Event>) -> Vec<(i64, Arc<Event>)> {
+        let first = if events.len() > EVENTS { env.db.stream.numbers(events.len()) } else { self.events };
+        let events: Vec<(i64, Arc<Event>)> = (first..).zip(events.into_iter().map(Arc::new)).collect();
+        for (number, event) in &events {
+            env.db.stream.incoming.insert(*number, event.clone());
+        }
+        events
+    }
+
     fn numbers_needed(&self) -> usize {
-        match &self.group {
+        let Work::Group(group) = &self.work else {
+            return 0;
+        };
+        match group {
             Group::Lease(group) => group.numbers(),
+            Group::Task(group) => group.numbers(),
             Group::Enqueue(group) => group.numbers(),
             Group::Claim(group) => group.heads(),
-            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) | Group::Task(_) | Group::Access(_) => 0,
+            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) | Group::Access(_) => 0,
         }
     }
 }
@@ -228,6 +315,7 @@ fn group(calls: &[Call], setup: &Setup) -> Group {
             policy: setup.queues[*queue].clone(),
             keys: vec![key.clone()],
         }),
-        Ask::Pause { .. } => unreachable!("pausing is a plain write, not a group"),
+        Ask::Task(command) => Group::Task(Box::new(TaskGroup { command: (**command).clone(), stock: true })),
+        Ask::Pause { .. } | Ask::Finalize { .. } | Ask::Apply(_) => unreachable!("it is no group"),
     }
 }

@@ -5,10 +5,12 @@
 
 mod events;
 mod faults;
+mod finalize;
 mod instances;
+mod stream;
 
 use super::check::Checker;
-use super::clients::{Client, Input, Known, Next, Operator, Person, Producer, Scene, Worker};
+use super::clients::{Clerk, Client, Input, Known, Next, Operator, Person, Producer, Scene, Worker};
 use super::db::Db;
 use super::history::History;
 use super::message::{Ask, Call, NOBODY, Reply};
@@ -18,10 +20,13 @@ use super::setup::Setup;
 use super::tx::Tx;
 use super::{Options, Tally, Violation};
 use events::{Event, Events};
+use finalize::Finalize;
 use instances::Server;
 use std::sync::Arc;
+use stream::Listener;
 use turno::clock::Manual;
 use turno_core::id::Fence;
+use turno_core::lease::Holder;
 use turno_core::queue::Loaded;
 use turno_core::time::{Span, Time};
 
@@ -31,6 +36,7 @@ const BEGINNING: Time = Time(1_000_000_000);
 const DRAIN_LIMIT: i64 = 30_000;
 /// Longer than any ticket, offer or lease lives.
 const QUIET: i64 = 120_000;
+const LISTENERS: usize = 2;
 
 pub(crate) struct World<'a> {
     setup: &'a Setup,
@@ -43,7 +49,7 @@ pub(crate) struct World<'a> {
     wall: Time,
     manual: Arc<Manual>,
     servers: Vec<Server>,
-    txs: Map<u64, Tx>,
+    txs: Map<u64, Box<Tx>>,
     clients: Vec<Client>,
     known: Known,
     /// The call that each client waits for; 0 if none.
@@ -51,6 +57,9 @@ pub(crate) struct World<'a> {
     calls: u64,
     next_id: u64,
     swept: Map<Fence, Loaded>,
+    /// Finalizes under way.
+    jobs: Map<u64, Finalize>,
+    listeners: Vec<Listener>,
     draining: bool,
     checker: Checker<'a>,
     history: History,
@@ -64,6 +73,9 @@ impl<'a> World<'a> {
         let mut clients: Vec<Client> = people.chain(workers).collect();
         clients.extend((0..4).map(|_| Client::Producer(Producer::default())));
         clients.push(Client::Operator(Operator::default()));
+        let last = setup.clerks.len() - 1;
+        let clerk = |(index, who): (usize, &Holder)| Client::Clerk(Clerk::new(who.clone(), index == last));
+        clients.extend(setup.clerks.iter().enumerate().map(clerk));
         let manual = Manual::starting_at(BEGINNING);
         let mut world = World {
             setup,
@@ -82,6 +94,8 @@ impl<'a> World<'a> {
             calls: 0,
             next_id: 0,
             swept: Map::default(),
+            jobs: Map::default(),
+            listeners: (0..LISTENERS).map(|_| Listener::default()).collect(),
             draining: false,
             checker: Checker::new(setup),
             history: History::new(options.record),
@@ -92,6 +106,10 @@ impl<'a> World<'a> {
         }
         for server in 0..world.servers.len() {
             world.after(10, 60, Event::Sweep { server, life: 0 });
+            world.after(10, 60, Event::Sequence { server, life: 0 });
+        }
+        for listener in 0..LISTENERS {
+            world.after(0, 100, Event::Listen(listener));
         }
         world.after(100, 800, Event::Fault);
         world
@@ -123,7 +141,7 @@ impl<'a> World<'a> {
         while self.time < limit {
             self.turn()?;
             if self.time >= look {
-                if self.txs.is_empty() && self.checker.is_drained() {
+                if self.txs.is_empty() && self.jobs.is_empty() && self.checker.is_drained() {
                     break;
                 }
                 look = self.time + 500;
@@ -148,7 +166,7 @@ impl<'a> World<'a> {
                 action: turno_core::lease::Action::Claim { ttl: None, wait: false },
             });
             self.calls += 1;
-            let call = Call { id: self.calls, client: NOBODY, ask };
+            let call = Call::new(self.calls, NOBODY, ask);
             self.receive(0, call)?;
         }
         let end = self.time + 5_000;
@@ -181,6 +199,9 @@ impl<'a> World<'a> {
                 }
             }
             Event::Sweep { server, life } => self.sweep(server, life),
+            Event::Sequence { server, life } => self.sequence(server, life),
+            Event::Sequenced { server, life, run } => return self.sequenced(server, life, run),
+            Event::Listen(listener) => return self.listen(listener),
             Event::Fault => self.fault(),
             Event::Start(server) => self.start(server),
         }
@@ -215,9 +236,11 @@ impl<'a> World<'a> {
     /// Sends a call over a network that delays, doubles and loses.
     fn send(&mut self, client: usize, ask: Ask) {
         self.calls += 1;
-        let call = Call { id: self.calls, client, ask };
+        let call = Call::new(self.calls, client, ask);
         self.pending[client] = call.id;
-        let copies = if !self.draining && self.rng.percent(2) { 2 } else { 1 };
+        // Whoever finalizes clicks twice.
+        let doubled = if matches!(call.ask, Ask::Finalize { .. }) { 20 } else { 2 };
+        let copies = if !self.draining && self.rng.percent(doubled) { 2 } else { 1 };
         for _ in 0..copies {
             let late = if !self.draining && self.rng.percent(2) { 900 } else { 3 };
             if copies == 2 {

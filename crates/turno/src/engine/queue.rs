@@ -32,6 +32,36 @@ pub struct Draft {
     pub delay: Span,
 }
 
+impl Draft {
+    /// An item that carries `payload` as JSON.
+    ///
+    /// ```
+    /// let draft = turno::Draft::json(&("hola", 7))?.key("ana")?.id("m-1")?;
+    /// assert_eq!(&*draft.payload, r#"["hola",7]"#);
+    /// # Ok::<(), turno::Error>(())
+    /// ```
+    pub fn json(payload: &(impl serde::Serialize + ?Sized)) -> Result<Draft, Error> {
+        let json = serde_json::to_string(payload);
+        let payload = json.map_err(|error| Error::Invalid(format!("/payload: {error}")))?.into();
+        Ok(Draft { payload, ..Draft::default() })
+    }
+
+    /// With an id of the caller's, which is accepted once.
+    pub fn id(self, id: &str) -> Result<Draft, Error> {
+        Ok(Draft { id: Some(ItemId::new(id)?), ..self })
+    }
+
+    /// Whose it is.
+    pub fn key(self, key: &str) -> Result<Draft, Error> {
+        Ok(Draft { key: Some(Key::new(key)?), ..self })
+    }
+
+    /// Not before this long from now.
+    pub fn delay(self, delay: Span) -> Draft {
+        Draft { delay, ..self }
+    }
+}
+
 /// What a worker was handed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Got {
@@ -77,8 +107,29 @@ pub struct QueueHandle {
 }
 
 impl Turno {
-    /// Creates a queue, or changes its policy.
-    pub async fn put_queue(&self, name: QueueName, policy: Policy) -> Result<QueueHandle, Error> {
+    /// Creates a queue, or changes its policy. Needs `queues.manage`.
+    ///
+    /// ```
+    /// # use turno::{Draft, Kind, Policy, Turno};
+    /// # use turno::core::time::Span;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?.id("m-1")?]).await?;
+    /// let got = queue.claim("worker-1", 10, Span::ZERO).await?;
+    /// assert_eq!(got[0].items[0].id.as_str(), "m-1");
+    /// queue.ack([got[0].handed]).await?;
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn put_queue<N>(&self, name: N, policy: Policy) -> Result<QueueHandle, Error>
+    where
+        N: TryInto<QueueName>,
+        Error: From<N::Error>,
+    {
+        let name: QueueName = name.try_into()?;
         policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.inner.store.put_queue(name.clone(), policy, self.actor()).await?;
@@ -87,7 +138,12 @@ impl Turno {
     }
 
     /// A queue that exists.
-    pub async fn queue(&self, name: QueueName) -> Result<QueueHandle, Error> {
+    pub async fn queue<N>(&self, name: N) -> Result<QueueHandle, Error>
+    where
+        N: TryInto<QueueName>,
+        Error: From<N::Error>,
+    {
+        let name: QueueName = name.try_into()?;
         self.inner.queue(&name).await?;
         Ok(QueueHandle { turno: self.clone(), name })
     }

@@ -230,7 +230,7 @@ impl Worker {
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
+    pub async fn run_until(self, stop: impl Future) -> Result<(), Error> {
         let running = self.start()?;
         stop.await;
         running.stop().await;

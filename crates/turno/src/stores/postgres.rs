@@ -106,12 +106,12 @@ pub(crate) struct PostgresStore {
     readers: [Slot; READERS],
     peekers: [Slot; PEEKERS],
     sequencer: Sequencer,
-    intake: Intake,
     lines: [Slot; LINES],
     line_permits: Semaphore,
     effect_max: Duration,
     /// For what is written outside of groups and lines.
     keeper: Slot,
+    intake: Intake,
     hints: Hints,
 }
 
@@ -143,11 +143,11 @@ impl PostgresStore {
             readers: Default::default(),
             peekers: Default::default(),
             sequencer: Sequencer::default(),
-            intake: Intake::default(),
             lines: Default::default(),
             line_permits: Semaphore::new(LINES),
             effect_max: effect::EFFECT_MAX,
             keeper: Slot::default(),
+            intake: Intake::default(),
             hints,
         };
         store.resume().await?;

@@ -1,5 +1,6 @@
 //! What must hold for leases, call by call in the order of the commits.
 
+mod task;
 mod verbs;
 
 use super::line::Line;
@@ -31,6 +32,8 @@ struct Lease {
     own: Option<Own>,
     highest: Fence,
     line: Line,
+    /// The last one that nobody ended: what was begun under it in time may still be finished.
+    lapsed: Option<Own>,
     /// How every earlier ownership ended.
     over: Map<Fence, (Reason, Holder)>,
     /// Ended in this commit, and not yet seen in the history.
@@ -42,18 +45,20 @@ struct Lease {
 
 pub(super) struct Leases {
     all: Map<Resource, Lease>,
+    /// Those that are leases and nothing else.
+    probed: Vec<Resource>,
     /// Resources that must be granted and were not yet; none before the end.
     probing: Option<Vec<Resource>>,
 }
 
 impl Leases {
     pub(super) fn new(setup: &Setup) -> Leases {
-        let all = setup.resources.iter().map(|(name, _)| (name.clone(), Lease::default()));
-        Leases { all: all.collect(), probing: None }
+        let probed = setup.resources.iter().map(|(name, _)| name.clone()).collect();
+        Leases { all: Map::default(), probed, probing: None }
     }
 
     pub(super) fn expect_free(&mut self) {
-        self.probing = Some(self.all.keys().cloned().collect());
+        self.probing = Some(self.probed.clone());
     }
 
     pub(super) fn probed(&self) -> Checked {
@@ -66,15 +71,22 @@ impl Leases {
     pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &LeaseWrite, number: u64) -> Checked {
         let now = commit.now;
         for (call, reply) in commit.calls.iter().zip(commit.replies) {
-            let (Ask::Lease(command), Reply::Lease { answer, view }) = (&call.ask, reply) else {
-                continue;
+            let made;
+            let (command, answer, view) = match (&call.ask, reply) {
+                (Ask::Lease(command), Reply::Lease { answer, view }) => (command, answer, &**view),
+                (Ask::Task(command), Reply::Task(outcome)) => {
+                    let Some(about) = self.about_lease(command, outcome)? else {
+                        continue;
+                    };
+                    made = about;
+                    (&made.0, &made.1, &outcome.lease)
+                }
+                _ => continue,
             };
-            let Some(lease) = self.all.get_mut(&command.resource) else {
-                continue;
-            };
+            let lease = self.all.entry(command.resource.clone()).or_default();
             // Beats and releases do not create rows, so they may have looked, unlocked, before there was one.
             let passive = matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. });
-            let unseen = passive && **view == State::unseen(command.resource.clone());
+            let unseen = passive && *view == State::unseen(command.resource.clone());
             if unseen && (lease.born == 0 || commit.began < lease.born) {
                 continue;
             }
@@ -91,13 +103,19 @@ impl Leases {
             }
         }
         for call in commit.calls {
-            let Ask::Lease(command) = &call.ask else {
-                continue;
+            let made;
+            let resource = match &call.ask {
+                Ask::Lease(command) => &command.resource,
+                Ask::Task(command) => {
+                    made = command.task.unwrap_or_default().resource();
+                    &made
+                }
+                _ => continue,
             };
-            let lease = self.all.get(&command.resource);
+            let lease = self.all.get(resource);
             if let Some(missing) = lease.and_then(|lease| lease.ending.first()) {
                 let text = format!("fence {} ended and is not in the history", missing.fence.0);
-                return fault("L12", &command.resource, text);
+                return fault("L12", resource, text);
             }
         }
         for state in &write.states {
@@ -142,13 +160,17 @@ impl Lease {
         }
         let leaves = matches!(command.action, Action::LeaveLine)
             && self.line.offer.as_ref().is_some_and(|(to, _)| to.is(&command.who));
-        let bad = matches!(answer, Err(Refused::TtlOutOfBounds { .. }));
+        let pinned = matches!(answer, Err(Refused::Pinned));
+        let bad = pinned || matches!(answer, Err(Refused::TtlOutOfBounds { .. }));
         let takes = matches!(command.action, Action::Claim { .. } | Action::JoinLine);
         let looks = takes && !bad || leaves;
         if self.own.is_none() && (looks || expired.is_some()) {
             self.line.drop_passed(now);
         }
         match &command.action {
+            Action::Heartbeat { .. } if pinned => return fault("L3", at, "whoever finishes something stopped a beat"),
+            // Nobody may take it while something is finished under it.
+            _ if pinned => {}
             Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(command, answer, view, now)?,
             Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
             Action::Release { .. } => self.release(command, answer, now)?,
@@ -173,6 +195,7 @@ impl Lease {
     }
 
     fn over(&mut self, own: Own, reason: Reason) {
+        self.lapsed = (reason == Reason::Expired).then(|| own.clone());
         self.over.insert(own.fence, (reason, own.holder.clone()));
         self.ending.push(own);
     }

@@ -127,7 +127,7 @@ impl<'a> Queues<'a> {
                     lane.typed.push((self.commits, commit.now));
                 }
             }
-            Ask::Lease(_) | Ask::Pause { .. } => {}
+            _ => {}
         }
         self.rows(commit, changes)?;
         for fence in settled {

@@ -1,7 +1,7 @@
 //! The decision, its writes and the commit; and, if one is switched on, the bug around them.
 
 use super::{Committed, Env, Progress, Read, Tx};
-use crate::sim::message::{Answered, Reply, Work};
+use crate::sim::message::{Reply, Work};
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;
 use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
@@ -15,11 +15,17 @@ impl Tx {
         let now = self.now.unwrap_or_default();
         let numbers = Numbers::new(std::mem::take(&mut self.numbers));
         let read = std::mem::replace(&mut self.read, Read::Nothing);
-        let mut committed = Committed { answered: Answered { now, replies: Vec::new() }, leases: None, changes: None };
+        let mut committed = Committed::nothing(now);
         let replies = &mut committed.answered.replies;
-        let changes = match (&self.group, read) {
+        let super::Work::Group(group) = &self.work else {
+            return Progress::Committed(Box::new(committed));
+        };
+        let head = self.head.take();
+        let mut events = Vec::new();
+        let changes = match (group, read) {
             (Group::Lease(group), Read::Lease(states)) => {
-                let (write, answers) = decide_leases(group, LeaseRead { now, numbers, states, head: None }, env.bug);
+                let (mut write, answers) = decide_leases(group, LeaseRead { now, numbers, states, head }, env.bug);
+                events.append(&mut write.events);
                 env.db.write_leases(&write);
                 committed.leases = Some(write);
                 replies.extend(
@@ -49,7 +55,12 @@ impl Tx {
                 Some(changes)
             }
             (Group::Manage(group), Read::Manage { item, done, front, home }) => {
-                let (changes, answer) = group.decide(ManageRead { now, item, done, front, home }, Default::default());
+                let read = ManageRead { now, item, done, front, home };
+                let (mut changes, answer) = group.decide(read, head.unwrap_or_default());
+                if env.has(Bug::ManageUnaudited) {
+                    changes.audit.clear();
+                }
+                env.db.follow(&changes.audit);
                 replies.push(Reply::Manage(answer));
                 Some(changes)
             }
@@ -57,9 +68,21 @@ impl Tx {
                 replies.push(Reply::Done);
                 Some(group.decide(fronts, now))
             }
+            (Group::Task(group), read) => {
+                let (mut write, outcome) = super::task::decide(group, read, (now, numbers, head), env);
+                if let Some(write) = &mut write {
+                    events.append(&mut write.lease.events);
+                    env.db.write_task(write);
+                }
+                committed.task = write.map(Box::new);
+                replies.push(Reply::Task(Box::new(outcome)));
+                None
+            }
             (group, read) => unreachable!("{read:?} was read for {group:?}"),
         };
-        if let Some(changes) = &changes {
+        let mut changes = changes;
+        if let Some(changes) = &mut changes {
+            events.append(&mut changes.events);
             env.db.write(changes);
             if env.has(Bug::ErrorsForgotten) {
                 let parked = changes.update.iter().filter(|item| item.parked).map(|item| item.seq);
@@ -70,6 +93,7 @@ impl Tx {
             }
         }
         committed.changes = changes;
+        committed.events = self.write_events(env, events);
         env.db.mark = env.db.mark.max(now);
         Progress::Committed(Box::new(committed))
     }
@@ -168,6 +192,7 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
             write.ended_of.clear();
         }
         Bug::HistoryOverlaps => write.ended.iter_mut().for_each(|ending| ending.at = ending.at + Span(2_000)),
+        Bug::OverrideUnaudited => write.audit.clear(),
         _ => {}
     }
     (write, answers)

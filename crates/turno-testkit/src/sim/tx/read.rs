@@ -3,20 +3,24 @@
 //! Enqueue, settle and manage hold the lane's mutex and lock its head; a claim holds only the heads it has
 //! chosen. So the head's row is what keeps a claim and the others apart.
 
-use super::{Env, Read, Tx};
+use super::{Env, Read, Tx, Work};
 use crate::sim::db::Lock;
 use crate::sim::sabotage::Bug;
 use crate::sim::setup::{SINGLE, queue_id};
 use std::collections::HashMap;
 use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, ManageGroup, SettleGroup};
 use turno_core::id::{Lane, QueueId, Resource, Seq};
-use turno_core::lease::State;
+use turno_core::lease::{Action, State};
 use turno_core::queue::{Act, Kind, Loaded};
+use turno_core::task::TaskId;
 
 impl Tx {
     /// Takes what is locked before anything is read; false if it has to wait.
     pub(super) fn take_mutexes(&mut self, env: &mut Env<'_>) -> bool {
-        let locks: Vec<Lock> = match &self.group {
+        let Work::Group(group) = &self.work else {
+            return true;
+        };
+        let locks: Vec<Lock> = match group {
             Group::Lease(group) => {
                 // Without an insert there is no row to lock: whoever was never seen stays unlocked.
                 let creates = group.may_create() && !env.has(Bug::AbsentRowNotInserted);
@@ -36,7 +40,11 @@ impl Tx {
                 }
                 Vec::new()
             }
-            Group::Typing(_) | Group::Task(_) | Group::Access(_) => Vec::new(),
+            Group::Task(group) => {
+                let id = group.command.task;
+                return self.lock_task(env, id);
+            }
+            Group::Typing(_) | Group::Access(_) => Vec::new(),
         };
         if self.goes_unlocked(env) {
             return true;
@@ -49,28 +57,55 @@ impl Tx {
         let busy = |(queue, lane, _): &(QueueId, Lane, u32)| {
             *queue == queue_id(SINGLE) && !env.db.lane_front(*queue, *lane, Seq(i64::MIN), 1).is_empty()
         };
-        match &self.group {
+        let Work::Group(group) = &self.work else {
+            return false;
+        };
+        match group {
             Group::Lease(_) => false,
             Group::Enqueue(group) if env.has(Bug::WakeMissed) => group.lanes().iter().all(busy),
             _ => env.has(Bug::NoStripes),
         }
     }
 
-    /// Locks and reads the rows; nothing if it has to wait.
+    /// Locks and reads the rows, and last of all the head of the audit; nothing if it has to wait.
     pub(super) fn read_rows(&mut self, env: &mut Env<'_>) -> Option<Read> {
+        let read = self.read_group(env)?;
+        let audits = match &self.work {
+            Work::Group(Group::Lease(group)) => group.audits(),
+            Work::Group(Group::Task(group)) => group.audits(),
+            Work::Group(Group::Manage(_)) => true,
+            _ => false,
+        };
+        if audits {
+            if !env.has(Bug::HeadUnlocked) && !env.db.lock(Lock::Head, self.id, &mut self.held) {
+                return None;
+            }
+            self.head = Some(env.db.head);
+        }
+        Some(read)
+    }
+
+    fn read_group(&mut self, env: &mut Env<'_>) -> Option<Read> {
         let unlocked = self.goes_unlocked(env);
+        let Work::Group(group) = &self.work else {
+            return Some(Read::Nothing);
+        };
         let (id, held) = (self.id, &mut self.held);
         let lock = |env: &mut Env<'_>, held: &mut Vec<Lock>, seqs: Vec<Seq>| {
             seqs.into_iter().all(|seq| env.db.lock(Lock::Row(seq), id, held))
         };
-        match &self.group {
+        match group {
             Group::Lease(group) => {
                 // A row that was not there to be locked is not there to be read either.
                 let blind = env.has(Bug::AbsentRowNotInserted);
-                let locked = |resource: &Resource| held.contains(&Lock::Lease(resource.clone()));
-                let read = |resource: Resource| match blind || locked(&resource) {
-                    true => env.db.lease(&resource),
-                    false => State::unseen(resource),
+                let beats = group.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. }));
+                let read = |resource: Resource| {
+                    if !blind && !held.contains(&Lock::Lease(resource.clone())) {
+                        return State::unseen(resource);
+                    }
+                    // Only tasks have lines that somebody could be applying.
+                    let pinned = !beats && TaskId::of(&resource).is_some() && pinned(env, id, held, &resource);
+                    State { pinned, ..env.db.lease(&resource) }
                 };
                 Some(Read::Lease(group.resources().into_iter().map(read).collect()))
             }
@@ -112,7 +147,11 @@ impl Tx {
                 let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, 1)));
                 Some(Read::Typing(fronts.collect()))
             }
-            Group::Task(_) | Group::Access(_) => unreachable!("nobody asks for it"),
+            Group::Task(group) => {
+                let group = group.clone();
+                Some(self.read_task(env, &group))
+            }
+            Group::Access(_) => unreachable!("nobody asks for it"),
         }
     }
 
@@ -163,12 +202,17 @@ impl Tx {
     }
 }
 
+/// Keeps those away who would finish something under this lease; true if somebody is at it already.
+pub(super) fn pinned(env: &mut Env<'_>, tx: u64, held: &mut Vec<Lock>, resource: &Resource) -> bool {
+    !env.db.try_lock(Lock::Pin(resource.clone()), tx, held) && !env.has(Bug::PinIgnored)
+}
+
 fn stripes(lanes: impl Iterator<Item = (QueueId, Lane)>) -> Vec<Lock> {
     let mut stripes: Vec<Lock> = lanes.map(|(queue, lane)| Lock::stripe(queue, lane)).collect();
     // One order for all, or two transactions wait for each other.
     stripes.sort_by_key(|lock| match lock {
         Lock::Stripe(number) => *number,
-        Lock::Lease(_) | Lock::Row(_) => 0,
+        _ => 0,
     });
     stripes.dedup();
     stripes

@@ -18,6 +18,12 @@ pub(super) enum Event {
     Impatient { client: usize, call: u64 },
     /// An instance looks for hand-outs that are over.
     Sweep { server: usize, life: u64 },
+    /// An instance looks for events that have no position.
+    Sequence { server: usize, life: u64 },
+    /// The run of its sequencer commits.
+    Sequenced { server: usize, life: u64, run: u64 },
+    /// A listener reads on.
+    Listen(usize),
     /// Something breaks.
     Fault,
     /// An instance starts again.

@@ -48,8 +48,12 @@ impl World<'_> {
         self.tally.faults.aborted += dead.len() as u64;
         for id in dead {
             if let Some(tx) = self.txs.remove(&id) {
-                self.free(tx.held);
+                self.free(tx.id, tx.held);
             }
+        }
+        self.jobs.retain(|_, job| job.server != server);
+        if let Some(run) = self.servers[server].sequencing.take() {
+            self.free(run.id, run.held);
         }
         let dying = &mut self.servers[server];
         dying.alive = false;
@@ -59,8 +63,8 @@ impl World<'_> {
         self.after(20, 600, Event::Start(server));
     }
 
-    pub(super) fn free(&mut self, held: Vec<Lock>) {
-        for tx in self.db.unlock(held) {
+    pub(super) fn free(&mut self, tx: u64, held: Vec<Lock>) {
+        for tx in self.db.unlock(tx, held) {
             self.after(0, 2, Event::Step(tx));
         }
     }
@@ -79,6 +83,7 @@ impl World<'_> {
         self.servers[server] = fresh;
         self.servers[server].started = self.db.last_number();
         self.after(10, 60, Event::Sweep { server, life });
+        self.after(10, 60, Event::Sequence { server, life });
     }
 
     /// From here on everybody behaves.

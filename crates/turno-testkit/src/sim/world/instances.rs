@@ -2,6 +2,7 @@
 
 use super::World;
 use super::events::Event;
+use super::stream::Run;
 use crate::sim::check::{Commit, Fault};
 use crate::sim::message::{Ask, Call, NOBODY, Reply};
 use crate::sim::sabotage::Bug;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 use turno::clock::{Clock, Manual};
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
+/// How often what is pinned is asked for again.
+const PINNED_TRIES: u32 = 40;
 /// How many transactions of one instance are open at most.
 const ROUTES: usize = 4;
 
@@ -24,12 +27,25 @@ pub(super) struct Server {
     pub(super) active: usize,
     /// The last number taken when it started.
     pub(super) started: i64,
+    /// The run of its sequencer that has not committed.
+    pub(super) sequencing: Option<Run>,
+    /// Where its sequencer begins to look, if it is so careless.
+    pub(super) floor: i64,
 }
 
 impl Server {
     pub(super) fn new(manual: &Arc<Manual>) -> Server {
         let clock = Clock::manual(manual.clone());
-        Server { alive: true, life: 0, clock, inbox: VecDeque::new(), active: 0, started: 0 }
+        Server {
+            alive: true,
+            life: 0,
+            clock,
+            inbox: VecDeque::new(),
+            active: 0,
+            started: 0,
+            sequencing: None,
+            floor: 0,
+        }
     }
 }
 
@@ -51,6 +67,8 @@ impl World<'_> {
                     item.id = item_id(format!("e{}", self.next_id));
                 }
             }
+            Ask::Finalize { .. } => return self.finalize(server, call),
+            _ if call.job != 0 && !self.jobs.contains_key(&call.job) => return Ok(()),
             _ => {}
         }
         self.servers[server].inbox.push_back(call);
@@ -71,10 +89,15 @@ impl World<'_> {
             calls.extend(here.inbox.pop_front());
         }
         here.active += 1;
+        self.open(server, calls);
+    }
+
+    /// Begins a transaction.
+    pub(super) fn open(&mut self, server: usize, calls: Vec<Call>) {
         self.next_id += 1;
         let tx = Tx::new(self.next_id, server, self.checker.commits(), calls, self.setup);
         self.after(0, 3, Event::Step(tx.id));
-        self.txs.insert(tx.id, tx);
+        self.txs.insert(tx.id, Box::new(tx));
     }
 
     pub(super) fn step(&mut self, id: u64) -> Result<(), Fault> {
@@ -106,12 +129,12 @@ impl World<'_> {
             }
             Progress::Redo => {
                 self.tally.redone += 1;
-                self.free(std::mem::take(&mut tx.held));
+                self.free(tx.id, std::mem::take(&mut tx.held));
                 tx.restart();
                 self.after(0, 2, Event::Step(id));
                 self.txs.insert(id, tx);
             }
-            Progress::Committed(committed) => return self.committed(tx, *committed),
+            Progress::Committed(committed) => return self.committed(*tx, *committed),
         }
         Ok(())
     }
@@ -125,18 +148,34 @@ impl World<'_> {
             replies: &committed.answered.replies,
             leases: committed.leases.as_ref(),
             changes: committed.changes.as_ref(),
+            task: committed.task.as_deref(),
+            line: committed.line.as_deref(),
+            events: &committed.events,
             began: tx.began,
         };
         self.checker.commit(&commit)?;
         if self.tally.commits.is_multiple_of(1_000) {
             self.checker.audit(&self.db, self.bug)?;
         }
-        self.free(tx.held);
-        for (call, reply) in tx.calls.iter().zip(committed.answered.replies.drain(..)) {
-            let reply = self.look_up_repeat(call, reply)?;
-            self.answer(tx.instance, call, reply);
+        self.free(tx.id, tx.held);
+        match committed.line.as_ref().map(|lined| &lined.line) {
+            Some(Some(line)) if line.applied.is_some() => self.tally.lines_applied += 1,
+            Some(Some(_)) => self.tally.lines_failed += 1,
+            Some(None) => {}
+            None => self.servers[tx.instance].active -= 1,
         }
-        self.servers[tx.instance].active -= 1;
+        for (call, reply) in tx.calls.into_iter().zip(committed.answered.replies.drain(..)) {
+            let reply = self.look_up_repeat(&call, reply)?;
+            if reply.is_pinned() && call.tries < PINNED_TRIES {
+                self.tally.pinned += 1;
+                let (server, call) = (tx.instance, Call { tries: call.tries + 1, ..call });
+                self.after(15, 25, Event::Arrive { server, call: Box::new(call) });
+            } else if call.job != 0 {
+                self.advance(call.job, reply);
+            } else {
+                self.answer(tx.instance, &call, reply);
+            }
+        }
         self.begin(tx.instance);
         Ok(())
     }
@@ -167,7 +206,7 @@ impl World<'_> {
             }
             let policy = self.setup.queues[handed.queue.0 as usize].clone();
             let ask = Ask::Settle(Settle { handed, policy, act: Act::Expire });
-            let call = Box::new(Call { id: 0, client: NOBODY, ask });
+            let call = Box::new(Call::new(0, NOBODY, ask));
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });
         }

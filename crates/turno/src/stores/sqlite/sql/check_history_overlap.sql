@@ -4,7 +4,7 @@ select x.resource, 'fence ' || x.fence || ' began at ' || x.locked_at || ', and 
 from (
     select u.resource, u.fence, u.locked_at, lag(u.at) over (partition by u.resource order by u.fence) as before_at
     from (
-        select h.resource, h.fence, h.locked_at, h.at from lease_history h
+        select h.resource, h.fence, h.locked_at, h.at as at from lease_history h
         union all
         select l.resource, l.fence, l.locked_at, l.expires_at from lease l where l.fence is not null
     ) u

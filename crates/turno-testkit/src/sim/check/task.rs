@@ -1,0 +1,313 @@
+//! What must hold for tasks, lines and stock: every effect once, only under the live lock, and none of what failed.
+
+use super::{Checked, Commit, fault};
+use crate::sim::db::{Db, Level};
+use crate::sim::message::{Ask, Reply};
+use crate::sim::rng::Map;
+use crate::sim::tx::Lined;
+use turno::store::{LineStep, TaskOutcome, TaskWrite};
+use turno_core::id::{Fence, Sku};
+use turno_core::lease;
+use turno_core::task::{
+    Action, Command, Finalized, Goods, LineError, LineOutcome, LineStatus, Movement, NewLine, Outcome, Refused, Status,
+    Task, TaskId,
+};
+
+#[derive(Debug)]
+struct Line {
+    movement: Movement,
+    sku: Sku,
+    goods: Goods,
+    /// Under which fence its effect came to be.
+    applied: Option<Fence>,
+}
+
+impl Line {
+    fn new(line: &NewLine) -> Line {
+        let NewLine { movement, sku, goods } = line.clone();
+        Line { movement, sku, goods, applied: None }
+    }
+}
+
+#[derive(Debug)]
+struct Known {
+    status: Status,
+    lines: Vec<Line>,
+    /// How it was last finalized: what every repetition must be told.
+    finalized: Option<Finalized>,
+}
+
+#[derive(Default)]
+pub(super) struct Tasks {
+    all: Map<TaskId, Known>,
+    stock: Map<Sku, Level>,
+}
+
+impl Tasks {
+    pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &TaskWrite) -> Checked {
+        let (Ask::Task(command), Reply::Task(outcome)) = (&commit.calls[0].ask, &commit.replies[0]) else {
+            return Ok(());
+        };
+        let Some(id) = command.task.or(outcome.task.as_ref().map(|task| task.id)) else {
+            return Ok(());
+        };
+        let at = id.resource();
+        match (&command.action, &outcome.answer) {
+            (Action::Create { lines, ready, .. }, Ok(_)) => {
+                let status = if *ready { Status::Ready } else { Status::Draft };
+                let lines = lines.iter().map(Line::new).collect();
+                if self.all.insert(id, Known { status, lines, finalized: None }).is_some() {
+                    return fault("K1", at, "two tasks have the same number");
+                }
+            }
+            _ => {
+                let Some(task) = self.all.get_mut(&id) else {
+                    return match outcome.answer {
+                        Err(Refused::Unknown) => Ok(()),
+                        ref other => fault("K1", at, format!("nobody made it, and it was answered {other:?}")),
+                    };
+                };
+                if !task.decided(command, outcome) {
+                    let text = format!("{:?} of {task:?} was answered {:?}", command.action, outcome.answer);
+                    return fault("K1", at, text);
+                }
+            }
+        }
+        match &write.task {
+            Some(_) if outcome.answer.is_err() => fault("K3", at, "a refusal changed the task"),
+            Some(row) => self.row(row),
+            None => Ok(()),
+        }
+    }
+
+    /// One line of a finalize.
+    pub(super) fn lined(&mut self, commit: &Commit<'_>, lined: &Lined) -> Checked {
+        let Ask::Apply(apply) = &commit.calls[0].ask else {
+            return Ok(());
+        };
+        let at = apply.task.resource();
+        let task = self.all.get_mut(&apply.task);
+        let Some((task, number)) = task.zip((apply.number as usize).checked_sub(1)) else {
+            return fault("K1", at, "a line of a task that nobody made");
+        };
+        let known = &task.finalized;
+        let Some(line) = task.lines.get_mut(number) else {
+            return fault("K1", at, format!("there is no line {}", apply.number));
+        };
+        let name = format!("line {} ({line:?})", apply.number);
+        match (&lined.step, &lined.line) {
+            (LineStep::Settled(LineOutcome::Applied), Some(row)) => {
+                if line.applied.is_some() {
+                    return fault("K1", at, format!("{name} was applied once more, under {}", apply.fence.0));
+                }
+                if row.goods != line.goods || row.sku != line.sku || row.movement != line.movement {
+                    return fault("K1", at, format!("{name} was applied as {row:?}"));
+                }
+                line.applied = Some(apply.fence);
+                let level = self.stock.entry(line.sku.clone()).or_default();
+                if let Err(text) = moved(level, line) {
+                    return fault("K3", at, format!("{name}: {text}"));
+                }
+                match &lined.level {
+                    Some(written) if written == level => Ok(()),
+                    written => fault("K1", at, format!("after {name} there are {level:?}, written was {written:?}")),
+                }
+            }
+            (LineStep::Settled(LineOutcome::Failed(error)), Some(row)) => {
+                if line.applied.is_some() {
+                    return fault("K1", at, format!("{name} was tried once more, under {}", apply.fence.0));
+                }
+                if lined.level.is_some() || row.applied.is_some() {
+                    return fault("K3", at, format!("{name} failed and left something: {lined:?}"));
+                }
+                let level = self.stock.get(&line.sku).cloned().unwrap_or_default();
+                if !explains(error, line, &level) {
+                    return fault("K3", at, format!("{name} failed with {error:?}; there are {level:?}"));
+                }
+                Ok(())
+            }
+            (LineStep::Settled(LineOutcome::Applied), None) if line.applied == Some(apply.fence) => Ok(()),
+            (LineStep::Settled(LineOutcome::Skipped), None)
+                if line.applied.is_some_and(|fence| fence != apply.fence) =>
+            {
+                Ok(())
+            }
+            (LineStep::Over(finalized), None) if known.as_ref() == Some(finalized) => Ok(()),
+            (LineStep::Refused(Refused::Lease(_) | Refused::WrongStatus(_)), None) => Ok(()),
+            (step, row) => fault("K1", at, format!("{name} was answered {step:?} and written as {row:?}")),
+        }
+    }
+
+    /// A row says what was decided, and no effect is forgotten.
+    fn row(&self, row: &Task) -> Checked {
+        let at = row.id.resource();
+        let Some(task) = self.all.get(&row.id) else {
+            return fault("K1", at, "nobody made it, and it is there");
+        };
+        if row.status != task.status || row.finalized != task.finalized {
+            return fault("K1", at, format!("{task:?} was written as {row:?}"));
+        }
+        let same = |(line, row): (&Line, &turno_core::task::Line)| {
+            let applied = row.applied.as_ref().map(|(_, fence, _)| *fence);
+            let goods = row.goods == line.goods && row.sku == line.sku && row.movement == line.movement;
+            goods && applied == line.applied && applied.is_some() == (row.status == LineStatus::Applied)
+        };
+        if task.lines.len() != row.lines.len() || !task.lines.iter().zip(&row.lines).all(same) {
+            return fault("K1", at, format!("{:?} were written as {:?}", task.lines, row.lines));
+        }
+        Ok(())
+    }
+
+    pub(super) fn audit(&self, db: &Db) -> Checked {
+        if db.tasks.len() != self.all.len() {
+            return fault("K1", "", format!("{} tasks were made, {} are there", self.all.len(), db.tasks.len()));
+        }
+        db.tasks.values().try_for_each(|row| self.row(row))?;
+        for (sku, level) in &db.stock {
+            let model = self.stock.get(sku).cloned().unwrap_or_default();
+            if model != *level {
+                return fault("K1", sku, format!("applied lines make {model:?}, in stock are {level:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    /// Follows what was answered; false if that cannot be.
+    fn decided(&mut self, command: &Command, outcome: &TaskOutcome) -> bool {
+        use Status::{Cancelled, Completed, Draft, PartiallyCompleted, Processing, Ready};
+        let worked_on = matches!(self.status, Processing | PartiallyCompleted);
+        let answer = match &outcome.answer {
+            Ok(answer) => answer,
+            Err(Refused::Unknown) => return false,
+            Err(Refused::WrongStatus(status)) => return self.is_wrong(*status, &command.action),
+            Err(Refused::NoSuchLine(number)) => return *number as usize > self.lines.len(),
+            Err(Refused::LineApplied(number)) => {
+                return self.lines.get(*number as usize - 1).is_some_and(|line| line.applied.is_some());
+            }
+            Err(Refused::Lease(_)) => return !self.repeats(command),
+            Err(Refused::LineInvalid(..) | Refused::Invalid(_)) => return true,
+        };
+        match (&command.action, answer) {
+            (Action::Create { .. }, _) => false,
+            (Action::Edit { lines, .. }, Outcome::Done) => {
+                if let Some(lines) = lines {
+                    self.lines = lines.iter().map(Line::new).collect();
+                }
+                self.status == Draft
+            }
+            (Action::Ready, Outcome::Done) => {
+                let good = self.status == Draft && !self.lines.is_empty();
+                self.status = Ready;
+                good
+            }
+            (Action::Cancel { .. }, Outcome::Done) => {
+                let open = !matches!(self.status, Cancelled | Completed);
+                self.status = Cancelled;
+                open
+            }
+            (Action::Lease(action), Outcome::Lease(told)) => {
+                let takes = matches!(told, lease::Outcome::Claimed { .. })
+                    || matches!(action, lease::Action::JoinLine | lease::Action::Claim { .. });
+                let lockable = worked_on || self.status == Ready;
+                if *told == (lease::Outcome::Claimed { renewed: false }) && self.status == Ready {
+                    self.status = Processing;
+                }
+                lockable || !takes
+            }
+            (Action::Patch { number, patch, .. }, Outcome::Done) => {
+                let Some(line) = self.lines.get_mut(*number as usize - 1) else {
+                    return false;
+                };
+                line.movement = patch.movement.unwrap_or(line.movement);
+                line.sku = patch.sku.clone().unwrap_or_else(|| line.sku.clone());
+                line.goods = patch.goods.clone().unwrap_or_else(|| line.goods.clone());
+                worked_on && line.applied.is_none()
+            }
+            (Action::Validate { number, .. }, Outcome::Done) => {
+                worked_on && self.lines.get(*number as usize - 1).is_some_and(|line| line.applied.is_none())
+            }
+            (Action::Close { .. }, Outcome::Finalized { finalized, repeated: true }) => {
+                self.finalized.as_ref() == Some(finalized)
+            }
+            (Action::Close { fence, .. }, Outcome::Finalized { finalized, repeated: false }) => {
+                let first = !self.repeats(command);
+                let whole = self.lines.iter().all(|line| line.applied.is_some());
+                let status = if whole { Completed } else { PartiallyCompleted };
+                self.status = status;
+                self.finalized = Some(finalized.clone());
+                // Told as failed may be what another finalize under this fence has applied meanwhile.
+                let told = finalized.lines.iter().all(|(number, told)| {
+                    let line = self.lines.get(*number as usize - 1);
+                    let by = line.and_then(|line| line.applied);
+                    if matches!(told, LineOutcome::Failed(_)) { by.is_none_or(|by| by == *fence) } else { by.is_some() }
+                });
+                let all = finalized.lines.len() == self.lines.len();
+                first && worked_on && finalized.status == status && finalized.fence == *fence && told && all
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it asks once more for what has been answered.
+    fn repeats(&self, command: &Command) -> bool {
+        let Action::Close { fence, .. } = &command.action else {
+            return false;
+        };
+        self.finalized.as_ref().is_some_and(|finalized| finalized.fence == *fence)
+    }
+
+    fn is_wrong(&self, told: Status, action: &Action) -> bool {
+        let fits = match action {
+            Action::Edit { .. } | Action::Ready => told == Status::Draft,
+            Action::Lease(_) => matches!(told, Status::Ready | Status::Processing | Status::PartiallyCompleted),
+            Action::Patch { .. } | Action::Validate { .. } | Action::Close { .. } => {
+                matches!(told, Status::Processing | Status::PartiallyCompleted)
+            }
+            Action::Cancel { .. } => !matches!(told, Status::Completed | Status::Cancelled),
+            Action::Create { .. } => true,
+        };
+        told == self.status && !fits
+    }
+}
+
+/// Moves what a line moves; or says why nobody may.
+fn moved(level: &mut Level, line: &Line) -> Result<(), String> {
+    let into = line.movement == Movement::In;
+    let units = match &line.goods {
+        Goods::Quantity(quantity) => *quantity,
+        Goods::Serialized(serials) => {
+            for serial in serials {
+                let fits = if into { level.serials.insert(serial.clone()) } else { level.serials.remove(serial) };
+                if !fits {
+                    return Err(format!("{serial} moved {}", if into { "in twice" } else { "out, and was not there" }));
+                }
+            }
+            serials.len() as i64
+        }
+    };
+    level.quantity += if into { units } else { -units };
+    if level.quantity < level.serials.len() as i64 {
+        return Err(format!("there are {level:?} now"));
+    }
+    Ok(())
+}
+
+/// Whether an error is true.
+fn explains(error: &LineError, line: &Line, level: &Level) -> bool {
+    let (into, loose) = (line.movement == Movement::In, level.quantity - level.serials.len() as i64);
+    match (error, &line.goods) {
+        (LineError::Incomplete, Goods::Serialized(serials)) => serials.is_empty(),
+        (LineError::DuplicateSerial { serial }, Goods::Serialized(serials)) => {
+            into && serials.contains(serial) && level.serials.contains(serial)
+        }
+        (LineError::UnknownSerial { serial }, Goods::Serialized(serials)) => {
+            !into && serials.contains(serial) && !level.serials.contains(serial)
+        }
+        (LineError::NotEnough { available, wanted }, Goods::Quantity(quantity)) => {
+            !into && wanted == quantity && *available == loose && loose < *quantity
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,72 @@
+//! Events that were written, and those that have a position.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use turno::store::EventSpan;
+use turno_core::event::Event;
+use turno_core::id::Position;
+
+/// An event in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) position: Position,
+    /// The number it got while its transaction ran.
+    pub(crate) number: i64,
+    pub(crate) event: Arc<Event>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// Committed, without a position yet.
+    pub(crate) incoming: BTreeMap<i64, Arc<Event>>,
+    log: VecDeque<Placed>,
+    /// The last position that is not kept any more.
+    purged: i64,
+    numbers: i64,
+    /// The highest number that was given a position.
+    highest: i64,
+}
+
+impl Stream {
+    /// The first of so many numbers; taken while a transaction runs, and never given back.
+    pub(crate) fn numbers(&mut self, count: usize) -> i64 {
+        self.numbers += count as i64;
+        self.numbers - count as i64 + 1
+    }
+
+    pub(crate) fn last_number(&self) -> i64 {
+        self.numbers
+    }
+
+    pub(crate) fn highest(&self) -> i64 {
+        self.highest
+    }
+
+    pub(crate) fn newest(&self) -> i64 {
+        self.log.back().map_or(self.purged, |last| last.position.0)
+    }
+
+    pub(crate) fn span(&self) -> EventSpan {
+        EventSpan { oldest: Position(self.purged + 1), newest: Position(self.newest()) }
+    }
+
+    pub(crate) fn place(&mut self, placed: Placed) {
+        self.highest = self.highest.max(placed.number);
+        self.log.push_back(placed);
+    }
+
+    /// What lies behind a position, in order.
+    pub(crate) fn behind(&self, position: Position, limit: usize) -> Vec<Placed> {
+        let from = self.log.partition_point(|placed| placed.position <= position);
+        self.log.range(from..).take(limit).cloned().collect()
+    }
+
+    /// Forgets the oldest, and notes how far.
+    pub(crate) fn purge(&mut self, count: usize) {
+        for _ in 0..count {
+            if let Some(gone) = self.log.pop_front() {
+                self.purged = gone.position.0;
+            }
+        }
+    }
+}

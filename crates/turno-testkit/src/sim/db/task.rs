@@ -1,0 +1,63 @@
+//! Tasks, their lines and the stock, as the stores keep them.
+
+use super::Db;
+use std::collections::BTreeSet;
+use turno::store::TaskWrite;
+use turno_core::id::Serial;
+use turno_core::task::{Line, Lines, Posting, Stock, Task, TaskId};
+
+/// What is in stock of one article.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Level {
+    pub(crate) quantity: i64,
+    pub(crate) serials: BTreeSet<Serial>,
+}
+
+impl Db {
+    pub(crate) fn line(&self, task: TaskId, number: u32) -> Option<&Line> {
+        self.tasks.get(&task)?.lines.iter().find(|line| line.number == number)
+    }
+
+    /// What a line needs to know about its article.
+    pub(crate) fn stock_of(&self, line: &Line) -> Stock {
+        let level = self.stock.get(&line.sku).cloned().unwrap_or_default();
+        let serials = line.goods.serials().iter().filter(|serial| level.serials.contains(*serial)).cloned();
+        Stock {
+            sku: line.sku.clone(),
+            quantity: level.quantity,
+            serialized: level.serials.len() as i64,
+            serials: serials.collect(),
+        }
+    }
+
+    pub(crate) fn move_stock(&mut self, posting: &Posting) {
+        let level = self.stock.entry(posting.sku.clone()).or_default();
+        level.quantity += posting.delta;
+        level.serials.extend(posting.came.iter().cloned());
+        for serial in &posting.went {
+            level.serials.remove(serial);
+        }
+    }
+
+    pub(crate) fn write_line(&mut self, task: TaskId, line: &Line) {
+        let lines = self.tasks.get_mut(&task).map(|task| &mut task.lines);
+        if let Some(place) = lines.into_iter().flatten().find(|place| place.number == line.number) {
+            *place = line.clone();
+        }
+    }
+
+    /// The task's own row, and those of its lines that the decision names.
+    pub(crate) fn write_task(&mut self, write: &TaskWrite) {
+        if let Some(task) = &write.task {
+            let before = self.tasks.remove(&task.id).map_or_else(Vec::new, |before| before.lines);
+            let lines = if write.lines == Lines::All { task.lines.clone() } else { before };
+            self.tasks.insert(task.id, Task { lines, ..task.clone() });
+            if let Lines::One(number) = write.lines
+                && let Some(line) = task.lines.iter().find(|line| line.number == number)
+            {
+                self.write_line(task.id, line);
+            }
+        }
+        self.write_leases(&write.lease);
+    }
+}

@@ -1,0 +1,198 @@
+//! The self-check finds nothing on a sound database, also on one in use, and every kind of planted corruption.
+
+#![expect(clippy::unwrap_used, reason = "a test without the harness is a test all the same")]
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use turno::core::id::{Instance, Sku};
+use turno::core::lease::{Action, Holder};
+use turno::core::queue::Act;
+use turno::core::task::{self, Goods, Movement, NewLine};
+use turno::core::time::Span;
+use turno::store::{Check, Sequenced};
+use turno::{Draft, Kind, NewPerson, NewToken, Policy, QueueHandle, Role, Settlement, Turno};
+use turno_testkit::conformance::{Backend, World};
+
+/// What is planted, and what must be found. `turno.` is the schema where there are schemas.
+const PLANTED: &[(Check, &str)] = &[
+    (Check::FenceReused, "update turno.lease set fence = 1 where fence is not null"),
+    (Check::FenceAhead, "update turno.lease set fence = 9007199254740990 where resource = 'r'"),
+    (Check::HistoryOverlap, "update turno.lease_history set locked_at = 0 where resource = 'r'"),
+    (
+        Check::Heads,
+        "update turno.hot set ready_at = 1 where lane is not null and seq in (select seq from turno.body where key = 'waits')",
+    ),
+    (
+        Check::Deliveries,
+        "update turno.hot set ready_at = 1 where expires_at is null and seq in (select seq from turno.body where key = 'runs')",
+    ),
+    (
+        Check::FinishedTwice,
+        "insert into turno.done (seq, queue, ended, at, attempt, fence, revision)
+         select seq, queue, 0, 1, 1, fence, revision from turno.hot where seq = (select min(seq) from turno.hot)",
+    ),
+    (Check::Lost, "delete from turno.hot where seq = (select min(seq) from turno.hot)"),
+    (Check::Conditions, "update turno.hot set ready_at = 1 where expires_at is not null and lane is null"),
+    (Check::ErrorsKept, "delete from turno.attempt_error"),
+    (Check::Stuck, "update turno.hot set ready_at = null where lane is null and ready_at is not null"),
+    (Check::SyncDoubles, "update turno.body set key = 'same' where action = 'sync'"),
+    (Check::Revisions, "update turno.hot set handed = revision + 1 where seq = (select min(seq) from turno.hot)"),
+    (Check::Moves, "update turno.task_line set status = 'failed' where number = 1"),
+    (Check::FencesOfLines, "update turno.task_line set applied_fence = applied_fence + 1 where number = 1"),
+    (Check::Stock, "update turno.stock set quantity = quantity + 1"),
+    (Check::Positions, "delete from turno.event_log where pos = 3"),
+    (Check::Secrets, "update turno.token set hash = turno.short"),
+];
+
+fn main() {
+    let mut trials = Vec::new();
+    for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
+        for (check, sql) in PLANTED {
+            let name = format!("{prefix}::planted_corruption_is_found_by_{check:?}");
+            trials.push(trial(name, move || is_found(backend, *check, sql)));
+        }
+        let name = format!("{prefix}::an_altered_entry_of_the_audit_is_found");
+        trials.push(trial(name, move || tampering_is_found(backend)));
+        let name = format!("{prefix}::a_database_in_use_is_found_sound");
+        trials.push(trial(name, move || in_use(backend)));
+    }
+    trials.push(Trial::test("every_check_has_a_planted_corruption", || {
+        let missing: Vec<_> =
+            Check::ALL.iter().filter(|check| !PLANTED.iter().any(|(planted, _)| planted == *check)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(Failed::from(format!("{missing:?}"))) }
+    }));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn trial<F>(name: String, run: impl FnOnce() -> F + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    Trial::test(name, move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(run());
+        Ok(())
+    })
+}
+
+/// Runs statements behind Turno's back.
+async fn plant(world: &World, sql: &str) {
+    if let Some(path) = world.url().strip_prefix("sqlite:") {
+        let sql = sql
+            .replace("turno.short", "x'00'")
+            .replace("event_log where pos", "event_in where n")
+            .replace("turno.", "");
+        rusqlite::Connection::open(path).unwrap().execute_batch(&sql).unwrap();
+        return;
+    }
+    let (client, connection) = tokio_postgres::connect(world.url(), tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    client.batch_execute(&sql.replace("turno.short", "decode('00', 'hex')")).await.unwrap();
+    drop(client);
+    drop(connection.await);
+}
+
+async fn findings(turno: &Turno) -> Vec<(&'static str, String)> {
+    let mut last = 0;
+    let found = turno.check(|progress| last = progress.done).await.unwrap();
+    assert_eq!(last, Check::ALL.len() + 1, "progress is told to its end");
+    found.into_iter().map(|finding| (finding.invariant, format!("{}: {}", finding.subject, finding.detail))).collect()
+}
+
+async fn is_found(backend: Backend, check: Check, sql: &str) {
+    let world = World::on(backend).await;
+    fill(&world).await;
+    assert_eq!(findings(&world.turno).await, [], "sound before");
+    plant(&world, sql).await;
+    let found = findings(&world.turno).await;
+    assert!(found.iter().any(|(invariant, _)| *invariant == check.invariant()), "{check:?} not among {found:?}");
+}
+
+async fn tampering_is_found(backend: Backend) {
+    let world = World::on(backend).await;
+    fill(&world).await;
+    match backend {
+        Backend::Sqlite => plant(&world, "drop trigger audit_is_final").await,
+        Backend::Postgres => plant(&world, "alter table turno.audit disable trigger user").await,
+    }
+    plant(&world, "update turno.audit set actor = 'nadie' where n = 2").await;
+    let found = findings(&world.turno).await;
+    let altered = "the audit: entry 2 is not what it was when it was written".to_owned();
+    assert_eq!(found, [("U2", altered)]);
+}
+
+/// Some of everything: ended and live leases, items in every condition, a task with stock, a token, events.
+async fn fill(world: &World) {
+    let turno = &world.turno;
+    for user in ["ana", "luis", "eva"] {
+        let action = Action::ForceClaim { reason: "turno".to_owned() };
+        turno.lease(turno.command("r", user, action).unwrap()).await.unwrap();
+        world.pass(1_000);
+    }
+    let plain = |kind| Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(kind) };
+    let lane = turno.put_queue("lane", plain(Kind::Lane)).await.unwrap();
+    push(&lane, &[("1", "runs"), ("2", "runs")]).await;
+    take(&lane).await;
+    push(&lane, &[("3", "waits"), ("4", "waits"), ("5", "waits")]).await;
+    let inbox = turno.put_queue("inbox", plain(Kind::Inbox)).await.unwrap();
+    push(&inbox, &[("1", "k"), ("2", "k"), ("3", "k"), ("4", "k")]).await;
+    let first = take(&inbox).await;
+    inbox.ack([first]).await.unwrap();
+    let handed = take(&inbox).await;
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    inbox.settle(vec![Settlement { handed, act }]).await.unwrap();
+    take(&inbox).await;
+    let sync = turno.put_queue("sync", plain(Kind::Sync)).await.unwrap();
+    let draft = |key: &str| Draft { action: Some("sync".to_owned()), ..Draft::json(key).unwrap().key(key).unwrap() };
+    sync.enqueue(vec![draft("a"), draft("b")]).await.unwrap();
+    let who = Holder { instance: Some(Instance::new("i").unwrap()), ..turno.holder(None) };
+    let line = |movement, quantity| NewLine { movement, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(quantity) };
+    let lines = vec![line(Movement::In, 5), line(Movement::Out, 2)];
+    let id = turno.task_create(who.clone(), "t", lines, true).await.unwrap().task.unwrap().id;
+    let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    let fence = turno.task(Some(id), who.clone(), claim).await.unwrap().lease.grant.unwrap().fence;
+    turno.task_finalize(id, who, fence).await.unwrap().answer.unwrap();
+    turno.add_person(NewPerson::new("ana", "Ana", Role::Admin).unwrap()).await.unwrap();
+    turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
+    while let Sequenced::Full(_) | Sequenced::Busy = turno.store().sequence().await.unwrap() {}
+}
+
+async fn push(queue: &QueueHandle, items: &[(&str, &str)]) {
+    let draft = |(id, key): &(&str, &str)| Draft::json(id).unwrap().id(id).unwrap().key(key).unwrap();
+    queue.enqueue(items.iter().map(draft).collect()).await.unwrap();
+}
+
+async fn take(queue: &QueueHandle) -> turno::core::queue::Handed {
+    queue.claim("w", 1, Span::ZERO).await.unwrap()[0].handed
+}
+
+/// Checks again and again while two instances work.
+async fn in_use(backend: Backend) {
+    let world = World::on(backend).await;
+    let other = world.instance().await;
+    let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
+    let queue = world.turno.put_queue("lane", policy).await.unwrap();
+    let mut work = tokio::task::JoinSet::new();
+    for (n, turno) in [world.turno.clone(), other].into_iter().enumerate() {
+        let queue = turno.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
+        work.spawn(async move {
+            for round in 0..40 {
+                push(
+                    &queue,
+                    &[(&format!("{n}-{round}-a"), "k"), (&format!("{n}-{round}-b"), &format!("k{}", round % 3))],
+                )
+                .await;
+                let got = queue.claim("w", 2, Span::ZERO).await.unwrap();
+                queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
+                let take = Action::ForceClaim { reason: "x".to_owned() };
+                turno.lease(turno.command("r", &format!("u{n}"), take).unwrap()).await.unwrap();
+            }
+        });
+    }
+    while !work.is_empty() {
+        assert_eq!(findings(&world.turno).await, []);
+        while let Some(done) = work.try_join_next() {
+            done.unwrap();
+        }
+    }
+    assert_eq!(findings(&world.turno).await, []);
+}

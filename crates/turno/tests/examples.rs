@@ -1,0 +1,87 @@
+//! The examples, as programs, on both databases: what they print is what their readers are told.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use turno_testkit::postgres::Cluster;
+
+/// A built example. They are built together with the tests, beside them.
+fn example(name: &str) -> Command {
+    let tests = std::env::current_exe().expect("this test is a file");
+    let folder: PathBuf = tests.ancestors().nth(2).expect("tests are built two folders deep").join("examples");
+    Command::new(folder.join(name))
+}
+
+/// Somewhere fresh on each database.
+async fn places(name: &str) -> [String; 2] {
+    let folder = std::env::temp_dir().join(format!("turno-example-{name}-{}", std::process::id()));
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
+    [format!("sqlite:{}", folder.join("turno.db").display()), Cluster::for_tests().fresh_database().await]
+}
+
+async fn prints(name: &str, expected: &str) {
+    for place in places(name).await {
+        let output = example(name).arg(&place).output().expect("examples are built with the tests");
+        assert!(output.status.success(), "{name} on {place}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{name} on {place}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_worker_example_answers_in_order_and_gives_up_on_the_poison() {
+    let expected = "ana: answered 1\nana: answered 3\nana: gave up on 4\nluis: answered 2\n3 processed, 1 exhausted\n";
+    prints("worker", expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lease_guard_example_stops_when_the_lease_is_lost() {
+    let expected = "held\nthe lease was lost: somebody took it over\nthe new fence is greater: true\n\
+                    the late heartbeat is refused: true\n";
+    prints("lease_guard", expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_finalize_example_applies_each_line_once() {
+    let lines = "  line 1 applied\n  line 2 failed: 5 wanted, 0 in stock\n";
+    let both = ["finalized", "repeated"].map(|round| format!("{round}: partially_completed\n{lines}")).concat();
+    prints("finalize", &format!("{both}30 nails in stock\n")).await;
+}
+
+/// Ends with the test, also if it fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_readmes_program_works_until_it_is_told_to_stop() {
+    for place in places("embed").await {
+        let child =
+            example("embed").arg(&place).stdout(Stdio::piped()).spawn().expect("examples are built with the tests");
+        let mut running = Running(child);
+        let stdout = running.0.stdout.take().expect("it is piped");
+        let mut lines = BufReader::new(stdout).lines().map(|line| line.expect("it prints text"));
+        let first = lines.next().expect("a report");
+        assert!(first.starts_with("report written under fence "), "{first}");
+        assert_eq!(lines.next().as_deref(), Some("mail sent to ana@example.com"));
+        let stop = Command::new("kill").args(["-INT", &running.0.id().to_string()]).status();
+        assert!(stop.expect("kill is there").success());
+        assert!(running.0.wait().expect("it ends").success(), "it stops in an orderly way");
+        assert_eq!(lines.next(), None);
+    }
+}
+
+#[test]
+fn the_readmes_show_the_program_that_is_tested() {
+    let program = include_str!("../examples/embed.rs");
+    let (_, program) = program.split_once("\n\n").expect("the doc comment comes first");
+    for readme in [include_str!("../../../README.md"), include_str!("../../../README.es.md")] {
+        assert!(readme.contains(program.trim()), "copy examples/embed.rs into it");
+    }
+}
