@@ -56,8 +56,9 @@ async fn takers_are_held_off_until_the_transaction_ends_and_heartbeats_go_on() {
         }
         let mut taking = Box::pin(ask(&world, "caja:3", "luis", taker.clone()));
         waits(&mut taking).await;
-        let held = "select count(*) from turno.lease where holder_user = 'ana'";
-        assert_eq!(world.number(held).await, 1);
+        // An ownership that expired may be written down as ended meanwhile; nobody gets a new one.
+        let taken = "select count(*) from turno.lease where holder_user <> 'ana'";
+        assert_eq!(world.number(taken).await, 0);
         end(&app, how).await;
         let taken = tokio::time::timeout(Duration::from_secs(20), taking).await.unwrap();
         let taken = if taken.answer.is_ok() { taken } else { ask(&world, "caja:3", "luis", taker).await };
