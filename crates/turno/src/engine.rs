@@ -171,9 +171,13 @@ impl Turno {
         self.inner.store.describe()
     }
 
-    /// The store underneath, for checks and tools.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.inner.store
+    /// The store underneath, for checks and tools. A handle that acts for somebody has no business there.
+    pub fn store(&self) -> Result<&Arc<dyn Store>, Error> {
+        if self.caller.is_none() {
+            Ok(&self.inner.store)
+        } else {
+            Err(Error::Invalid("a handle that acts for somebody cannot go around the rules".to_owned()))
+        }
     }
 }
 

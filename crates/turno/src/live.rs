@@ -122,6 +122,8 @@ impl Subscription {
     pub async fn next(&mut self) -> Result<Live, Error> {
         loop {
             if let Some(position) = self.reset.take() {
+                // What was left out may have been a change of access.
+                self.listener.iter_mut().for_each(|listener| listener.audited = true);
                 return Ok(Live::Reset { position });
             }
             self.still_may().await?;
@@ -158,6 +160,9 @@ impl Subscription {
         if let Some(listener) = &mut self.listener {
             // Every change of access is audited: it may have been this listener's.
             listener.audited |= event.topic == Topic::Audit;
+            if event.topic == Topic::Audit && !listener.may_audit() {
+                return false;
+            }
             if matches!(event.topic, Topic::Leases | Topic::Tasks) && !listener.may_see(&event.resource) {
                 return false;
             }
@@ -220,6 +225,10 @@ impl Listener {
     fn turno(&self) -> Result<Turno, Error> {
         let inner = self.inner.upgrade().ok_or(Error::Closed)?;
         Ok(Turno { inner, caller: Some(self.caller.clone()) })
+    }
+
+    fn may_audit(&self) -> bool {
+        self.turno().is_ok_and(|turno| turno.may(Needs::of(Permission::AuditRead)).is_ok())
     }
 
     fn may_see(&self, resource: &str) -> bool {

@@ -153,7 +153,7 @@ async fn fill(world: &World) {
     turno.task_finalize(id, who, fence).await.unwrap().answer.unwrap();
     turno.add_person(NewPerson::new("ana", "Ana", Role::Admin).unwrap()).await.unwrap();
     turno.create_token(NewToken::of("ana").unwrap()).await.unwrap();
-    while let Sequenced::Full(_) | Sequenced::Busy = turno.store().sequence().await.unwrap() {}
+    while let Sequenced::Full(_) | Sequenced::Busy = turno.store().unwrap().sequence().await.unwrap() {}
 }
 
 async fn push(queue: &QueueHandle, items: &[(&str, &str)]) {

@@ -21,7 +21,7 @@ async fn what_commits_between_joining_and_the_readers_first_look_is_heard() {
     let action = Action::Claim { ttl: None, wait: false };
     let command = Command { resource: Resource::new("r").unwrap(), who, via: None, policy: Policy::default(), action };
     let group = Group::Lease(LeaseGroup { commands: vec![command] });
-    turno.store().commit(0, Arc::new([group]), None).await.unwrap();
+    turno.store().unwrap().commit(0, Arc::new([group]), None).await.unwrap();
     assert_eq!(listener.position(), Position(0));
     let heard = tokio::time::timeout(Duration::from_secs(20), listener.next()).await.expect("it is heard").unwrap();
     assert!(matches!(&heard, Live::Event { position: Position(1), event } if &*event.resource == "r"), "{heard:?}");

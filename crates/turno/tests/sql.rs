@@ -65,7 +65,7 @@ impl World {
     async fn pass(&self, ms: i64) {
         let sql = "update turno.mark set high = turno.time_ms() + $1";
         self.sql.execute(sql, &[&ms]).await.unwrap();
-        self.turno.store().peek(Vec::new()).await.unwrap();
+        self.turno.store().unwrap().peek(Vec::new()).await.unwrap();
     }
 
     async fn number(&self, sql: &str) -> i64 {

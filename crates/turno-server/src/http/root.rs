@@ -31,8 +31,10 @@ pub(super) async fn page(Extract(state): Extract<Arc<State>>, language: Language
 /// What is in every queue. A queue that cannot be counted just now is left out: the page is no place for errors.
 async fn counted(database: &Database) -> Vec<(String, Counts)> {
     let mut counted = Vec::new();
-    for queue in database.turno.store().queues().await.unwrap_or_default() {
-        if let Ok(counts) = database.turno.store().counts(queue.id).await {
+    for queue in database.turno.queues().await.unwrap_or_default() {
+        if let Ok(handle) = database.turno.queue(queue.name.clone()).await
+            && let Ok(counts) = handle.counts().await
+        {
             counted.push((queue.name.to_string(), counts));
         }
     }

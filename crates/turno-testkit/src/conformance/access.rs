@@ -2,13 +2,14 @@
 
 use super::world::{World, draft, holder, queue_name};
 use turno::core::access::{ChangeRefused, Denied, Permission, Role};
+use turno::core::event::{Topic, Topics};
 use turno::core::id::{Instance, Resource, UserId};
 use turno::core::lease::{Action, Cause, Command, Holder, Outcome, Refused};
 use turno::core::queue::{Kind, Policy};
 use turno::core::task::{self, Goods, Movement, NewLine, TaskId};
 use turno::core::time::Span;
 use turno::store::{AuditQuery, LeaseQuery};
-use turno::{Error, LeaseAnswer, NewPerson, NewToken, PersonChange, Turno};
+use turno::{Error, Job, LeaseAnswer, Live, NewPerson, NewToken, PersonChange, Subscription, Turno};
 
 super::cases![
     a_token_speaks_for_its_owner_with_no_more_than_both_may,
@@ -25,6 +26,11 @@ super::cases![
     a_token_for_some_resources_reaches_no_others,
     people_and_tokens_are_listed_without_secrets,
     a_session_locks_a_task_like_anybody,
+    nobody_expels_anybody_by_a_command,
+    a_session_dies_when_its_maker_is_locked_out,
+    a_listener_hears_what_they_may_and_as_long_as_they_may,
+    a_worker_whose_token_was_revoked_ends_and_says_so,
+    times_of_a_lease_are_not_the_callers_to_choose,
 ];
 
 fn user(id: &str) -> UserId {
@@ -305,6 +311,117 @@ async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
     assert!(!format!("{tokens:?}").contains(&secret[10..]), "of a secret only its hash is kept");
     let own = ana.tokens(Some(user("eva")), None, 10).await.unwrap();
     assert!(own.iter().all(|token| token.user == user("ana")) && own.len() == 1, "others' are not shown");
+}
+
+async fn nobody_expels_anybody_by_a_command(world: World) {
+    let (ana, eva) = (person(&world.turno, "ana", Role::Editor).await, person(&world.turno, "eva", Role::Admin).await);
+    let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
+    let id = world.turno.task_create(holder("eva"), "t", lines, true).await.unwrap().task.unwrap().id;
+    claim(&ana, id.resource().as_str()).await.unwrap();
+    let expel = || Action::Expel { user: user("ana") };
+    for one in [&ana, &eva, &world.turno] {
+        assert!(matches!(one.lease(named(one, id.resource().as_str(), expel())).await, Err(Error::Invalid(_))));
+        let as_task = one.task(Some(id), one.holder(None), task::Action::Lease(expel())).await;
+        assert!(matches!(as_task, Err(Error::Invalid(_))));
+    }
+    let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned() });
+    let refused = ana.task(Some(id), ana.holder(None), force).await;
+    assert_eq!(refused.unwrap_err(), missing(Permission::LocksOverride));
+    let (now, state) = world.turno.lease_state(id.resource()).await.unwrap();
+    assert_eq!(state.live(now).unwrap().holder.user, user("ana"));
+}
+
+async fn a_session_dies_when_its_maker_is_locked_out(world: World) {
+    let (portal, _) = portal(&world).await;
+    person(&world.turno, "leo", Role::Admin).await;
+    let (_, secret) = portal.mint_session(stranger(), Span::from_secs(900)).await.unwrap();
+    let paco = world.turno.authenticate(&secret).await.unwrap();
+    assert!(claim(&paco, "r").await.is_ok());
+    let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
+    world.turno.change_person(user("eva"), out).await.unwrap();
+    assert_eq!(claim(&paco, "s").await, Err(OUT));
+    assert_eq!(world.instance().await.authenticate(&secret).await.unwrap_err(), OUT);
+}
+
+async fn a_listener_hears_what_they_may_and_as_long_as_they_may(world: World) {
+    let eva = person(&world.turno, "eva", Role::Admin).await;
+    person(&world.turno, "leo", Role::Admin).await;
+    let new = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("eva").unwrap() };
+    let (token, secret) = world.turno.create_token(new).await.unwrap();
+    let confined = world.turno.authenticate(&secret).await.unwrap();
+    let mut all = eva.subscribe(Topics::ALL, None).await.unwrap();
+    let mut some = confined.subscribe(Topic::Leases.into(), None).await.unwrap();
+    claim(&world.turno, "secreto").await.unwrap();
+    claim(&world.turno, "caja:7").await.unwrap();
+    assert_eq!(&*lease_event(&mut some).await.unwrap(), "caja:7", "and not what the token is not for");
+    assert_eq!(&*lease_event(&mut all).await.unwrap(), "secreto");
+    world.turno.revoke_token(&token.id).await.unwrap();
+    assert_eq!(lease_event(&mut some).await, Err(OUT), "listening ends with the token");
+    let role = PersonChange { role: Some(Role::Viewer), ..PersonChange::default() };
+    world.turno.change_person(user("eva"), role).await.unwrap();
+    force_and_claim(&world.turno).await;
+    let mut audits = 0;
+    loop {
+        match tokio::time::timeout(std::time::Duration::from_secs(20), all.next()).await.expect("heard").unwrap() {
+            Live::Event { event, .. } if event.topic == Topic::Audit => {
+                assert_ne!(event.detail.as_deref(), Some("lock_force_release"), "not any more");
+                audits += 1;
+            }
+            Live::Event { event, .. } if &*event.resource == "caja:last" => break,
+            _ => {}
+        }
+    }
+    assert!(audits <= 3, "only what was audited before: {audits}");
+}
+
+/// An override, which is audited, and then something that everybody hears.
+async fn force_and_claim(turno: &Turno) {
+    let force = Action::ForceRelease { reason: "x".to_owned() };
+    turno.lease(named(turno, "caja:7", force)).await.unwrap();
+    claim(turno, "caja:last").await.unwrap();
+}
+
+/// The resource of the next event about a lease.
+async fn lease_event(listener: &mut Subscription) -> Result<std::sync::Arc<str>, Error> {
+    loop {
+        let heard = tokio::time::timeout(std::time::Duration::from_secs(20), listener.next()).await;
+        match heard.expect("something is heard in time")? {
+            Live::Event { event, .. } if event.topic == Topic::Leases => return Ok(event.resource.clone()),
+            _ => {}
+        }
+    }
+}
+
+async fn a_worker_whose_token_was_revoked_ends_and_says_so(world: World) {
+    person(&world.turno, "robot", Role::Editor).await;
+    let (token, secret) = world.turno.create_token(NewToken::of("robot").unwrap()).await.unwrap();
+    let robot = world.turno.authenticate(&secret).await.unwrap();
+    let trusted = world.queue(Policy::of(Kind::Inbox)).await;
+    let queue = robot.queue(queue_name()).await.unwrap();
+    let (done, mut heard) = tokio::sync::mpsc::channel(4);
+    let worker = queue.worker(move |job: Job<serde_json::Value>| {
+        let done = done.clone();
+        async move {
+            let _ = done.send(job.id).await;
+            Ok(())
+        }
+    });
+    let running = tokio::spawn(worker.run_until(std::future::pending::<()>()));
+    trusted.enqueue(vec![draft("k", "1")]).await.unwrap();
+    heard.recv().await.expect("it works");
+    world.turno.revoke_token(&token.id).await.unwrap();
+    trusted.enqueue(vec![draft("k", "2")]).await.unwrap();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), running).await.expect("it ends").unwrap();
+    assert_eq!(ended, Err(OUT));
+}
+
+async fn times_of_a_lease_are_not_the_callers_to_choose(world: World) {
+    let ana = person(&world.turno, "ana", Role::Editor).await;
+    let mut command = named(&ana, "r", Action::Claim { ttl: None, wait: false });
+    command.policy.ttl = Span::from_secs(86_400);
+    command.policy.max_ttl = Span::from_secs(86_400);
+    let grant = ana.lease(command).await.unwrap().state.grant.unwrap();
+    assert_eq!(grant.ttl, Span::from_secs(30), "the policy's");
 }
 
 async fn a_session_locks_a_task_like_anybody(world: World) {

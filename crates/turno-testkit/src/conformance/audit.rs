@@ -170,13 +170,17 @@ async fn what_is_purged_is_counted_and_audited(world: World) {
         let got = take_one(&queue).await;
         queue.ack([got.handed]).await.unwrap();
     }
+    let got = take_one(&queue).await;
+    let give_up = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await.unwrap();
     world.turno.purge().await.unwrap();
     assert_eq!(queue.counts().await.unwrap().processed, 3, "young enough to stay");
     world.pass(3_600_001);
     assert_eq!(world.turno.purge().await.unwrap().items, 3);
     let counts = queue.counts().await.unwrap();
-    assert_eq!((counts.processed, counts.pending), (0, 2), "what is unfinished stays, however old");
-    assert_eq!(world.turno.store().queue(queue_name()).await.unwrap().unwrap().purged, 3);
+    assert_eq!((counts.processed, counts.pending), (0, 1), "what is unfinished stays, however old");
+    assert_eq!(counts.exhausted, 1, "and what is exhausted, until a person decides");
+    assert_eq!(world.turno.store().unwrap().queue(queue_name()).await.unwrap().unwrap().purged, 3);
     let acts = actions(&world.turno).await;
     assert_eq!(acts, ["queue_put", "queue_purge"]);
     let again = queue.enqueue(vec![draft("k", "0")]).await.unwrap();

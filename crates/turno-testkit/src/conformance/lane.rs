@@ -270,7 +270,7 @@ async fn counters_equal_a_count_over_the_rows(world: World) {
     let expected = Counts { pending: 8, in_process: 3, error: 1, processed: 2, exhausted: 1, cancelled: 1 };
     assert_eq!(queue.counts().await.unwrap(), expected);
     let row = queue.row().await.unwrap();
-    let records = world.turno.store().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
+    let records = world.turno.store().unwrap().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
     assert_eq!(records.len(), 16, "accepted is the sum of the states");
 }
 
@@ -285,9 +285,9 @@ async fn empty_lanes_leave_no_rows_behind(world: World) {
         ack(&queue, &got).await;
     }
     let row = queue.row().await.unwrap();
-    let records = world.turno.store().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
+    let records = world.turno.store().unwrap().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
     assert!(records.iter().all(|record| record.item.is_none() && record.done.is_some()));
-    assert_eq!(world.turno.store().next_look(row.id, turno::core::time::Time(0)).await.unwrap(), None);
+    assert_eq!(world.turno.store().unwrap().next_look(row.id, turno::core::time::Time(0)).await.unwrap(), None);
 }
 
 async fn every_column_of_an_item_survives_the_store(mut world: World) {

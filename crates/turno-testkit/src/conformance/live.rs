@@ -79,7 +79,7 @@ async fn claim_all(turno: &Turno, first: usize, last: usize) {
 /// Waits until so many events have their positions.
 async fn given(turno: &Turno, newest: i64) -> EventSpan {
     loop {
-        let span = turno.store().event_span().await.unwrap();
+        let span = turno.store().unwrap().event_span().await.unwrap();
         if span.newest.0 >= newest {
             return span;
         }
@@ -113,7 +113,7 @@ async fn only_committed_changes_are_told(world: World) {
     for name in ["lease.claimed", "lease.released"] {
         let (position, event) = event(&mut listener).await;
         assert_eq!(event.name, name);
-        let kept = world.turno.store().events(Position(position.0 - 1), 1).await.unwrap();
+        let kept = world.turno.store().unwrap().events(Position(position.0 - 1), 1).await.unwrap();
         assert_eq!(kept, [(position, (*event).clone())], "what is told can be read by anybody");
     }
     nothing(&mut listener).await;
@@ -170,7 +170,7 @@ async fn a_position_that_is_not_kept_or_not_ours_is_answered_with_a_reset(world:
     claim_all(&world.turno, 10, 15).await;
     let now = Time(super::world::START.0 + 1_000);
     assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(1), newest: Position(15) });
-    assert_eq!(world.turno.store().purge_events(now, 1_000).await, Ok(10), "what was decided before");
+    assert_eq!(world.turno.store().unwrap().purge_events(now, 1_000).await, Ok(10), "what was decided before");
     assert_eq!(given(&world.turno, 15).await, EventSpan { oldest: Position(11), newest: Position(15) });
     let mut listeners = Vec::new();
     for (position, resets) in [(0, true), (9, true), (10, false), (15, false), (16, true), (i64::MAX, true)] {
@@ -215,7 +215,7 @@ async fn a_slow_listener_whose_events_were_purged_is_told_so(world: World) {
     claim_all(&world.turno, 0, EVENTS).await;
     some(&mut quick, EVENTS).await;
     let later = Time(super::world::START.0 + 1);
-    assert_eq!(world.turno.store().purge_events(later, 500).await, Ok(500));
+    assert_eq!(world.turno.store().unwrap().purge_events(later, 500).await, Ok(500));
     assert_eq!(hear(&mut slow).await, Live::Reset { position: Position(EVENTS as i64) });
     claim_all(&world.turno, EVENTS, EVENTS + 1).await;
     assert_eq!(some(&mut slow, 1).await, some(&mut quick, 1).await, "and goes on with what comes");
@@ -223,14 +223,14 @@ async fn a_slow_listener_whose_events_were_purged_is_told_so(world: World) {
 
 async fn an_empty_log_still_knows_its_newest_position(mut world: World) {
     let none = EventSpan { oldest: Position(1), newest: Position(0) };
-    assert_eq!(world.turno.store().event_span().await, Ok(none));
+    assert_eq!(world.turno.store().unwrap().event_span().await, Ok(none));
     claim_all(&world.turno, 0, 5).await;
     given(&world.turno, 5).await;
     let later = Time(super::world::START.0 + 1);
-    assert_eq!(world.turno.store().purge_events(later, 1_000).await, Ok(5));
+    assert_eq!(world.turno.store().unwrap().purge_events(later, 1_000).await, Ok(5));
     world.reopen().await;
     let empty = EventSpan { oldest: Position(6), newest: Position(5) };
-    assert_eq!(world.turno.store().event_span().await, Ok(empty));
+    assert_eq!(world.turno.store().unwrap().event_span().await, Ok(empty));
     let mut listener = world.turno.subscribe(Topics::ALL, Some(Position(5))).await.unwrap();
     let mut late = world.turno.subscribe(Topics::ALL, Some(Position(4))).await.unwrap();
     claim_all(&world.turno, 5, 6).await;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use turno::core::access::{Changed, Epoch, Person, Role, Token, View};
 use turno::core::audit::{Draft, Entry, Hash, Head, chain};
 use turno::core::id::{Seq, UserId};
+use turno::core::queue::Ended;
 use turno::core::time::Time;
 use turno::store::{AccessGroup, AccessRead, AuditQuery, Outcomes, Purge, StoreError, TokenFound};
 
@@ -98,7 +99,10 @@ impl Rows {
                 let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
                     return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
                 };
-                let old = self.done.values().filter(|done| done.queue == queue && done.at < before);
+                let old = self
+                    .done
+                    .values()
+                    .filter(|done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted);
                 let mut old: Vec<(Time, Seq)> = old.map(|done| (done.at, done.seq)).collect();
                 old.sort();
                 old.truncate(limit);

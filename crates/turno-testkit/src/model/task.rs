@@ -88,7 +88,6 @@ impl Rows {
         self.events.push(event);
         self.work.notes.push((apply.task, note));
         if let Some(task) = self.work.tasks.get_mut(&apply.task) {
-            task.updated_at = task.updated_at.max(now);
             task.lines.iter_mut().filter(|place| place.number == line.number).for_each(|place| *place = line.clone());
         }
         let mut state = self.state(&apply.task.resource());

@@ -29,7 +29,10 @@ const REMEMBERED_MAX: usize = 10_000;
 /// Readers that may wait to learn the epoch.
 const WAITING_MAX: usize = 8_192;
 /// How often the epoch may move under one command before something else is wrong.
-const RENEWALS_MAX: usize = 8;
+pub(super) const RENEWALS_MAX: usize = 8;
+
+/// Between two changes that people without `users.manage` make to their own access.
+const OWN_CHANGE_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Somebody for whom a handle acts.
 pub(crate) struct Caller {
@@ -70,6 +73,9 @@ impl<'a> Needs<'a> {
 pub(crate) struct Access {
     remembered: Mutex<HashMap<Hash, Settled>>,
     used: Mutex<HashMap<String, Time>>,
+    /// When somebody last changed their own access. One after another, with a pause: every change makes everybody look
+    /// up again what they may do, and nobody may make others do that all the time.
+    pace: tokio::sync::Mutex<()>,
     epochs: mpsc::Sender<oneshot::Sender<Result<Epoch, StoreError>>>,
 }
 
@@ -77,7 +83,7 @@ impl Access {
     pub(super) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>) -> Access {
         let (epochs, asking) = mpsc::channel(WAITING_MAX);
         tasks.spawn(read_epochs(asking, store.clone()));
-        Access { remembered: Mutex::default(), used: Mutex::default(), epochs }
+        Access { remembered: Mutex::default(), used: Mutex::default(), pace: tokio::sync::Mutex::default(), epochs }
     }
 
     /// The epoch as of a look that began after this was called; those who ask together share one look.
@@ -85,6 +91,12 @@ impl Access {
         let (reply, answer) = oneshot::channel();
         self.epochs.try_send(reply).map_err(|_| Error::Overloaded)?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
+    }
+
+    /// Waits for one's turn to change one's own access.
+    pub(super) async fn own_turn(&self) {
+        let _turn = self.pace.lock().await;
+        tokio::time::sleep(OWN_CHANGE_PAUSE).await;
     }
 
     fn remembered(&self) -> MutexGuard<'_, HashMap<Hash, Settled>> {
@@ -119,7 +131,12 @@ impl Inner {
     async fn look_up(&self, hash: Hash) -> Result<Settled, Error> {
         let found = self.store.token(hash).await?;
         let (token, owner) = found.token.ok_or(Denied::Unauthenticated)?;
-        let principal = Arc::new(token.principal(owner.as_ref(), found.now)?);
+        // Read after the epoch: what changes from here on raises it.
+        let maker = match &token.parent {
+            Some(_) => self.store.person(token.created_by.clone()).await?,
+            None => None,
+        };
+        let principal = Arc::new(token.principal(owner.as_ref(), maker.as_ref(), found.now)?);
         let settled = Settled { principal, epoch: found.epoch };
         let mut remembered = self.access.remembered();
         if remembered.len() >= REMEMBERED_MAX {
@@ -167,6 +184,7 @@ impl Turno {
         let caller = self.caller.as_ref().ok_or_else(|| {
             Error::Invalid("only somebody who is signed in can act for somebody else; authenticate first".to_owned())
         })?;
+        self.allowed(Needs::of(Permission::SessionsMint)).await?;
         let settled = self.in_the_name_of(caller.settled(), user.clone()).await?;
         let caller = Caller { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
         Ok(Turno { inner: self.inner.clone(), caller: Some(Arc::new(caller)) })

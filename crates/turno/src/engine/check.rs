@@ -4,7 +4,7 @@ use super::Turno;
 use super::access::Needs;
 use crate::error::Error;
 use crate::store::{Check, Finding};
-use turno_core::access::Permission;
+use turno_core::access::{Permission, Role};
 
 /// Findings of one check that are worth listing: who has that many needs no more.
 const FINDINGS_MAX: u32 = 100;
@@ -53,7 +53,11 @@ impl Turno {
     /// Writes a copy of an SQLite database, consistent as of one instant, to a new file. Work goes on meanwhile.
     /// PostgreSQL has tools of its own.
     pub async fn backup(&self, to: impl Into<std::path::PathBuf>) -> Result<(), Error> {
-        self.reads(Needs::of(Permission::AuditRead)).await?;
+        // It holds everything, hashes of secrets among it, and is written wherever this program may write.
+        self.reads(Needs::of(Permission::UsersManage)).await?;
+        if self.principal().is_some_and(|principal| !principal.is_whole(Role::Admin)) {
+            return Err(Error::Invalid("only a full administrator's token can copy the database".to_owned()));
+        }
         Ok(self.inner.store.backup(to.into()).await?)
     }
 }

@@ -10,11 +10,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use turno_core::id::{Fence, Instance, Resource, UserId};
 use turno_core::lease::{Action, Cause, Command, Ending, Grant, Holder, Outcome, Refused};
 use turno_core::limits::SPAN_MIN;
 use turno_core::time::{Span, Time};
+
+/// How long a beat after the expiry may take to say why it was lost.
+const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// How a program that asks for a lease wants it. Awaiting it claims: nothing, if somebody else has it.
 #[derive(Debug)]
@@ -106,6 +109,13 @@ impl HoldWish {
         self
     }
 
+    /// Claims in a task of its own: should whoever asked have left by the time the lease is granted, it is given back.
+    async fn claim_or_give_back(self) -> Result<Option<Hold>, Error> {
+        let (sender, answer) = oneshot::channel();
+        tokio::spawn(async move { drop(sender.send(self.claim().await)) });
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
     async fn claim(self) -> Result<Option<Hold>, Error> {
         let HoldWish { turno, resource, instance, ttl, wait } = self;
         let who = Holder { ..turno.holder(instance?) };
@@ -137,7 +147,7 @@ impl IntoFuture for HoldWish {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.claim())
+        Box::pin(self.claim_or_give_back())
     }
 }
 
@@ -233,10 +243,16 @@ impl Beat {
             clock.sleep_until(next.min(expires_at)).await;
             let beat = self.beat();
             tokio::pin!(beat);
-            // A database that does not answer must not keep a hold alive beyond its time.
+            // A database that does not answer must not keep a hold alive beyond its time; one that does says how it ended.
             let answer = tokio::select! {
                 answer = &mut beat => answer,
-                () = clock.sleep_until(expires_at) => Ok(Err(Loss::Unreachable)),
+                () = clock.sleep_until(expires_at) => {
+                    let late = tokio::time::timeout(LAST_WORD, beat).await;
+                    match late {
+                        Ok(Ok(Ok(_)) | Err(_)) | Err(_) => Ok(Err(Loss::Unreachable)),
+                        Ok(Ok(Err(loss))) => Ok(Err(loss)),
+                    }
+                }
             };
             match answer {
                 Ok(Ok(until)) => {

@@ -1,6 +1,6 @@
 //! Leases, as an application calls them.
 
-use super::access::Needs;
+use super::access::{Needs, RENEWALS_MAX};
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
 use crate::error::Error;
@@ -62,30 +62,31 @@ impl Turno {
     ///
     /// The leases of tasks follow the task's rules: its status, its permission.
     pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
+        if self.caller.is_some() {
+            // The times are Turno's to choose, not of whoever asks.
+            command.policy = self.inner.leases.of(&command.resource).clone();
+        }
         command.policy.check()?;
         self.checked_holder(&command.who)?;
         command.via = self.principal().and_then(|principal| principal.via.clone());
-        for tries in 0.. {
-            let answer = self.lease_once(&command).await?;
-            if answer.answer != Err(Refused::Pinned) || tries == PINNED_TRIES {
-                return self.remembering(&command, answer).await;
-            }
-            tokio::time::sleep(PINNED_PAUSE).await;
-        }
-        Err(Error::Closed)
+        let answer = unpinned(|| self.lease_once(&command), |answer| answer.answer == Err(Refused::Pinned)).await?;
+        self.remembering(&command, answer).await
     }
 
     async fn lease_once(&self, command: &Command) -> Result<LeaseAnswer, Error> {
         let task = TaskId::of(&command.resource);
-        let needs = needs(command, task).on(&command.resource);
+        let needs = Needs::of(permission(&command.action, task.is_some())?).on(&command.resource);
         match (&command.action, task) {
-            (Action::Heartbeat { .. }, _) => loop {
-                let as_of = self.allowed(needs).await?;
-                match self.inner.beat(command.clone(), as_of).await {
-                    Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
-                    answer => return answer,
+            (Action::Heartbeat { .. }, _) => {
+                for _ in 0..RENEWALS_MAX {
+                    let as_of = self.allowed(needs).await?;
+                    match self.inner.beat(command.clone(), as_of).await {
+                        Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
+                        answer => return answer,
+                    }
                 }
-            },
+                Err(Error::Overloaded)
+            }
             (Action::Release { .. }, _) | (_, None) => {
                 let (decision, state, now) = self.submit(needs, command.clone(), Job::Lease).await?;
                 Ok(LeaseAnswer { answer: decision.answer, state, now })
@@ -195,12 +196,29 @@ impl Turno {
     }
 }
 
-/// What a command needs: overrides their own permission, tasks that of tasks.
-fn needs<'a>(command: &Command, task: Option<TaskId>) -> Needs<'a> {
-    Needs::of(match (&command.action, task) {
-        (Action::ForceClaim { .. } | Action::ForceRelease { .. }, _) => Permission::LocksOverride,
-        (Action::Expel { .. }, _) => Permission::UsersManage,
-        (_, Some(_)) => Permission::InventoryManage,
-        (_, None) => Permission::LeasesUse,
-    })
+/// What an action needs: overrides their own permission, tasks that of tasks. Locking somebody out is nobody's command:
+/// it follows from a change of access.
+pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Error> {
+    match action {
+        Action::ForceClaim { .. } | Action::ForceRelease { .. } => Ok(Permission::LocksOverride),
+        Action::Expel { .. } => Err(Error::Invalid("lock the user out instead; their leases end with that".to_owned())),
+        _ if task => Ok(Permission::InventoryManage),
+        _ => Ok(Permission::LeasesUse),
+    }
+}
+
+/// Asks until no transaction is finishing under the ownership that is in the way, or for as long as that may take.
+pub(super) async fn unpinned<T, F>(mut ask: impl FnMut() -> F, pinned: impl Fn(&T) -> bool) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut answer = ask().await?;
+    for _ in 0..PINNED_TRIES {
+        if !pinned(&answer) {
+            break;
+        }
+        tokio::time::sleep(PINNED_PAUSE).await;
+        answer = ask().await?;
+    }
+    Ok(answer)
 }

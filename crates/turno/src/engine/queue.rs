@@ -137,6 +137,12 @@ impl Turno {
         Ok(QueueHandle { turno: self.clone(), name })
     }
 
+    /// All queues with their policies.
+    pub async fn queues(&self) -> Result<Vec<QueueRow>, Error> {
+        self.reads(Needs::READING).await?;
+        Ok(self.inner.store.queues().await?)
+    }
+
     /// A queue that exists.
     pub async fn queue<N>(&self, name: N) -> Result<QueueHandle, Error>
     where

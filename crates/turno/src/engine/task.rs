@@ -3,11 +3,11 @@
 use super::Turno;
 use super::access::Needs;
 use super::commit::Job;
+use super::lease::{permission, unpinned};
 use crate::error::Error;
-use crate::store::{LineStep, StockLevel, TaskGroup, TaskOutcome, TaskQuery};
+use crate::store::{LineStep, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskQuery};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use turno_core::access::Permission;
 use turno_core::id::{Fence, Sku};
 use turno_core::lease::{self, Ending, Holder, State};
@@ -17,9 +17,8 @@ use turno_core::time::Time;
 /// The answer to a command about a task, with the task and its lease afterwards.
 pub type TaskAnswer = TaskOutcome;
 
-/// As long as for leases: until the line that somebody is finishing is done.
-const PINNED_TRIES: usize = 500;
-const PINNED_PAUSE: Duration = Duration::from_millis(20);
+/// How often a line is tried again whose transaction met another one, such as two applications' effects that deadlock.
+const REDO_MAX: usize = 8;
 
 /// The answer to a finalize.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,9 +85,10 @@ impl Turno {
 
     /// Carries out one command about a task. A refusal is an answer, found in [`TaskOutcome::answer`].
     pub async fn task(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
-        use lease::Action::{ForceClaim, ForceRelease};
-        let override_it = matches!(action, Action::Lease(ForceClaim { .. } | ForceRelease { .. }));
-        let permission = if override_it { Permission::LocksOverride } else { Permission::InventoryManage };
+        let permission = match &action {
+            Action::Lease(action) => permission(action, true)?,
+            _ => Permission::InventoryManage,
+        };
         self.checked_holder(&who)?;
         let resource = task.map(TaskId::resource);
         let needs = Needs::of(permission);
@@ -96,14 +96,9 @@ impl Turno {
         let via = self.principal().and_then(|principal| principal.via.clone());
         let policy = self.task_policy();
         let command = Command { task, who, via, policy, action };
-        for tries in 0.. {
-            let answer = self.task_once(needs, command.clone()).await?;
-            if answer.answer != Err(Refused::Lease(lease::Refused::Pinned)) || tries == PINNED_TRIES {
-                return self.task_remembering(&command, answer).await;
-            }
-            tokio::time::sleep(PINNED_PAUSE).await;
-        }
-        Err(Error::Closed)
+        let pinned = |answer: &TaskOutcome| answer.answer == Err(Refused::Lease(lease::Refused::Pinned));
+        let answer = unpinned(|| self.task_once(needs, command.clone()), pinned).await?;
+        self.task_remembering(&command, answer).await
     }
 
     pub(super) async fn task_once(&self, needs: Needs<'_>, command: Command) -> Result<TaskOutcome, Error> {
@@ -142,7 +137,7 @@ impl Turno {
             self.reads(needs).await?;
             let (who, via, policy) = (who.clone(), via.clone(), policy.clone());
             let apply = Apply { task: id, number, fence, who, via, policy };
-            match store.apply_line(apply, self.inner.effect.clone()).await? {
+            match self.apply_line(apply).await? {
                 LineStep::Settled(outcome) => lines.push((number, outcome)),
                 LineStep::Over(_) => break,
                 LineStep::Refused(_) => break,
@@ -160,16 +155,31 @@ impl Turno {
         Ok(FinalizeAnswer { answer, lines, repeated, lease: closed.lease, now: closed.now })
     }
 
+    async fn apply_line(&self, apply: Apply) -> Result<LineStep, Error> {
+        let mut redo = 0;
+        loop {
+            match self.inner.store.apply_line(apply.clone(), self.inner.effect.clone()).await {
+                Err(StoreError::Conflict(reason)) if redo < REDO_MAX => {
+                    tracing::debug!(reason, "redoing a line");
+                    redo += 1;
+                }
+                step => return Ok(step?),
+            }
+        }
+    }
+
     /// A task with its lines.
     pub async fn task_get(&self, id: TaskId) -> Result<Option<Task>, Error> {
         self.reads(Needs::READING.on(&id.resource())).await?;
         Ok(self.inner.store.task(id).await?)
     }
 
-    /// Tasks with their lines, newest first.
+    /// Tasks with their lines, newest first; those that the caller's token is not for are left out.
     pub async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, Error> {
         self.reads(Needs::READING).await?;
-        Ok(self.inner.store.tasks(query).await?)
+        let mut tasks = self.inner.store.tasks(query).await?;
+        tasks.retain(|task| self.may(Needs::READING.on(&task.id.resource())).is_ok());
+        Ok(tasks)
     }
 
     /// What happened to a task and who held it, oldest first.

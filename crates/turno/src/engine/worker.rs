@@ -216,7 +216,8 @@ impl Worker {
         Ok(RunningWorker { stop, task })
     }
 
-    /// Runs it until `stop` is there, and then stops it as [`RunningWorker::stop`] does.
+    /// Runs it until `stop` is there, and then stops it as [`RunningWorker::stop`] does. Should the worker not be allowed
+    /// to go on, since its token died, it ends with that error.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -231,10 +232,14 @@ impl Worker {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn run_until(self, stop: impl Future) -> Result<(), Error> {
-        let running = self.start()?;
-        stop.await;
-        running.stop().await;
-        Ok(())
+        let mut running = self.start()?;
+        tokio::select! {
+            _ = stop => {
+                running.stop.send_replace(true);
+                running.over().await
+            }
+            over = running.over() => over,
+        }
     }
 }
 
@@ -243,7 +248,7 @@ impl Worker {
 #[derive(Debug)]
 pub struct RunningWorker {
     stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
+    task: JoinHandle<Result<(), Error>>,
 }
 
 impl RunningWorker {
@@ -267,10 +272,16 @@ impl RunningWorker {
     /// ```
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
-        if let Err(error) = (&mut self.task).await
-            && error.is_panic()
-        {
-            std::panic::resume_unwind(error.into_panic());
+        // Why it may have ended before, it has said in the log.
+        drop(self.over().await);
+    }
+
+    /// Waits for its end.
+    async fn over(&mut self) -> Result<(), Error> {
+        match (&mut self.task).await {
+            Ok(over) => over,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Err(Error::Closed),
         }
     }
 }

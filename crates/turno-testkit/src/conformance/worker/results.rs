@@ -57,7 +57,7 @@ async fn a_handlers_error_is_tried_again_later_and_exhausted_at_the_end(world: W
         if attempt < 3 {
             let back = || async { record(&queue, "x").await.item.is_some_and(|item| item.ready_at.is_some()) };
             until("it waits for its back-off", back).await;
-            let now = world.turno.store().peek(Vec::new()).await.unwrap().now;
+            let now = world.turno.store().unwrap().peek(Vec::new()).await.unwrap().now;
             let due = record(&queue, "x").await.item.unwrap().not_before;
             assert!(due >= now + Span(1_000 << (attempt - 1)), "it backs off, longer every time");
             world.pass((due - now).0 - 1);

@@ -3,12 +3,13 @@
 use super::secret;
 use super::{Needs, Turno};
 use crate::engine::commit::Job;
+use crate::engine::lease::unpinned;
 use crate::error::Error;
 use crate::store::{AccessGroup, LeaseQuery};
-use std::time::Duration;
 use turno_core::access::{Change, ChangeRefused, Changed, Permission, Permissions, Person, Role, Token};
+use turno_core::audit::Hash;
 use turno_core::id::{BadName, UserId};
-use turno_core::lease::{Action, Command, Refused};
+use turno_core::lease::{Action, Command, Refused, State};
 use turno_core::limits::BATCH_MAX;
 use turno_core::time::{Span, Time};
 
@@ -137,28 +138,41 @@ impl Turno {
 
     /// A person. Everybody may look at themselves.
     pub async fn person(&self, id: UserId) -> Result<Option<Person>, Error> {
-        let own = self.principal().is_some_and(|principal| principal.user == id);
+        let own = self.principal().is_some_and(|principal| principal.user == id && principal.via.is_none());
         self.reads(if own { Needs::READING } else { Needs::of(Permission::UsersManage) }).await?;
-        Ok(self.inner.store.person(id).await?)
+        Ok(self.inner.store.person(id).await?.map(|person| self.without_secret(person)))
+    }
+
+    /// Hashes of passwords are for the program that embeds Turno, which compares them, and for nobody who is signed in.
+    fn without_secret(&self, person: Person) -> Person {
+        Person { password: person.password.filter(|_| self.caller.is_none()), ..person }
     }
 
     /// People in the order of their ids.
     pub async fn people(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Person>, Error> {
         self.reads(Needs::of(Permission::UsersManage)).await?;
-        Ok(self.inner.store.people(after, limit).await?)
+        let people = self.inner.store.people(after, limit).await?;
+        Ok(people.into_iter().map(|person| self.without_secret(person)).collect())
     }
 
     /// Tokens in the order of their ids; without `users.manage` only one's own.
     pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
-        self.reads(Needs::READING).await?;
-        let user = match self.principal() {
-            Some(principal) if !principal.permissions.has(Permission::UsersManage) => Some(principal.user.clone()),
-            _ => user,
-        };
-        Ok(self.inner.store.tokens(user, after, limit).await?)
+        let all = self.principal().is_none_or(|principal| principal.permissions.has(Permission::UsersManage));
+        let speaks_for_another = self.principal().is_some_and(|principal| principal.via.is_some());
+        let needs = if speaks_for_another { Needs::of(Permission::UsersManage) } else { Needs::READING };
+        self.reads(needs).await?;
+        let user = if all { user } else { self.principal().map(|principal| principal.user.clone()) };
+        let mut tokens = self.inner.store.tokens(user, after, limit).await?;
+        if self.caller.is_some() {
+            tokens.iter_mut().for_each(|token| token.hash = Hash::default());
+        }
+        Ok(tokens)
     }
 
     async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
+        if self.may(Needs::of(Permission::UsersManage)).is_err() {
+            self.inner.access.own_turn().await;
+        }
         // Made anew each time: what the caller may do can change on the way.
         let group = |wish| Box::new(AccessGroup { by: self.principal().map(|by| (*by).clone()), wish });
         let answer = self.submit(Needs::READING, wish, |wish, reply| Job::Access(group(wish), reply)).await?;
@@ -171,25 +185,27 @@ impl Turno {
     /// Frees what a user holds who may not hold anything any more. Should this process end in between, the leases
     /// die by themselves: their holder's heartbeats are refused.
     async fn expel(&self, user: &UserId) -> Result<(), Error> {
-        let query = LeaseQuery { holder: Some(user.clone()), limit: BATCH_MAX as u32, ..LeaseQuery::default() };
-        for state in self.inner.store.leases(query).await?.states {
+        let mut query = LeaseQuery { holder: Some(user.clone()), limit: BATCH_MAX as u32, ..LeaseQuery::default() };
+        loop {
+            let states = self.inner.store.leases(query.clone()).await?.states;
+            let Some(last) = states.last() else {
+                return Ok(());
+            };
+            query.after = Some(last.resource.clone());
+            self.expel_from(user, states).await?;
+        }
+    }
+
+    async fn expel_from(&self, user: &UserId, states: Vec<State>) -> Result<(), Error> {
+        for state in states {
             let policy = self.inner.leases.of(&state.resource).clone();
             let (who, via) = (self.holder(None), self.principal().and_then(|principal| principal.via.clone()));
             let action = Action::Expel { user: user.clone() };
             let command = Command { resource: state.resource, who, via, policy, action };
             // A transaction may be finishing under it: that one is let finish.
-            for _ in 0..EXPEL_TRIES {
-                let (decision, ..) = self.inner.submit(|reply| Job::Lease(command.clone(), reply)).await?;
-                if decision.answer != Err(Refused::Pinned) {
-                    break;
-                }
-                tokio::time::sleep(EXPEL_PAUSE).await;
-            }
+            let ask = || self.inner.submit(|reply| Job::Lease(command.clone(), reply));
+            unpinned(ask, |(decision, ..)| decision.answer == Err(Refused::Pinned)).await?;
         }
         Ok(())
     }
 }
-
-/// How often, and how far apart, a lease is tried again that a transaction is finishing under.
-const EXPEL_TRIES: usize = 100;
-const EXPEL_PAUSE: Duration = Duration::from_millis(20);

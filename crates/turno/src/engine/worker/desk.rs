@@ -47,6 +47,8 @@ pub(super) struct Desk {
     until: Option<Time>,
     /// They had their time.
     dropped: bool,
+    /// Why it ended by itself.
+    ended_by: Option<Error>,
 }
 
 /// Whether a call is under way, and when the next one may be.
@@ -94,16 +96,18 @@ impl Desk {
             stop,
             until: None,
             dropped: false,
+            ended_by: None,
         }
     }
 
-    pub(super) async fn run(mut self) {
+    /// Until it is told to stop, or may not go on: then it says why.
+    pub(super) async fn run(mut self) -> Result<(), Error> {
         let clock = self.queue.clock().clone();
         loop {
             let now = clock.estimate();
             self.look(now);
             if self.is_done() {
-                return;
+                return self.ended_by.map_or(Ok(()), Err);
             }
             let wake = self.wake_at(now);
             let sleep = async {
@@ -220,6 +224,13 @@ impl Desk {
             Answer::Claimed(Ok(deliveries)) => {
                 self.claim.ended(None);
                 deliveries.into_iter().for_each(|got| self.begin(got));
+            }
+            Answer::Claimed(Err(error @ (Error::Denied(_) | Error::Closed))) => {
+                // It will not be let in again by asking again: it stops, as if it had been told to.
+                tracing::error!(%error, instance = %self.instance, "the worker may not go on");
+                self.until.get_or_insert(now + self.grace);
+                self.ended_by = Some(error);
+                self.claim.ended(None);
             }
             Answer::Claimed(Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "no work for now; asking again");

@@ -154,8 +154,8 @@ fn ending_word(sql: &str) -> Option<String> {
     let first = words.next()?.to_ascii_lowercase();
     let mut has = |wanted: &str| words.by_ref().take(2).any(|word| word.eq_ignore_ascii_case(wanted));
     let ends = match first.as_str() {
-        "commit" | "end" | "abort" | "begin" | "start" => true,
-        "rollback" => !has("to"),
+        // Savepoints too: with one of the same name inside, undoing the effect would undo only a part of it.
+        "commit" | "end" | "abort" | "begin" | "start" | "rollback" | "savepoint" | "release" => true,
         "prepare" => has("transaction"),
         _ => false,
     };
@@ -184,11 +184,13 @@ mod tests {
 
     #[test]
     fn statements_that_end_the_transaction_are_recognised_behind_comments() {
-        for sql in ["commit", " ;-- x\n COMMIT work", "/* a */ End;", "rollback", "prepare transaction 'a'", "Begin"] {
+        for sql in ["commit", " ;-- x\n COMMIT work", "/* a */ End;", "rollback", "prepare transaction 'a'", "Begin"]
+            .into_iter()
+            .chain(["savepoint turno_effect", "release x", "rollback to savepoint mine"])
+        {
             assert!(ending_word(sql).is_some(), "{sql}");
         }
-        for sql in ["rollback to savepoint mine", "prepare p as select 1", "update t set x = 'commit'", "-- commit", ""]
-        {
+        for sql in ["prepare p as select 1", "update t set x = 'commit'", "-- commit", ""] {
             assert_eq!(ending_word(sql), None, "{sql}");
         }
     }

@@ -15,7 +15,12 @@ use std::path::Path;
 pub(super) fn write(from: &str, to: &Path) -> Result<(), StoreError> {
     let source = connection::reader(from)?;
     // Made here and now, so that of two backups to the same place one is refused.
-    OpenOptions::new().write(true).create_new(true).open(to).map_err(|error| cannot(to, &error))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // It holds what the database holds: hashes of secrets among it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(to).map_err(|error| cannot(to, &error))?;
     let copied = copy(&source, to).and_then(|()| sync(to).map_err(|error| cannot(to, &error)));
     if copied.is_err() {
         // Half a copy is worse than none; that it could not be written is told below.

@@ -6,7 +6,7 @@
 //! asks the engine for something, instead of its transaction, waits for itself, until its time is up.
 
 use super::line::{self, Found};
-use super::{SqliteStore, begin, statements as sql};
+use super::{SqliteStore, begin, now, statements as sql};
 use crate::clock::Clock;
 use crate::store::{Dialect, Effect, EffectError, LineStep, LineToApply, Pending, StoreError, Tx, Value};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -184,11 +184,16 @@ impl Served {
             }
         };
         write.tx.prepare_cached(sql::EFFECT_END)?.execute([])?;
-        line::settle(write, &self.apply, *going, effect)
+        let worked_at = now(clock);
+        line::settle(write, &self.apply, *going, effect, worked_at)
     }
 
     /// Answers until the effect is done, or has refused with a message.
+    ///
+    /// One that failed in a statement and went on as if nothing had happened is not believed: the other database would
+    /// not let it.
     fn serve(&self, tx: &Connection) -> Result<Result<(), String>, StoreError> {
+        let mut failed = None;
         loop {
             // A second bound beside the one of the future, for a runtime that stands still.
             let ask = self.asked.recv_timeout(self.patience).map_err(|why| match why {
@@ -198,14 +203,23 @@ impl Served {
             match ask {
                 Ask::Execute { text, values, answer } => {
                     let done = self.guarded(tx, || execute(tx, &text, &values))?;
+                    failed = failed.or_else(|| done.as_ref().err().cloned());
                     // An effect may drop its own question.
                     let _ = answer.send(done);
                 }
                 Ask::Query { text, values, answer } => {
                     let done = self.guarded(tx, || query(tx, &text, &values))?;
+                    failed = failed.or_else(|| done.as_ref().err().cloned());
                     let _ = answer.send(done);
                 }
-                Ask::Done(Ok(())) => return Ok(Ok(())),
+                Ask::Done(Ok(())) => match failed {
+                    None => return Ok(Ok(())),
+                    Some(error) => {
+                        let number = self.apply.number;
+                        let text = format!("the effect of line {number} failed in a statement and went on: {error}");
+                        return Err(StoreError::Rejected(text));
+                    }
+                },
                 Ask::Done(Err(EffectError::Refused(message))) => return Ok(Err(message)),
                 Ask::Done(Err(EffectError::Store(error))) => return Err(error),
             }

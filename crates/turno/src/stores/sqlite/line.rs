@@ -3,13 +3,14 @@
 //! The write lock is held from the beginning, so nobody can take the lease, and nobody can beat either: a beat waits
 //! its turn, as everything does here. What an application's own effect does in between is in `effect`.
 
-use super::{Write, begin, event, lease, statements as sql, stock, task};
+use super::{Write, begin, event, lease, stock, task};
 use crate::clock::Clock;
 use crate::store::{LeaseWrite, LineStep, StoreError};
 use rusqlite::Connection;
 use turno_core::id::Numbers;
 use turno_core::lease::{State, decide};
 use turno_core::task::{Apply, Begin, Line, LineDone, LineError, begin_line, end_line, post};
+use turno_core::time::Time;
 
 /// What was found before the effect.
 pub(super) enum Found {
@@ -40,7 +41,8 @@ pub(super) fn apply(db: &mut Connection, clock: &Clock, apply: &Apply) -> Result
         }
         Err(error) => Err(error),
     };
-    settle(write, apply, *going, effect)
+    let worked_at = write.now;
+    settle(write, apply, *going, effect, worked_at)
 }
 
 /// Looks at the line, its task and its lease, under the write lock.
@@ -58,27 +60,27 @@ pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError
     })
 }
 
-/// Saves the line after its effect or its refusal, tells of it, renews the lease, and commits.
+/// Saves the line after its effect or its refusal, tells of it, renews the lease as of `worked_at`, and commits.
 pub(super) fn settle(
     write: Write<'_>,
     apply: &Apply,
     going: Going,
     effect: Result<(), LineError>,
+    worked_at: Time,
 ) -> Result<LineStep, StoreError> {
     let (tx, now) = (&write.tx, write.now);
     let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
     task::save_line(tx, apply.task, &line)?;
-    tx.prepare_cached(sql::TASK_TOUCH)?.execute((apply.task.0, now.0))?;
     task::add_notes(tx, apply.task, &[note])?;
     event::add(tx, &[event])?;
-    lease::write(tx, &renewed(apply, going.lease, &write))?;
+    lease::write(tx, &renewed(apply, going.lease, worked_at))?;
     write.commit()?;
     Ok(LineStep::Settled(outcome))
 }
 
 /// What there is to write about the lease: a line was work, also one that failed.
-fn renewed(apply: &Apply, mut state: State, write: &Write<'_>) -> LeaseWrite {
-    let decided = decide(&mut state, &apply.work(), write.now, &mut Numbers::new(Vec::new()));
+fn renewed(apply: &Apply, mut state: State, worked_at: Time) -> LeaseWrite {
+    let decided = decide(&mut state, &apply.work(), worked_at, &mut Numbers::new(Vec::new()));
     LeaseWrite {
         ended_of: decided.ended.iter().map(|_| state.resource.clone()).collect(),
         ended: decided.ended,

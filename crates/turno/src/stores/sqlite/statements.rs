@@ -114,7 +114,6 @@ pub(super) const TASK_LIST: &str = include_str!("sql/task_list.sql");
 pub(super) const TASK_LIST_IN: &str = include_str!("sql/task_list_in.sql");
 pub(super) const TASK_READ: &str = include_str!("sql/task_read.sql");
 pub(super) const TASK_SAVE: &str = include_str!("sql/task_save.sql");
-pub(super) const TASK_TOUCH: &str = include_str!("sql/task_touch.sql");
 pub(super) const TOKEN_ADD: &str = include_str!("sql/token_add.sql");
 pub(super) const TOKEN_COUNT: &str = include_str!("sql/token_count.sql");
 pub(super) const TOKEN_FIND: &str = include_str!("sql/token_find.sql");

@@ -1,10 +1,10 @@
 -- purge_items
 -- Finished items with all that belongs to them. Whoever sends one round again holds its last line (manage_done): that
--- one is skipped. By place, not by time, since that is the index there is; old ones stand first.
+-- one is skipped. What is exhausted stays until a person decides. By place, not by time, since that is the index there is; old ones stand first.
 with old as (
     select d.seq
     from turno.done d
-    where d.queue = $1::int and d.at < $2::bigint
+    where d.queue = $1::int and d.at < $2::bigint and d.ended <> 1
     order by d.seq
     limit $3::bigint
     for update skip locked

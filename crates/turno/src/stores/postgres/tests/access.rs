@@ -47,7 +47,7 @@ async fn a_revoked_token_voids_what_was_allowed_before_and_takes_its_sessions_al
     let (read, owner) = found.token.clone().unwrap();
     assert_eq!(read, made, "every column of it");
     assert_eq!(Some(owner.clone().unwrap()), store.person(user("ana")).await.unwrap());
-    let principal = read.principal(owner.as_ref(), found.now).unwrap();
+    let principal = read.principal(owner.as_ref(), None, found.now).unwrap();
     let session = Change::MintSession {
         token: Token { resources: vec!["task:1".into()], scope: None, ..token("s1", "guest") },
         ttl: Span::from_secs(60),
