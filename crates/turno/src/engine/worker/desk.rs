@@ -226,11 +226,8 @@ impl Desk {
                 deliveries.into_iter().for_each(|got| self.begin(got));
             }
             Answer::Claimed(Err(error @ (Error::Denied(_) | Error::Closed))) => {
-                // It will not be let in again by asking again: it stops, as if it had been told to.
-                tracing::error!(%error, instance = %self.instance, "the worker may not go on");
-                self.until.get_or_insert(now + self.grace);
-                self.ended_by = Some(error);
                 self.claim.ended(None);
+                self.shut_out(error, now);
             }
             Answer::Claimed(Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "no work for now; asking again");
@@ -243,11 +240,23 @@ impl Desk {
                     self.renewed(fence, &answer.outcome, asked);
                 }
             }
+            Answer::Renewed(_, _, Err(error @ (Error::Denied(_) | Error::Closed))) => {
+                self.renew.ended(None);
+                self.shut_out(error, now);
+            }
             Answer::Renewed(_, _, Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "deliveries were not renewed; trying again");
                 self.renew.ended(Some(now + self.held.retry_after()));
             }
         }
+    }
+
+    /// It will not be let in again by asking again: it stops, and what it holds is not its own any more and expires.
+    fn shut_out(&mut self, error: Error, now: Time) {
+        tracing::error!(%error, instance = %self.instance, "the worker may not go on");
+        self.until = Some(now);
+        self.ended_by = Some(error);
+        self.held.clear().into_iter().for_each(|holding| lost(holding, "the worker may not hold it any more"));
     }
 
     /// Starts the handler, or gives back what came too late.
@@ -289,6 +298,10 @@ impl Desk {
                 tracing::error!(%error, ?fences, "a settlement was refused; the delivery expires");
                 fences.into_iter().for_each(|fence| drop(self.held.remove(fence)));
                 return self.settle.ended(None);
+            }
+            Err(error @ (Error::Denied(_) | Error::Closed)) => {
+                self.settle.ended(None);
+                return self.shut_out(error, now);
             }
             Err(error) => {
                 tracing::warn!(%error, instance = %self.instance, "nothing was settled; trying again");

@@ -93,6 +93,11 @@ impl Held {
     }
 
     /// Takes out what has expired by `now`.
+    /// Gives everything up.
+    pub(super) fn clear(&mut self) -> Vec<Holding> {
+        std::mem::take(&mut self.0).into_values().collect()
+    }
+
     pub(super) fn expire(&mut self, now: Time) -> Vec<Holding> {
         self.0.extract_if(.., |_, holding| holding.expires_at <= now).map(|(_, holding)| holding).collect()
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use turno_core::access::Epoch;
 use turno_core::id::Seq;
+use turno_core::queue::SettleOutcome;
 
 /// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
 /// recovers needs some seconds.
@@ -213,7 +214,11 @@ impl PostgresStore {
 fn hides_rows(outcomes: &Outcomes) -> bool {
     match outcomes {
         Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) | Outcomes::Task(_) => true,
-        Outcomes::Lease { .. } | Outcomes::Settle { .. } | Outcomes::Typing | Outcomes::Access(_) => false,
+        // A stale settlement may have locked an item that waits for its turn again; a renewal only what is handed out.
+        Outcomes::Settle { answers, .. } => {
+            answers.iter().any(|answer| !matches!(answer, SettleOutcome::Renewed { .. }))
+        }
+        Outcomes::Lease { .. } | Outcomes::Typing | Outcomes::Access(_) => false,
     }
 }
 

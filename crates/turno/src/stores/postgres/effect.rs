@@ -40,9 +40,10 @@ pub(super) enum Ran {
 pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, Failure> {
     let Bounded { effect, longest } = effect;
     link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
-    let mut tx = Statements { link };
-    Ok(match tokio::time::timeout(longest, effect.apply(line, &mut tx)).await {
-        Ok(Ok(())) => Ran::Done,
+    let mut tx = Statements { link, refused: None };
+    let ran = tokio::time::timeout(longest, effect.apply(line, &mut tx)).await;
+    Ok(match ran {
+        Ok(Ok(())) => tx.refused.take().map_or(Ran::Done, Ran::Failed),
         Ok(Err(EffectError::Refused(message))) => Ran::Refused(message),
         Ok(Err(EffectError::Store(error))) => Ran::Failed(error),
         Err(_) => Ran::Late(StoreError::Rejected(format!(
@@ -55,6 +56,14 @@ pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply
 /// The transaction as an effect sees it.
 struct Statements<'a> {
     link: &'a mut Link,
+    /// A statement that was not even sent. An effect that goes on as if nothing had happened is not believed.
+    refused: Option<StoreError>,
+}
+
+impl Statements<'_> {
+    fn checked(&mut self, sql: &str) -> Result<(), StoreError> {
+        check(sql).inspect_err(|refused| self.refused = Some(refused.clone()))
+    }
 }
 
 impl Tx for Statements<'_> {
@@ -64,7 +73,7 @@ impl Tx for Statements<'_> {
 
     fn execute<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, u64> {
         Box::pin(async move {
-            check(sql)?;
+            self.checked(sql)?;
             let params: Vec<Text<'_>> = params.iter().map(Text).collect();
             Ok(self.link.client.execute_typed(sql, &typed(&params)).await.map_err(Failure::from)?)
         })
@@ -72,7 +81,7 @@ impl Tx for Statements<'_> {
 
     fn query<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>> {
         Box::pin(async move {
-            check(sql)?;
+            self.checked(sql)?;
             let params: Vec<Text<'_>> = params.iter().map(Text).collect();
             let rows = self.link.client.query_typed(sql, &typed(&params)).await.map_err(Failure::from)?;
             rows.iter().map(|row| (0..row.len()).map(|column| value(row, column)).collect()).collect()

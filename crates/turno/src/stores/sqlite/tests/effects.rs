@@ -67,6 +67,11 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
             let expected = [bolts(7).to_vec(), vec![Value::Int(1), Value::Null, Value::Real(0.5)]].concat();
             assert_eq!(found, [expected]);
             assert_eq!(tx.execute("select 1", &[]).await?, 0);
+            Ok(())
+        })
+    });
+    let passes_over = does(|_, tx| {
+        Box::pin(async move {
             for (text, values) in [("select $2", 1), ("select ?1", 1), ("select $1", 2), ("select 1; select 2", 0)] {
                 let refused = tx.query(text, &bolts(1)[..values]).await;
                 assert!(matches!(refused, Err(StoreError::Rejected(_))), "{text}: {refused:?}");
@@ -74,6 +79,8 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
             Ok(())
         })
     });
+    let went_on = store.apply_line(apply(id, 1, fence), Some(passes_over)).await;
+    assert!(matches!(&went_on, Err(StoreError::Rejected(text)) if text.contains("went on")), "{went_on:?}");
     let step = store.apply_line(apply(id, 1, fence), Some(effect.clone())).await;
     assert_eq!(step, Ok(LineStep::Settled(LineOutcome::Applied)));
     assert_eq!((rows(&store).await, status(&store, id).await), (1, LineStatus::Applied));
