@@ -11,8 +11,9 @@ use super::rust::Source;
 use super::tree::Tree;
 
 const FILE: &str = "docs/internals/invariants.md";
-/// Conformance cases are named by strings in the testkit's lists.
-const TESTKIT: &str = "crates/turno-testkit/";
+/// Conformance cases are named by strings in the testkit's lists; so are those of tests that run once per database,
+/// with the database before the name.
+const NAMED_BY_STRINGS: [&str; 2] = ["crates/turno-testkit/", "crates/turno/tests/"];
 
 /// The invariants of what exists today. Those of later features join with their code.
 const WANTED: &[(&str, &[u8])] = &[
@@ -81,8 +82,9 @@ impl Names {
             let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
             let named = words.windows(2).filter(|pair| pair[0] == "fn").map(|pair| pair[1].to_string());
             functions.extend(named);
-            if file.path.starts_with(TESTKIT) {
-                cases.extend(source.strings.into_iter().map(|(_, text)| text));
+            if NAMED_BY_STRINGS.iter().any(|folder| file.path.starts_with(folder)) {
+                let last = |text: String| text.rsplit("::").next().map_or_else(String::new, str::to_owned);
+                cases.extend(source.strings.into_iter().map(|(_, text)| last(text)));
             }
         }
         Self { functions, cases }
@@ -91,7 +93,7 @@ impl Names {
     /// A function may be written with its module, as the test runner shows it.
     fn contain(&self, test: &str) -> bool {
         let function = test.rsplit("::").next().unwrap_or(test);
-        self.cases.contains(test) || self.functions.contains(function)
+        self.cases.contains(function) || self.functions.contains(function)
     }
 }
 

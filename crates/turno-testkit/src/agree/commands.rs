@@ -135,8 +135,13 @@ impl Session {
         let mut all = Vec::new();
         for queue in &self.queues {
             let id = queue.row().await.expect("answers").id;
-            let records =
-                self.turno.store().unwrap().items(id, turno::core::id::Seq(0), 1_000_000).await.expect("answers");
+            let records = self
+                .turno
+                .store()
+                .expect("nobody in particular asks")
+                .items(id, turno::core::id::Seq(0), 1_000_000)
+                .await
+                .expect("answers");
             all.extend(records.into_iter().map(|record| Answer::Record(Box::new(Some(record)))));
             all.push(Answer::Counts(queue.counts().await.expect("answers")));
         }
