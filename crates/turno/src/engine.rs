@@ -118,6 +118,18 @@ impl Turno {
     }
 
     /// Opens a database with other than the default options.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-open-with-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let options = Options { sweep: false, ..Options::default() };
+    /// assert!(Turno::open_with(&format!("sqlite:{}/other.db", dir.display()), options).await.is_ok());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
         options.leases.check()?;
         let clock = options.clock.clone();
@@ -167,11 +179,33 @@ impl Turno {
     }
 
     /// What the database is and where, for people.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-database-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert!(turno.database().starts_with("SQLite"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub fn database(&self) -> &str {
         self.inner.store.describe()
     }
 
     /// The store underneath, for checks and tools. A handle that acts for somebody has no business there.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-store-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert!(turno.store()?.audit_head().await?.n == 0, "nothing was audited yet");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub fn store(&self) -> Result<&Arc<dyn Store>, Error> {
         if self.caller.is_none() {
             Ok(&self.inner.store)

@@ -48,6 +48,17 @@ impl Turno {
     /// Forgets finished items beyond their queue's retention, and old histories. Needs `queues.manage`.
     ///
     /// It also happens by itself, every hour.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-purge-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert_eq!(turno.purge().await?, Purged::default(), "nothing is old enough yet");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn purge(&self) -> Result<Purged, Error> {
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         self.inner.upkeep.purge(self.actor()).await

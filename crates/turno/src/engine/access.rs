@@ -180,6 +180,20 @@ impl Turno {
 
     /// A handle that acts in the name of `user`, whom Turno need not know. Needs `sessions.mint`; the audit shows
     /// both.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-behalf-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("portal", "Portal", Role::Admin)?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::of("portal")?).await?;
+    /// let as_paco = turno.authenticate(&secret).await?.on_behalf_of("paco".try_into()?).await?;
+    /// assert_eq!(as_paco.principal().expect("somebody").user.as_str(), "paco");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn on_behalf_of(&self, user: UserId) -> Result<Turno, Error> {
         let caller = self.caller.as_ref().ok_or_else(|| {
             Error::Invalid("only somebody who is signed in can act for somebody else; authenticate first".to_owned())
@@ -197,6 +211,17 @@ impl Turno {
     }
 
     /// Who acts through this handle; nobody in particular for a program that embeds Turno.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-principal-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert!(turno.principal().is_none(), "a program that embeds Turno speaks for itself");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub fn principal(&self) -> Option<Arc<Principal>> {
         self.caller.as_ref().map(|caller| caller.settled().principal)
     }
@@ -239,6 +264,17 @@ impl Turno {
     }
 
     /// The caller as a holder, under this instance's name if it has one.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-holder-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert_eq!(turno.holder(None).user.as_str(), "system");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub fn holder(&self, instance: Option<turno_core::id::Instance>) -> Holder {
         match self.principal() {
             Some(principal) => Holder { user: principal.user.clone(), name: principal.name.clone(), instance },

@@ -12,6 +12,20 @@ const PAGE: u32 = 1_000;
 
 impl Turno {
     /// Entries of the audit. Needs `audit.read`.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.lease(turno.command("caja:3", "eva", Action::ForceClaim { reason: "urgent".to_owned() })?).await?;
+    /// use turno::store::AuditQuery;
+    /// let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await?;
+    /// assert_eq!((entries[0].action.as_str(), entries[0].actor.user.as_str()), ("lock_force_claim", "eva"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn audit(&self, query: AuditQuery) -> Result<Vec<Entry>, Error> {
         self.reads(Needs::of(Permission::AuditRead)).await?;
         Ok(self.inner.store.audit(query).await?)
@@ -21,6 +35,20 @@ impl Turno {
     /// `kept`, it shows whether anything up to it was rewritten since.
     ///
     /// `progress` is told how far it is, and how far it goes.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-audit-verify-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.lease(turno.command("caja:3", "eva", Action::ForceClaim { reason: "urgent".to_owned() })?).await?;
+    /// let head = turno.audit_verify(None, |_, _| {}).await?.expect("nobody has tampered with it");
+    /// println!("keep this elsewhere: {head}");
+    /// assert_eq!(turno.audit_verify(Some(head), |_, _| {}).await?, Ok(head));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn audit_verify(
         &self,
         kept: Option<Head>,

@@ -52,6 +52,19 @@ impl Turno {
 
     /// Writes a copy of an SQLite database, consistent as of one instant, to a new file. Work goes on meanwhile.
     /// PostgreSQL has tools of its own.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-backup-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let copy = dir.join("copy.db");
+    /// turno.backup(&copy).await?;
+    /// assert!(Turno::open(&format!("sqlite:{}", copy.display())).await.is_ok());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn backup(&self, to: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         // It holds everything, hashes of secrets among it, and is written wherever this program may write.
         self.reads(Needs::of(Permission::UsersManage)).await?;

@@ -53,6 +53,20 @@ impl Turno {
     }
 
     /// The same for a holder who has a display name or an instance.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-command-of-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::{id::Instance, lease::Holder};
+    /// let who = Holder { instance: Some(Instance::new("till-1")?), ..turno.holder(None) };
+    /// let claim = turno.command_of("caja:3".try_into()?, who, Action::Claim { ttl: None, wait: false });
+    /// assert!(turno.lease(claim).await?.answer.is_ok());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub fn command_of(&self, resource: Resource, who: Holder, action: Action) -> Command {
         let policy = self.inner.leases.of(&resource).clone();
         Command { resource, who, via: None, policy, action }
@@ -61,6 +75,22 @@ impl Turno {
     /// Carries out one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
     ///
     /// The leases of tasks follow the task's rules: its status, its permission.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-verb-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
+    /// let fence = claimed.state.grant.expect("held").fence;
+    /// let beat = Action::Heartbeat { fence, idle: None, worked: true };
+    /// assert!(turno.lease(turno.command("caja:3", "ana", beat)?).await?.answer.is_ok());
+    /// let release = Action::Release { fence, claim: None };
+    /// assert!(turno.lease(turno.command("caja:3", "ana", release)?).await?.answer.is_ok());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         if self.caller.is_some() {
             // The times are Turno's to choose, not of whoever asks.
@@ -114,6 +144,21 @@ impl Turno {
     }
 
     /// Claims a lease, standing in line for at most `wait` if it cannot be had at once.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-wait-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claim = || Action::Claim { ttl: None, wait: false };
+    /// use turno::core::time::Span;
+    /// turno.lease(turno.command("caja:3", "ana", claim())?).await?;
+    /// let waited = turno.lease_wait(turno.command("caja:3", "luis", claim())?, Span(50)).await?;
+    /// assert!(matches!(waited.answer, Err(Refused::HeldBy { .. })), "still ana's after a short wait");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn lease_wait(&self, mut command: Command, wait: Span) -> Result<LeaseAnswer, Error> {
         let signal = self.inner.signals.lease(&command.resource);
         let deadline = self.inner.clock.estimate() + wait;
@@ -145,6 +190,18 @@ impl Turno {
     }
 
     /// The lease as it is, without changing anything.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-state-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let (now, state) = turno.lease_state("caja:3".try_into()?).await?;
+    /// assert!(state.live(now).is_none(), "nobody has ever asked for it");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
         self.reads(Needs::READING.on(&resource)).await?;
         let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
@@ -153,6 +210,21 @@ impl Turno {
 
     /// Leases that have a live owner, in the order of their names. A page may hold fewer than asked for; it is the
     /// last one only if it is empty.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-leases-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claim = || Action::Claim { ttl: None, wait: false };
+    /// use turno::store::LeaseQuery;
+    /// turno.lease(turno.command("caja:3", "ana", claim())?).await?;
+    /// let held = turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await?;
+    /// assert_eq!(held.states[0].resource.as_str(), "caja:3");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn leases(&self, query: LeaseQuery) -> Result<Peeked, Error> {
         self.reads(Needs::READING).await?;
         let mut query = query;
@@ -172,6 +244,21 @@ impl Turno {
     }
 
     /// Who held it, when, and how it ended, newest first.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-history-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
+    /// let fence = claimed.state.grant.expect("held").fence;
+    /// turno.lease(turno.command("caja:3", "ana", Action::Release { fence, claim: None })?).await?;
+    /// let history = turno.lease_history("caja:3".try_into()?, 10).await?;
+    /// assert_eq!(history[0].grant.holder.user.as_str(), "ana");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn lease_history(&self, resource: Resource, limit: u32) -> Result<Vec<Ending>, Error> {
         self.reads(Needs::READING.on(&resource)).await?;
         Ok(self.inner.store.history(resource, limit).await?)

@@ -1,5 +1,6 @@
 //! Queues, as an application calls them.
 
+mod manage;
 mod settle;
 
 pub use settle::{Settled, Settlement};
@@ -9,12 +10,12 @@ use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{ClaimOutcome, Counts, Hint, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{ClaimOutcome, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
-use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, Manage, NewItem, Policy, Want};
+use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, NewItem, Policy, Want};
 use turno_core::time::{Span, Time};
 
 /// An item to be queued.
@@ -138,12 +139,37 @@ impl Turno {
     }
 
     /// All queues with their policies.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queues-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert_eq!(turno.queues().await?[0].name.as_str(), "mails");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn queues(&self) -> Result<Vec<QueueRow>, Error> {
         self.reads(Needs::READING).await?;
         Ok(self.inner.store.queues().await?)
     }
 
     /// A queue that exists.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert!(turno.queue("mails").await.is_ok());
+    /// assert!(turno.queue("letters").await.is_err(), "nobody has made it");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn queue<N>(&self, name: N) -> Result<QueueHandle, Error>
     where
         N: TryInto<QueueName>,
@@ -156,7 +182,28 @@ impl Turno {
 }
 
 impl QueueHandle {
+    /// The engine's clock.
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.turno.inner.clock
+    }
+
     /// Queues the items: all of them, or none if one is not acceptable.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-enqueue-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::queue::Accepted;
+    /// let twice = vec![Draft::json("hola")?.id("m-1")?, Draft::json("adiós")?.id("m-1")?];
+    /// let answers = queue.enqueue(twice).await?;
+    /// assert_eq!(answers[0].1, Accepted::Queued);
+    /// assert_eq!(answers[1].1, Accepted::Duplicate { differs: true }, "ids decide, never contents");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn enqueue(&self, items: Vec<Draft>) -> Result<Vec<(ItemId, Accepted)>, Error> {
         if items.len() > BATCH_MAX {
             return Err(Error::Invalid(format!("at most {BATCH_MAX} items at once, not {}", items.len())));
@@ -178,6 +225,22 @@ impl QueueHandle {
     /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
     ///
     /// It may be dropped at any time: what was handed out and not yet taken goes back.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::time::Span;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
+    /// assert_eq!(&*got[0].items[0].payload, "\"hola\"");
+    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "somebody has it");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
         self.claim_unless(instance, max, wait, std::future::pending()).await
     }
@@ -252,6 +315,20 @@ impl QueueHandle {
     }
 
     /// Takes this very item, if it is due and heads its lane; nothing otherwise.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// assert!(queue.claim_item("worker-1", id.clone()).await?.is_some());
+    /// assert!(queue.claim_item("worker-2", id).await?.is_none(), "one wins");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<Option<Got>, Error> {
         let inner = &self.turno.inner;
         let want = Want { instance: instance_name(instance)?, max: 1 };
@@ -279,82 +356,6 @@ impl QueueHandle {
                 }
             }
         }
-    }
-
-    /// Somebody is typing: a window that is open for this key stays open a little longer.
-    pub async fn typing(&self, key: Key) -> Result<(), Error> {
-        let row = self.row().await?;
-        let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
-        self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
-    }
-
-    /// Sends an exhausted or failed item round again, in its place.
-    pub async fn retry(&self, id: ItemId) -> Result<ManageOutcome, Error> {
-        self.manage(id, Manage::Retry).await
-    }
-
-    /// Takes a waiting item out.
-    pub async fn cancel(&self, id: ItemId) -> Result<ManageOutcome, Error> {
-        self.manage(id, Manage::Cancel).await
-    }
-
-    async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
-        self.turno.inner.intake.now().await?;
-        let row = self.row().await?;
-        let group = ManageGroup {
-            queue: row.id,
-            name: self.name.clone(),
-            policy: row.policy.clone(),
-            id,
-            wish,
-            by: self.turno.actor(),
-        };
-        self.turno.submit(Needs::of(Permission::QueuesManage), group, Job::Manage).await
-    }
-
-    /// Stops hand-outs; what is in process goes on.
-    pub async fn pause(&self) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
-        let row = self.row().await?;
-        Ok(self.turno.inner.store.pause_queue(row.id, true, self.turno.actor()).await?)
-    }
-
-    /// Resumes hand-outs.
-    pub async fn resume(&self) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
-        let row = self.row().await?;
-        self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
-        let hint = Hint::Queue(row.id);
-        self.turno.inner.signals.wake(&hint);
-        // Others who miss it look again by the clock.
-        drop(self.turno.inner.store.announce(vec![hint]).await);
-        Ok(())
-    }
-
-    /// How many items are in which state.
-    pub async fn counts(&self) -> Result<Counts, Error> {
-        self.turno.reads(Needs::READING).await?;
-        self.turno.inner.intake.now().await?;
-        let row = self.row().await?;
-        Ok(self.turno.inner.store.counts(row.id).await?)
-    }
-
-    /// One item with all that is known about it.
-    pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
-        self.turno.reads(Needs::READING).await?;
-        self.turno.inner.intake.now().await?;
-        let row = self.row().await?;
-        Ok(self.turno.inner.store.item(row.id, id).await?)
-    }
-
-    /// The engine's clock.
-    pub(super) fn clock(&self) -> &Arc<Clock> {
-        &self.turno.inner.clock
-    }
-
-    /// The queue's row: number, policy, whether it is paused.
-    pub async fn row(&self) -> Result<Arc<QueueRow>, Error> {
-        self.turno.inner.queue(&self.name).await
     }
 }
 

@@ -73,6 +73,21 @@ impl Finalizing {
 
 impl Turno {
     /// A new task. With `ready` it can be taken at once, otherwise it is a draft.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-create-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// let made = turno.task_create(ana, "Delivery", vec![line], true).await?;
+    /// assert_eq!(made.task.expect("made").status, task::Status::Ready);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn task_create(
         &self,
         who: Holder,
@@ -84,6 +99,23 @@ impl Turno {
     }
 
     /// Carries out one command about a task. A refusal is an answer, found in [`TaskOutcome::answer`].
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-verb-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// let claimed = turno.task(Some(id), ana, claim).await?;
+    /// assert_eq!(claimed.task.expect("it exists").status, task::Status::Processing);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn task(&self, task: Option<TaskId>, who: Holder, action: Action) -> Result<TaskAnswer, Error> {
         let permission = match &action {
             Action::Lease(action) => permission(action, true)?,
@@ -112,6 +144,24 @@ impl Turno {
     /// A line that was applied is skipped, one that fails stops nobody, and a lock that is lost midway stops it there:
     /// then the answer says what was done. It goes on to its end also if whoever asked has left. Asking again with the
     /// same fence gets the same answer.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-finalize-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// let done = turno.task_finalize(id, ana, fence).await?;
+    /// assert_eq!(done.answer.expect("ana's lock is live").status, task::Status::Completed);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn task_finalize(&self, task: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
         self.checked_holder(&who)?;
         let turno = self.clone();
@@ -169,12 +219,43 @@ impl Turno {
     }
 
     /// A task with its lines.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// assert_eq!(turno.task_get(id).await?.expect("it exists").title, "Delivery");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn task_get(&self, id: TaskId) -> Result<Option<Task>, Error> {
         self.reads(Needs::READING.on(&id.resource())).await?;
         Ok(self.inner.store.task(id).await?)
     }
 
     /// Tasks with their lines, newest first; those that the caller's token is not for are left out.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// use turno::store::TaskQuery;
+    /// assert_eq!(turno.tasks(TaskQuery { limit: 10, ..TaskQuery::default() }).await?[0].id, id);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, Error> {
         self.reads(Needs::READING).await?;
         let mut tasks = self.inner.store.tasks(query).await?;
@@ -183,6 +264,25 @@ impl Turno {
     }
 
     /// What happened to a task and who held it, oldest first.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// turno.task_finalize(id, ana, fence).await?;
+    /// let history = turno.task_history(id, 100).await?;
+    /// assert!(history.iter().any(|event| matches!(event, TaskEvent::Note(note) if note.what == "line_applied")));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn task_history(&self, id: TaskId, limit: u32) -> Result<Vec<TaskEvent>, Error> {
         self.reads(Needs::READING.on(&id.resource())).await?;
         let notes = self.inner.store.task_notes(id, limit).await?;
@@ -194,6 +294,24 @@ impl Turno {
     }
 
     /// What is in stock of an article; nothing of one that was never moved.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// turno.task_finalize(id, ana, fence).await?;
+    /// assert_eq!(turno.stock_level("nails".try_into()?).await?.quantity, 30);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
         self.reads(Needs::READING).await?;
         let level = self.inner.store.stock(sku.clone()).await?;

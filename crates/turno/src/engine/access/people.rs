@@ -94,6 +94,18 @@ impl NewToken {
 
 impl Turno {
     /// Adds a person.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-add-person-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let ana = turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// assert!(!ana.disabled);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn add_person(&self, person: NewPerson) -> Result<Person, Error> {
         let NewPerson { id, name, role, password } = person;
         let changed = self.change_access(Change::AddPerson { id, name, role, password }).await?;
@@ -101,6 +113,19 @@ impl Turno {
     }
 
     /// Changes a person. Whoever is locked out loses what they hold.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-person-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
+    /// assert!(turno.change_person("ana".try_into()?, out).await?.disabled);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn change_person(&self, id: UserId, change: PersonChange) -> Result<Person, Error> {
         let PersonChange { name, role, disabled, password } = change;
         let wish = Change::ChangePerson { id, name, role, disabled, password };
@@ -112,12 +137,40 @@ impl Turno {
     }
 
     /// Removes a person with all their tokens; what they hold is free again.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-remove-person-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// turno.remove_person("ana".try_into()?).await?;
+    /// assert!(turno.people(None, 10).await?.is_empty());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn remove_person(&self, id: UserId) -> Result<(), Error> {
         self.change_access(Change::RemovePerson { id: id.clone() }).await?;
         self.expel(&id).await
     }
 
     /// Makes a token. The secret is in the answer and nowhere else.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-create-token-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let scope = [Permission::QueuesProduce].into_iter().collect();
+    /// let new = NewToken { machine: true, scope: Some(scope), ..NewToken::of("ana")? };
+    /// let (token, secret) = turno.create_token(new).await?;
+    /// assert!(turno.authenticate(&secret).await.is_ok() && token.machine);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn create_token(&self, new: NewToken) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
         let changed = self.change_access(Change::CreateToken(token)).await?;
@@ -125,6 +178,20 @@ impl Turno {
     }
 
     /// Makes a short-lived token for a user of an application, whom Turno need not know. Needs `sessions.mint`.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-mint-session-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::time::Span;
+    /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::of("laravel-31")? };
+    /// let (_, secret) = turno.mint_session(new, Span::from_secs(900)).await?;
+    /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("somebody").name, "Paco");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn mint_session(&self, new: NewToken, ttl: Span) -> Result<(Token, String), Error> {
         let (token, secret) = new.into_token(self.inner.clock.estimate())?;
         let changed = self.change_access(Change::MintSession { token, ttl }).await?;
@@ -132,11 +199,37 @@ impl Turno {
     }
 
     /// Kills a token, and the sessions made by it, from the next request on.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-revoke-token-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// turno.revoke_token(&token.id).await?;
+    /// assert!(turno.authenticate(&secret).await.is_err());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn revoke_token(&self, id: &str) -> Result<(), Error> {
         self.change_access(Change::RevokeToken { id: id.to_owned() }).await.map(drop)
     }
 
     /// A person. Everybody may look at themselves.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-person-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// assert_eq!(turno.person("ana".try_into()?).await?.expect("known").role, Role::Editor);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn person(&self, id: UserId) -> Result<Option<Person>, Error> {
         let own = self.principal().is_some_and(|principal| principal.user == id && principal.via.is_none());
         self.reads(if own { Needs::READING } else { Needs::of(Permission::UsersManage) }).await?;
@@ -149,6 +242,18 @@ impl Turno {
     }
 
     /// People in the order of their ids.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-people-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// assert_eq!(turno.people(None, 10).await?.len(), 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn people(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Person>, Error> {
         self.reads(Needs::of(Permission::UsersManage)).await?;
         let people = self.inner.store.people(after, limit).await?;
@@ -156,6 +261,19 @@ impl Turno {
     }
 
     /// Tokens in the order of their ids; without `users.manage` only one's own.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tokens-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// turno.create_token(NewToken::of("ana")?).await?;
+    /// assert_eq!(turno.tokens(Some("ana".try_into()?), None, 10).await?.len(), 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
         let all = self.principal().is_none_or(|principal| principal.permissions.has(Permission::UsersManage));
         let speaks_for_another = self.principal().is_some_and(|principal| principal.via.is_some());

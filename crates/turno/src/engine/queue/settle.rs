@@ -29,6 +29,23 @@ pub struct Settled {
 
 impl QueueHandle {
     /// Settles deliveries; one answer per settlement, in order. A stale one changes nothing.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-settle-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::{queue::{Act, SettleOutcome}, time::Span};
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let act = Act::Fail { error: "busy".to_owned(), item: None, retry_in: None, give_up: false };
+    /// let answer = queue.settle(vec![Settlement { handed, act }]).await?.remove(0);
+    /// assert!(matches!(answer.outcome, SettleOutcome::Retrying { .. }));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Error> {
         if settlements.len() > BATCH_MAX {
             return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
@@ -51,6 +68,22 @@ impl QueueHandle {
     }
 
     /// Acks whole deliveries.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-ack-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::{queue::SettleOutcome, time::Span};
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let got = queue.claim("worker-1", 1, Span::ZERO).await?;
+    /// assert_eq!(queue.ack([got[0].handed]).await?[0].outcome, SettleOutcome::Acked);
+    /// assert!(queue.ack([got[0].handed]).await?[0].repeated, "asking again is harmless");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
     pub async fn ack(&self, handed: impl IntoIterator<Item = Handed>) -> Result<Vec<Settled>, Error> {
         let ack = |handed| Settlement { handed, act: Act::Ack { through: None } };
         self.settle(handed.into_iter().map(ack).collect()).await

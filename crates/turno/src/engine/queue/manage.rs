@@ -1,0 +1,200 @@
+//! Looking after a queue: typing, retries, pauses, and what is in it.
+
+use super::QueueHandle;
+use crate::engine::Job;
+use crate::engine::access::Needs;
+use crate::error::Error;
+use crate::store::{Counts, Hint, ItemRecord, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use std::sync::Arc;
+use turno_core::access::Permission;
+use turno_core::id::{ItemId, Key};
+use turno_core::queue::Manage;
+
+impl QueueHandle {
+    /// Somebody is typing: a window that is open for this key stays open a little longer.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-typing-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
+    /// chat.typing("ana".try_into()?).await?;
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn typing(&self, key: Key) -> Result<(), Error> {
+        let row = self.row().await?;
+        let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
+        self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
+    }
+
+    /// Sends an exhausted or failed item round again, in its place.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::{queue::Act, time::Span};
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
+    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
+    /// assert!(queue.retry(id).await?.is_ok());
+    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1, "it goes round again");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn retry(&self, id: ItemId) -> Result<ManageOutcome, Error> {
+        self.manage(id, Manage::Retry).await
+    }
+
+    /// Takes a waiting item out.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-cancel-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::time::Span;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// assert!(queue.cancel(id).await?.is_ok());
+    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn cancel(&self, id: ItemId) -> Result<ManageOutcome, Error> {
+        self.manage(id, Manage::Cancel).await
+    }
+
+    async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
+        self.turno.inner.intake.now().await?;
+        let row = self.row().await?;
+        let group = ManageGroup {
+            queue: row.id,
+            name: self.name.clone(),
+            policy: row.policy.clone(),
+            id,
+            wish,
+            by: self.turno.actor(),
+        };
+        self.turno.submit(Needs::of(Permission::QueuesManage), group, Job::Manage).await
+    }
+
+    /// Stops hand-outs; what is in process goes on.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-pause-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::time::Span;
+    /// queue.pause().await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty(), "it waits");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn pause(&self) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.pause_queue(row.id, true, self.turno.actor()).await?)
+    }
+
+    /// Resumes hand-outs.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-resume-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::time::Span;
+    /// queue.pause().await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// queue.resume().await?;
+    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn resume(&self) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        let row = self.row().await?;
+        self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
+        let hint = Hint::Queue(row.id);
+        self.turno.inner.signals.wake(&hint);
+        // Others who miss it look again by the clock.
+        drop(self.turno.inner.store.announce(vec![hint]).await);
+        Ok(())
+    }
+
+    /// How many items are in which state.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-counts-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// assert_eq!(queue.counts().await?.pending, 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn counts(&self) -> Result<Counts, Error> {
+        self.turno.reads(Needs::READING).await?;
+        self.turno.inner.intake.now().await?;
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.counts(row.id).await?)
+    }
+
+    /// One item with all that is known about it.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// let record = queue.item(id).await?.expect("it was accepted");
+    /// assert!(record.done.is_none() && record.errors.is_empty());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
+        self.turno.reads(Needs::READING).await?;
+        self.turno.inner.intake.now().await?;
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.item(row.id, id).await?)
+    }
+
+    /// The queue's row: number, policy, whether it is paused.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-row-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert_eq!(queue.row().await?.policy.max_attempts, 20);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn row(&self) -> Result<Arc<QueueRow>, Error> {
+        self.turno.inner.queue(&self.name).await
+    }
+}
