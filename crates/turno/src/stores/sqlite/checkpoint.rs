@@ -18,15 +18,19 @@ const PASSIVE: i32 = 1_000;
 /// Pages in the log from which on the committer is held up for the tail: 32 MiB.
 const RESTART: i32 = 8_000;
 
-/// The thread; it ends when the writer's connection is closed.
+/// The thread. Its connection is the last to be closed, and moves the rest of the log into the file: two that close at
+/// the same moment would each leave that to the other.
 pub(super) struct Checkpoints {
     thread: Option<JoinHandle<()>>,
+    /// Dropped when the others are closed.
+    others: Option<mpsc::Sender<()>>,
 }
 
 impl Checkpoints {
     /// Lets every commit of `writer` say how long the log is, and checkpoints on `own` when it is long enough.
     pub(super) fn start(writer: &mut Connection, own: Connection) -> Result<Checkpoints, StoreError> {
         let (wake, woken) = mpsc::sync_channel(1);
+        let (others, closed) = mpsc::channel();
         let due = Arc::new(AtomicI32::new(PASSIVE));
         let threshold = due.clone();
         let mut before = 0;
@@ -52,15 +56,18 @@ impl Checkpoints {
                     }
                 }
             }
+            // Nobody sends anything: this waits for the other end to be dropped.
+            let _ = closed.recv();
         };
         let thread = thread::Builder::new().name("turno-checkpoint".into()).spawn(work);
         let thread = thread.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Checkpoints { thread: Some(thread) })
+        Ok(Checkpoints { thread: Some(thread), others: Some(others) })
     }
 }
 
 impl Drop for Checkpoints {
     fn drop(&mut self) {
+        self.others = None;
         if let Some(thread) = self.thread.take() {
             // It has nothing to report: a failed checkpoint was logged, and the log is still there.
             let _ = thread.join();
