@@ -60,12 +60,12 @@ const SPANISH: Texts = Texts {
     works_label: "Ya se puede",
     works: &[
         "Iniciar este servidor, ver esta página y detenerlo de forma ordenada.",
-        "Usar el motor de bloqueos y colas como biblioteca de Rust, sobre SQLite o PostgreSQL.",
+        "Usar bloqueos, colas, trabajadores, tareas, permisos y auditoría como biblioteca de Rust, sobre SQLite o PostgreSQL.",
         "Ver en la demostración un chat por turnos y una bandeja repartida entre dos procesos.",
     ],
     to_come_label: "Todavía no",
     to_come: &[
-        "La API HTTP, los eventos en vivo y el ingreso de personas.",
+        "La API HTTP, los eventos en vivo por HTTP y el ingreso de personas.",
         "La consola con tareas, bloqueos, colas, sincronización y auditoría.",
     ],
     health: "Estado para máquinas",
@@ -84,12 +84,12 @@ const ENGLISH: Texts = Texts {
     works_label: "What works",
     works: &[
         "Starting this server, reading this page, and stopping it in an orderly way.",
-        "Using the engine for leases and queues as a Rust library, on SQLite or PostgreSQL.",
+        "Using leases, queues, workers, tasks, permissions and audit as a Rust library, on SQLite or PostgreSQL.",
         "Watching, in the demo, a chat served in turn and an inbox shared by two processes.",
     ],
     to_come_label: "Not yet",
     to_come: &[
-        "The HTTP API, live events and signing in.",
+        "The HTTP API, live events over HTTP and signing in.",
         "The console with tasks, locks, queues, synchronisation and audit.",
     ],
     health: "Health, for machines",
