@@ -43,6 +43,12 @@ impl Holder {
     pub fn is(&self, other: &Holder) -> bool {
         self.user == other.user && self.instance == other.instance
     }
+
+    /// Whether they may say something about an ownership of `owner` whose fence they know: the same user, and the same
+    /// instance if they name one. The fence names the ownership already, so they need not.
+    pub fn speaks_for(&self, owner: &Holder) -> bool {
+        self.user == owner.user && (self.instance.is_none() || self.instance == owner.instance)
+    }
 }
 
 /// The times that govern a resource, chosen by its prefix.

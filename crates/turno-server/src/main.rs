@@ -7,6 +7,7 @@ mod cli;
 mod database;
 mod failure;
 mod http;
+mod texts;
 mod uptime;
 
 use std::process::ExitCode;

@@ -89,7 +89,7 @@ impl Work<'_> {
     fn heartbeat(&mut self, fence: Fence, idle: Option<Span>, worked: bool) -> Result<Outcome, Refused> {
         let now = self.now;
         let policy = &self.command.policy;
-        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && g.holder.is(&self.command.who))
+        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && self.command.who.speaks_for(&g.holder))
         else {
             return Err(self.lost(fence));
         };
@@ -127,7 +127,7 @@ impl Work<'_> {
 
     fn release(&mut self, fence: Fence, claim: Option<i64>) -> Result<Outcome, Refused> {
         match &self.state.grant {
-            Some(grant) if grant.fence == fence && grant.holder.is(self.who()) => {
+            Some(grant) if grant.fence == fence && self.who().speaks_for(&grant.holder) => {
                 if claim.is_some_and(|claim| claim < grant.claim) {
                     return Ok(Outcome::Released { released: false, repeated: false });
                 }
@@ -370,6 +370,6 @@ impl Work<'_> {
 impl Ending {
     /// The same holder repeats the release that ended this ownership.
     pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
-        self.reason == Reason::Released && self.grant.fence == fence && self.grant.holder.is(who)
+        self.reason == Reason::Released && self.grant.fence == fence && who.speaks_for(&self.grant.holder)
     }
 }

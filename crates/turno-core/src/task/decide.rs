@@ -161,7 +161,7 @@ impl Work<'_> {
         self.task_in(&open)?;
         let now = self.now.max(self.decision.lease.decided_at());
         if let Some(grant) = self.decision.lease.live(now).cloned() {
-            if !grant.holder.is(&self.command.who) {
+            if !self.command.who.speaks_for(&grant.holder) {
                 return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
             }
             self.on_lease(lease::Action::Release { fence: grant.fence, claim: None })?;

@@ -72,6 +72,22 @@ impl Turno {
         Command { resource, who, via: None, policy, action }
     }
 
+    /// The times that govern a resource.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-policy-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert_eq!(turno.lease_policy(&"task:7".try_into()?).ttl, core::time::Span::from_secs(180));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn lease_policy(&self, resource: &Resource) -> &turno_core::lease::Policy {
+        self.inner.leases.of(resource)
+    }
+
     /// Carries out one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
     ///
     /// The leases of tasks follow the task's rules: its status, its permission.
@@ -97,7 +113,7 @@ impl Turno {
             command.policy = self.inner.leases.of(&command.resource).clone();
         }
         command.policy.check()?;
-        self.checked_holder(&command.who)?;
+        self.checked_holder(&command.who, begins(&command.action))?;
         command.via = self.principal().and_then(|principal| principal.via.clone());
         let answer = unpinned(|| self.lease_once(&command), |answer| answer.answer == Err(Refused::Pinned)).await?;
         self.remembering(&command, answer).await
@@ -281,6 +297,11 @@ impl Turno {
         }
         Ok(answer)
     }
+}
+
+/// Whether it makes somebody hold something, or wait for it.
+pub(super) fn begins(action: &Action) -> bool {
+    matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine)
 }
 
 /// What an action needs: overrides their own permission, tasks that of tasks. Locking somebody out is nobody's command:

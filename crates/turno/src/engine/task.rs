@@ -3,7 +3,7 @@
 use super::Turno;
 use super::access::Needs;
 use super::commit::Job;
-use super::lease::{permission, unpinned};
+use super::lease::{begins, permission, unpinned};
 use crate::error::Error;
 use crate::store::{LineStep, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskQuery};
 use std::collections::HashMap;
@@ -121,7 +121,7 @@ impl Turno {
             Action::Lease(action) => permission(action, true)?,
             _ => Permission::InventoryManage,
         };
-        self.checked_holder(&who)?;
+        self.checked_holder(&who, matches!(&action, Action::Lease(action) if begins(action)))?;
         let resource = task.map(TaskId::resource);
         let needs = Needs::of(permission);
         let needs = resource.as_ref().map_or(needs, |resource| needs.on(resource));
@@ -163,7 +163,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn task_finalize(&self, task: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
-        self.checked_holder(&who)?;
+        self.checked_holder(&who, false)?;
         let turno = self.clone();
         let running = tokio::spawn(async move {
             let turn = turno.inner.finalizing.of(task);
