@@ -3,19 +3,28 @@
 
 mod access;
 mod app;
+mod audit;
 mod caller;
+mod docs;
+mod events;
 mod extract;
 mod guard;
 mod health;
 mod lease;
 mod listing;
+mod locks;
+mod metrics;
 mod openapi;
+mod people;
 mod problem;
+mod queue;
 mod room;
 mod root;
 mod server;
+mod sign_in;
 mod stamp;
 mod stop;
+mod task;
 
 pub(crate) use app::{App, Environment, Shared};
 pub(crate) use server::Server;
@@ -31,14 +40,23 @@ use problem::{Code, Problem};
 
 /// The routes of the API, with their description.
 fn api() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().merge(health::routes()).merge(lease::routes())
+    OpenApiRouter::new()
+        .merge(health::routes())
+        .merge(metrics::routes())
+        .merge(docs::routes())
+        .merge(sign_in::routes())
+        .merge(people::routes())
+        .merge(audit::routes())
+        .merge(events::routes())
+        .merge(lease::routes())
+        .merge(task::routes())
+        .merge(queue::routes())
+        .merge(locks::routes())
 }
 
 fn router(app: Shared) -> Router {
     let (api, document) = api().split_for_parts();
-    let pages = Router::new()
-        .route("/", get(root::page))
-        .route("/assets/{file}", get(root::asset));
+    let pages = Router::new().route("/", get(root::page)).route("/assets/{file}", get(root::asset));
     let served = pages.merge(api).merge(openapi::routes(document));
     served
         .fallback(unknown)

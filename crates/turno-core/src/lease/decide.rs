@@ -89,7 +89,8 @@ impl Work<'_> {
     fn heartbeat(&mut self, fence: Fence, idle: Option<Span>, worked: bool) -> Result<Outcome, Refused> {
         let now = self.now;
         let policy = &self.command.policy;
-        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && self.command.who.speaks_for(&g.holder))
+        let Some(grant) =
+            self.state.grant.as_mut().filter(|g| g.fence == fence && self.command.who.speaks_for(&g.holder))
         else {
             return Err(self.lost(fence));
         };

@@ -102,7 +102,9 @@ mod tests {
 
     #[test]
     fn only_our_own_pages_change_something_by_cookie() {
-        for ours in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://t.example"), ("host", "t.example")]] {
+        for ours in
+            [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://t.example"), ("host", "t.example")]]
+        {
             assert!(same_site(&headers(ours)), "{ours:?}");
         }
         for foreign in [

@@ -89,7 +89,8 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
     let path = error.path().to_string();
     let within = if path == "." { "" } else { path.as_str() };
     // A missing or unknown field is named in the sentence, not in the path to it.
-    let named = said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
+    let named =
+        said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
     let field = match (within, named) {
         ("", Some(named)) => named.to_owned(),
         (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
@@ -125,7 +126,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(axum::extract::Query(value)) => Ok(Query(value)),
             Err(rejection) => {
-                let said = std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
+                let said =
+                    std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
                 Err(Problem::new(Code::BadQuery).cause(said))
             }
         }

@@ -76,7 +76,12 @@ async fn lease_claim(
 }
 
 /// The claim of any lease, those of tasks too.
-pub(super) async fn claim(app: &App, caller: &Caller, resource: Resource, body: ClaimBody) -> Result<LeaseView, Problem> {
+pub(super) async fn claim(
+    app: &App,
+    caller: &Caller,
+    resource: Resource,
+    body: ClaimBody,
+) -> Result<LeaseView, Problem> {
     if app.is_stopping() {
         return Err(Problem::new(Code::Stopping));
     }

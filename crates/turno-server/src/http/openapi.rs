@@ -58,7 +58,8 @@ fn complete(operation: &mut Value, needs: Option<Needs>) {
     }
     let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
     let responses = &mut operation["responses"];
-    responses["default"] = json!({ "description": "A problem (RFC 9457); its `code` never changes.", "content": content });
+    responses["default"] =
+        json!({ "description": "A problem (RFC 9457); its `code` never changes.", "content": content });
 }
 
 fn problem_schema() -> Value {

@@ -101,7 +101,13 @@ async fn accept(
     Ok((stream, peer, place))
 }
 
-fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &GracefulShutdown, place: OwnedSemaphorePermit) {
+fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    graceful: &GracefulShutdown,
+    place: OwnedSemaphorePermit,
+) {
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let router = router.clone();
@@ -123,7 +129,9 @@ fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &Gracefu
 
 fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
     let next = match error.kind() {
-        ErrorKind::AddrInUse => "stop what listens there, or choose another port with --listen (port 0 takes a free one)",
+        ErrorKind::AddrInUse => {
+            "stop what listens there, or choose another port with --listen (port 0 takes a free one)"
+        }
         ErrorKind::PermissionDenied => "choose a port above 1023 with --listen",
         ErrorKind::AddrNotAvailable => "this machine does not have that address; 127.0.0.1:7171 always works",
         _ => "check the address given with --listen or TURNO_LISTEN",

@@ -11,7 +11,8 @@ pub(crate) struct Stamp(pub(crate) Time);
 impl std::fmt::Display for Stamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Far beyond any calendar means never; the last instant that can be written says so well enough.
-        let at = Timestamp::from_millisecond(self.0.0).unwrap_or(if self.0.0 < 0 { Timestamp::MIN } else { Timestamp::MAX });
+        let at =
+            Timestamp::from_millisecond(self.0.0).unwrap_or(if self.0.0 < 0 { Timestamp::MIN } else { Timestamp::MAX });
         write!(f, "{at:.3}")
     }
 }

@@ -157,6 +157,8 @@ pub(crate) fn refused(caller: &Caller, refused: &Refused, state: &State, now: Ti
         Refused::LineFull => Problem::new(Code::LineFull),
         Refused::AlreadyHolder => Problem::new(Code::AlreadyHolder).with("lease", lease()),
         Refused::IdleMissing => Problem::new(Code::IdleRequired).field("idle_ms"),
-        Refused::TtlOutOfBounds { max } => Problem::new(Code::TtlOutOfBounds).field("ttl_ms").arg("max", max.0).with("max_ms", max.0),
+        Refused::TtlOutOfBounds { max } => {
+            Problem::new(Code::TtlOutOfBounds).field("ttl_ms").arg("max", max.0).with("max_ms", max.0)
+        }
     }
 }

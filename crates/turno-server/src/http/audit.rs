@@ -1,0 +1,9 @@
+//! Who did what to what, and why.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use super::app::Shared;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+}

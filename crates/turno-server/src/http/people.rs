@@ -1,0 +1,9 @@
+//! People, tokens and sessions of other applications.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use super::app::Shared;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+}

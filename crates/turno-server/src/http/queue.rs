@@ -1,0 +1,9 @@
+//! Queues over HTTP: lanes, inboxes and sync queues.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use super::app::Shared;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,5 @@
+//! Who may what, over HTTP.
+
+use crate::cases;
+
+cases![];

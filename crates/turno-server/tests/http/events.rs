@@ -1,0 +1,5 @@
+//! Live events over HTTP.
+
+use crate::cases;
+
+cases![];

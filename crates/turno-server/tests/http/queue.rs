@@ -1,0 +1,5 @@
+//! Queues over HTTP.
+
+use crate::cases;
+
+cases![];

@@ -1,0 +1,5 @@
+//! Signing in, people, tokens, sessions.
+
+use crate::cases;
+
+cases![];
