@@ -16,6 +16,8 @@ problem-ttl_out_of_bounds = ttl_ms must lie between 100 and { $max }
     .title = The ttl is out of bounds
 problem-idle_required = This lease has an idle guard; say in idle_ms for how long the person has done nothing
     .title = The idle time is missing
+problem-weak_password = A password has at least 8 characters and at most 1000 bytes; choose another
+    .title = The password will not do
 problem-unauthenticated = There is no valid token: send Authorization: Bearer TOKEN, or sign in again
     .title = It is not known who calls
 problem-wrong_password = User or password are not right; check them and try again
@@ -92,3 +94,20 @@ problem-database_unavailable = Nothing was stored; try again in a moment
     .title = The database does not answer
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored
+
+# Pages of the way in.
+
+page-sign_in =
+    .title = Sign in
+    .lead = One at a time, in turn, nothing lost.
+    .user_label = User
+    .password_label = Password
+    .hint = Forgot it? Ask an administrator for a link to get in.
+    .button = Sign in
+page-setup =
+    .title = First administrator
+    .lead = There is nobody yet. You will be the one who adds the others.
+    .user_label = Your user name
+    .password_label = A new password
+    .hint = At least 8 characters.
+    .button = Create and sign in

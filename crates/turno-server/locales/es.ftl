@@ -16,6 +16,8 @@ problem-ttl_out_of_bounds = ttl_ms debe estar entre 100 y { $max }
     .title = El plazo está fuera de los límites
 problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_ms cuánto hace que la persona no hace nada
     .title = Falta el tiempo de inactividad
+problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+    .title = La contraseña no sirve
 problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
     .title = No se sabe quién llama
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
@@ -92,3 +94,20 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
     .title = La base de datos no responde
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
+
+# Pages of the way in.
+
+page-sign_in =
+    .title = Iniciar sesión
+    .lead = De a uno, por turno, sin perder nada.
+    .user_label = Usuario
+    .password_label = Contraseña
+    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
+    .button = Entrar
+page-setup =
+    .title = Primer administrador
+    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
+    .user_label = Su usuario
+    .password_label = Una contraseña nueva
+    .hint = Al menos 8 caracteres.
+    .button = Crear y entrar

@@ -7,6 +7,7 @@ mod cli;
 mod database;
 mod failure;
 mod http;
+mod passwords;
 mod texts;
 mod uptime;
 
