@@ -6,11 +6,15 @@
 
 mod access;
 mod audit;
+mod console;
+mod desk;
 mod inbox;
 mod instances;
 mod lane;
 mod lease;
 mod live;
+mod once;
+mod schema;
 mod sync;
 mod task;
 mod time;
@@ -53,6 +57,10 @@ pub fn all() -> Vec<Case> {
         instances::cases(),
         task::cases(),
         access::cases(),
+        console::cases(),
+        once::cases(),
+        desk::cases(),
+        schema::cases(),
         audit::cases(),
         worker::cases(),
         live::cases(),

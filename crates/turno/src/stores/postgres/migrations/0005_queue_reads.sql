@@ -1,0 +1,1 @@
+-- Comes with the reads of queues; nothing here.
