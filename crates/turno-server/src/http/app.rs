@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use turno::Turno;
 
+use super::idempotency::Repeats;
 use super::room::{RoomLimits, Rooms};
 use crate::database::Database;
 use crate::texts::Texts;
@@ -34,6 +35,8 @@ pub(crate) struct App {
     pub(crate) texts: Texts,
     pub(crate) uptime: Uptime,
     pub(crate) rooms: Rooms,
+    /// Calls with an Idempotency-Key that are under way.
+    pub(crate) repeats: Repeats,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// Whether the page counts what is in the queues: only where that is little.
@@ -51,6 +54,7 @@ impl App {
             texts: Texts::load(),
             uptime: Uptime::start(),
             rooms: Rooms::new(RoomLimits::default()),
+            repeats: Repeats::default(),
             stopping,
             shows_queues: false,
         }
