@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use turno::Turno;
 
+use super::idempotency::Repeats;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
 use crate::database::Database;
@@ -41,6 +42,8 @@ pub(crate) struct App {
     pub(crate) pace: Pace,
     /// Pages of these origins may call the API from a browser; none unless the configuration says so.
     pub(crate) cors_origins: Vec<String>,
+    /// Calls with an Idempotency-Key that are under way.
+    pub(crate) repeats: Repeats,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// Whether the page counts what is in the queues: only where that is little.
@@ -61,6 +64,7 @@ impl App {
             passwords: Passwords::new(),
             pace: Pace::new(),
             cors_origins: Vec::new(),
+            repeats: Repeats::default(),
             stopping,
             shows_queues: false,
         }

@@ -96,6 +96,9 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
+    if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
+        caller.0.require(Permission::LeasesUse).await?;
+    }
     if let Some(permission) = permission(needs, request.uri().path()) {
         caller.0.require(permission).await?;
     }
@@ -112,7 +115,7 @@ fn is_public(request: &Request) -> bool {
 
 fn permission(needs: Needs, path: &str) -> Option<Permission> {
     match needs {
-        Needs::Nobody | Needs::Anybody => None,
+        Needs::Nobody | Needs::Anybody | Needs::SomeLease => None,
         Needs::May(permission) => Some(permission),
         Needs::Lease => {
             let resource = path.trim_start_matches("/v1/leases/");

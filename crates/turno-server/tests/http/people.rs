@@ -19,6 +19,7 @@ cases![
     a_backend_hands_its_page_a_session,
     a_session_may_no_more_than_it_was_given,
     a_person_changes_their_own_password_with_the_current_one,
+    a_repeated_creation_makes_nothing_and_shows_no_secret_twice,
 ];
 
 async fn everybody_is_told_who_they_are(world: World) {
@@ -238,4 +239,34 @@ async fn a_person_changes_their_own_password_with_the_current_one(world: World) 
     // Whoever has none yet is not given one by a token that somebody may have found.
     let ana = world.client("ana").await;
     ana.post("/v1/me/password", json!({ "new": "una clave larga" })).await.problem(401, "wrong_password");
+}
+
+async fn a_repeated_creation_makes_nothing_and_shows_no_secret_twice(world: World) {
+    let eva = world.client("eva").await;
+    let keyed = async |path: &str, key: &str, body: Value| {
+        let request = eva.request(Method::POST, path).header("idempotency-key", key).json(&body);
+        crate::world::answer(request.send().await.unwrap()).await
+    };
+    for (path, body, other) in [
+        ("/v1/tokens", json!({ "user": "ana" }), json!({ "user": "leo" })),
+        ("/v1/sessions", json!({ "user": { "id": "u" } }), json!({ "user": { "id": "v" } })),
+    ] {
+        let made = keyed(path, "k-1", body.clone()).await.expect(201);
+        let again = keyed(path, "k-1", body.clone()).await;
+        assert!(!again.text.contains(made["token"].as_str().unwrap()));
+        assert_eq!(again.problem(409, "already_created")["id"], made["id"], "{path}");
+        keyed(path, "k-1", other).await.problem(422, "idempotency_key_reused");
+        assert_ne!(keyed(path, "k-2", body).await.expect(201)["id"], made["id"]);
+    }
+    let count = eva.get("/v1/tokens?user=ana").await.expect(200)["items"].as_array().unwrap().len();
+    assert_eq!(count, 2, "one per key");
+    let rosa = json!({ "id": "rosa", "role": "viewer", "password": "una clave larga" });
+    let made = keyed("/v1/users", "k-1", rosa.clone()).await.expect(201);
+    let again = keyed("/v1/users", "k-1", rosa.clone()).await;
+    assert_eq!((again.expect(201), &again.headers["idempotency-replayed"]), (made, &"true".parse().unwrap()));
+    keyed("/v1/users", "k-2", rosa).await.problem(409, "already_exists");
+    // A refusal changed nothing, so it may be tried again under its key.
+    keyed("/v1/tokens", "k-3", json!({ "user": "nadie" })).await.problem(404, "not_found");
+    eva.post("/v1/users", json!({ "id": "nadie", "role": "viewer" })).await.expect(201);
+    keyed("/v1/tokens", "k-3", json!({ "user": "nadie" })).await.expect(201);
 }

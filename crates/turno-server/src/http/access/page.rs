@@ -27,6 +27,7 @@ fn page() -> String {
             Needs::Anybody => "a token".to_owned(),
             Needs::May(permission) => format!("`{permission}`"),
             Needs::Lease => "`leases.use`; for `task:…` `inventory.manage`".to_owned(),
+            Needs::SomeLease => "`leases.use` or `inventory.manage`".to_owned(),
         };
         let [anonymous, viewer, editor, admin] =
             [None, Some(Role::Viewer), Some(Role::Editor), Some(Role::Admin)].map(|role| may(row.needs, role));
@@ -42,6 +43,7 @@ fn may(needs: Needs, role: Option<Role>) -> &'static str {
         Needs::Anybody => role.is_some(),
         Needs::May(permission) => holds(permission),
         Needs::Lease => holds(Permission::LeasesUse) && holds(Permission::InventoryManage),
+        Needs::SomeLease => holds(Permission::LeasesUse) || holds(Permission::InventoryManage),
     };
     if may { "yes" } else { "no" }
 }

@@ -1,6 +1,7 @@
 //! Sessions: short-lived tokens that an application's backend makes for its own users and hands to its own page.
 
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::NewToken;
 use turno::core::time::Span;
@@ -10,7 +11,7 @@ use utoipa_axum::routes;
 use super::{name, permissions, resources, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
-use crate::http::extract::Json;
+use crate::http::idempotency::{Repeatable, Revealed};
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
@@ -55,12 +56,18 @@ struct MadeSession {
     expires_at: Option<Stamp>,
 }
 
-/// Makes a short-lived token for a user of an application, whom Turno need not know.
+/// Makes a short-lived token for a user of an application, whom Turno need not know. With an `Idempotency-Key`, a
+/// repetition is told which one was made, without its secret.
 #[utoipa::path(post, path = "/v1/sessions", tag = "access", request_body = NewSessionBody, responses((status = 201, body = MadeSession)))]
 async fn session_mint(
+    State(app): State<Shared>,
     caller: Caller,
-    Json(body): Json<NewSessionBody>,
-) -> Result<(StatusCode, Json<MadeSession>), Problem> {
+    repeatable: Repeatable<NewSessionBody>,
+) -> Result<Response, Problem> {
+    repeatable.reveal(&app, |body| minted(caller, body)).await
+}
+
+async fn minted(caller: Caller, body: NewSessionBody) -> Result<Revealed<MadeSession>, Problem> {
     let ttl_s = body.ttl_s.unwrap_or(TTL_MAX_S);
     if !(1..=TTL_MAX_S).contains(&ttl_s) {
         return Err(Problem::new(Code::BadField).field("ttl_s").cause(format_args!("between 1 and {TTL_MAX_S}")));
@@ -74,6 +81,6 @@ async fn session_mint(
         expires_in: None,
     };
     let (token, secret) = caller.0.mint_session(new, Span::from_secs(ttl_s)).await?;
-    let made = MadeSession { id: token.id, token: secret, expires_at: token.expires_at.map(Into::into) };
-    Ok((StatusCode::CREATED, Json(made)))
+    let made = MadeSession { id: token.id.clone(), token: secret, expires_at: token.expires_at.map(Into::into) };
+    Ok(Revealed { id: token.id, body: made })
 }

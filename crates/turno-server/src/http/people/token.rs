@@ -1,6 +1,8 @@
 //! Tokens: shown once when they are made, listed without their secrets, dead from the next request when revoked.
 
+use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::NewToken;
 use turno::core::access::{Permission, Token};
@@ -13,6 +15,7 @@ use super::{permissions, resources, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
+use crate::http::idempotency::{Repeatable, Revealed};
 use crate::http::listing::{Page, Wanted};
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
@@ -114,12 +117,17 @@ struct MadeToken {
     view: TokenView,
 }
 
-/// Makes a token.
+/// Makes a token. With an `Idempotency-Key`, a repetition is told which one was made, without its secret.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = NewTokenBody, responses((status = 201, body = MadeToken)))]
 async fn token_create(
+    State(app): State<Shared>,
     caller: Caller,
-    Json(body): Json<NewTokenBody>,
-) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    repeatable: Repeatable<NewTokenBody>,
+) -> Result<Response, Problem> {
+    repeatable.reveal(&app, |body| made(caller, body)).await
+}
+
+async fn made(caller: Caller, body: NewTokenBody) -> Result<Revealed<MadeToken>, Problem> {
     let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
     let user = body.user.map_or_else(|| Ok(me.user.clone()), |user| user_id("user", &user))?;
     let new = NewToken {
@@ -131,7 +139,7 @@ async fn token_create(
         expires_in: expires_in(body.expires_in_s)?,
     };
     let (token, secret) = caller.0.create_token(new).await?;
-    Ok((StatusCode::CREATED, Json(MadeToken { token: secret, view: token.into() })))
+    Ok(Revealed { id: token.id.clone(), body: MadeToken { token: secret, view: token.into() } })
 }
 
 fn expires_in(seconds: Option<i64>) -> Result<Option<Span>, Problem> {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use turno::core::access::{Person, Role};
 use turno::core::id::UserId;
@@ -13,6 +14,7 @@ use super::{hashed, name, user_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
+use crate::http::idempotency::{Made, Repeatable};
 use crate::http::listing::{Page, PageQuery};
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
@@ -67,21 +69,33 @@ struct NewUserBody {
     password: Option<String>,
 }
 
+impl NewUserBody {
+    /// Everything but the password.
+    fn without_password(&self) -> String {
+        let NewUserBody { id, name, role, password } = self;
+        format!("{id:?} {name:?} {role:?} {}", password.is_some())
+    }
+}
+
 /// Adds a person.
 #[utoipa::path(post, path = "/v1/users", tag = "access", request_body = NewUserBody, responses((status = 201, body = UserView)))]
 async fn user_add(
     State(app): State<Shared>,
     caller: Caller,
-    Json(body): Json<NewUserBody>,
-) -> Result<(StatusCode, Json<UserView>), Problem> {
-    let id = user_id("id", &body.id)?;
-    let name = name("name", body.name.unwrap_or(body.id))?;
-    let password = match body.password {
-        Some(password) => Some(hashed(&app, "password", password).await?),
-        None => None,
+    repeatable: Repeatable<NewUserBody>,
+) -> Result<Response, Problem> {
+    let here = app.clone();
+    let add = async move |body: NewUserBody| -> Result<Made<UserView>, Problem> {
+        let id = user_id("id", &body.id)?;
+        let name = name("name", body.name.unwrap_or(body.id))?;
+        let password = match body.password {
+            Some(password) => Some(hashed(&here, "password", password).await?),
+            None => None,
+        };
+        let person = caller.0.add_person(NewPerson { id, name, role: body.role, password }).await?;
+        Ok(Made { status: StatusCode::CREATED, body: person.into(), repeated: false })
     };
-    let person = caller.0.add_person(NewPerson { id, name, role: body.role, password }).await?;
-    Ok((StatusCode::CREATED, Json(person.into())))
+    repeatable.told_apart_by(NewUserBody::without_password).answer(&app, |body, _| add(body)).await
 }
 
 /// A person.
