@@ -9,6 +9,7 @@ mod config;
 mod database;
 mod failure;
 mod http;
+mod passwords;
 mod texts;
 mod uptime;
 

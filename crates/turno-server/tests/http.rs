@@ -16,6 +16,8 @@ mod lease;
 mod locks;
 #[path = "http/operation.rs"]
 mod operation;
+#[path = "http/people.rs"]
+mod people;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -65,6 +67,7 @@ fn main() {
             lease::all(),
             locks::all(),
             operation::all(),
+            people::all(),
             queue::all(),
             queue_claim::all(),
             queue_items::all(),
