@@ -9,6 +9,7 @@
 
 mod decide;
 mod line;
+mod lost;
 #[cfg(test)]
 mod overrides;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod properties;
 mod tests;
 
 pub use decide::decide;
+pub use lost::Lost;
 
 use crate::audit::Draft;
 use crate::event::Event;
@@ -42,6 +44,12 @@ impl Holder {
     /// The same actor, whatever display name they carried at the time.
     pub fn is(&self, other: &Holder) -> bool {
         self.user == other.user && self.instance == other.instance
+    }
+
+    /// Whether they may say something about an ownership of `owner` whose fence they know: the same user, and the same
+    /// instance if they name one. The fence names the ownership already, so they need not.
+    pub fn speaks_for(&self, owner: &Holder) -> bool {
+        self.user == owner.user && (self.instance.is_none() || self.instance == owner.instance)
     }
 }
 
@@ -267,6 +275,12 @@ impl State {
         grant.max(ended).unwrap_or(Time(i64::MIN))
     }
 
+    /// Whether a user stands in its line, or it is offered to them.
+    pub fn waits(&self, user: &UserId) -> bool {
+        let offered = self.offer.as_ref().is_some_and(|offer| offer.to.user == *user);
+        offered || self.line.iter().any(|ticket| ticket.who.user == *user)
+    }
+
     /// The ownership that is live at `now`, if there is one.
     pub fn live(&self, now: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| now < grant.expires_at)
@@ -324,7 +338,7 @@ pub enum Action {
         /// Why.
         reason: String,
     },
-    /// Free what somebody holds who was locked out.
+    /// Free what somebody holds who was locked out, and their places in the line.
     Expel {
         /// Who was.
         user: UserId,

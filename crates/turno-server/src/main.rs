@@ -4,9 +4,13 @@
 //! SQL here and no rule: what may be done is decided in the core.
 
 mod cli;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
+mod config;
 mod database;
 mod failure;
 mod http;
+mod passwords;
+mod texts;
 mod uptime;
 
 use std::process::ExitCode;

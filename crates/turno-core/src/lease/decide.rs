@@ -89,7 +89,8 @@ impl Work<'_> {
     fn heartbeat(&mut self, fence: Fence, idle: Option<Span>, worked: bool) -> Result<Outcome, Refused> {
         let now = self.now;
         let policy = &self.command.policy;
-        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && g.holder.is(&self.command.who))
+        let Some(grant) =
+            self.state.grant.as_mut().filter(|g| g.fence == fence && self.command.who.speaks_for(&g.holder))
         else {
             return Err(self.lost(fence));
         };
@@ -127,7 +128,7 @@ impl Work<'_> {
 
     fn release(&mut self, fence: Fence, claim: Option<i64>) -> Result<Outcome, Refused> {
         match &self.state.grant {
-            Some(grant) if grant.fence == fence && grant.holder.is(self.who()) => {
+            Some(grant) if grant.fence == fence && self.who().speaks_for(&grant.holder) => {
                 if claim.is_some_and(|claim| claim < grant.claim) {
                     return Ok(Outcome::Released { released: false, repeated: false });
                 }
@@ -188,11 +189,18 @@ impl Work<'_> {
         Ok(Outcome::ForceReleased { changed })
     }
 
-    /// Ends what a locked-out user holds, and nothing that anybody else does. Locking out is audited itself.
+    /// Ends what a locked-out user holds, and nothing that anybody else does; their places in the line go with them.
+    /// Locking out is audited itself.
     fn expel(&mut self, user: &UserId) -> Result<Outcome, Refused> {
         let changed = self.state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
         if changed && self.state.pinned {
             return Err(Refused::Pinned);
+        }
+        self.changed |= line::leave_all(&mut self.state.line, user);
+        if self.state.offer.as_ref().is_some_and(|offer| offer.to.user == *user) {
+            self.state.offer = None;
+            self.changed = true;
+            self.evaluate_offer();
         }
         if changed {
             let by = self.command.who.user.clone();
@@ -370,6 +378,6 @@ impl Work<'_> {
 impl Ending {
     /// The same holder repeats the release that ended this ownership.
     pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
-        self.reason == Reason::Released && self.grant.fence == fence && self.grant.holder.is(who)
+        self.reason == Reason::Released && self.grant.fence == fence && who.speaks_for(&self.grant.holder)
     }
 }

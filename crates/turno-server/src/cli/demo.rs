@@ -5,14 +5,16 @@ mod traffic;
 use crate::cli::say;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
-use crate::http::Server;
+use crate::http::{App, Environment, Server};
 
 /// Serves until told to stop, then leaves nothing behind.
 pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
     let database = database::open(&folder.url()).await?;
-    let server = Server::bind(listen, database.clone()).await?.showing_queues();
+    let server = Server::bind(listen).await?;
+    let mut app = App::new(database.clone(), Environment::Development, server.stopping());
+    app.shows_queues = true;
     say(&[
         format!("Turno {} · demo", env!("CARGO_PKG_VERSION")),
         format!("  database  {}, {} (removed at the end)", database.place.kind, database.place.name),
@@ -22,7 +24,7 @@ pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
         format!("listening on http://{}", server.address()),
     ]);
     tokio::select! {
-        served = server.run() => served,
+        served = server.run(app) => served,
         stopped = traffic::run(database.turno) => {
             stopped.map_err(|error| Failure::failed(format!("the demo's traffic stopped: {error}"), "start it again"))
         }

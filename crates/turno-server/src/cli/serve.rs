@@ -3,12 +3,13 @@
 use crate::cli::say;
 use crate::database;
 use crate::failure::Failure;
-use crate::http::Server;
+use crate::http::{App, Environment, Server};
 
 /// Serves until told to stop. Scripts wait for the one line on stdout.
 pub(crate) async fn run(url: &str, listen: &str) -> Result<(), Failure> {
     let database = database::open(url).await?;
-    let server = Server::bind(listen, database).await?;
+    let server = Server::bind(listen).await?;
     say(&[format!("listening on http://{}", server.address())]);
-    server.run().await
+    let app = App::new(database, Environment::Development, server.stopping());
+    server.run(app).await
 }

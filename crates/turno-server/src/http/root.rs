@@ -2,22 +2,24 @@
 
 mod texts;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State as Extract;
+use axum::Extension;
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
 
-use super::State;
-use super::language::Language;
+use super::app::Shared;
+use super::html::{escaped, fill};
+use super::problem::{Code, Problem};
 use crate::database::{Database, Place};
+use crate::texts::Language;
 use crate::uptime;
 use turno::store::Counts;
 
 const TEMPLATE: &str = include_str!("root/page.html");
 
-pub(super) async fn page(Extract(state): Extract<Arc<State>>, language: Language) -> impl IntoResponse {
+pub(super) async fn page(State(state): State<Shared>, Extension(language): Extension<Language>) -> impl IntoResponse {
     let headers = [
         (header::CONTENT_LANGUAGE, language.tag()),
         (header::VARY, "accept-language"),
@@ -58,12 +60,13 @@ fn table(texts: &texts::Texts, queues: &[(String, Counts)]) -> String {
     format!("<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 }
 
-pub(super) async fn style() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("root/turno.css"))
-}
-
-pub(super) async fn icon() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "image/svg+xml")], include_str!("root/turno.svg"))
+pub(super) async fn asset(Path(file): Path<String>) -> Result<impl IntoResponse, Problem> {
+    let (kind, content) = match file.as_str() {
+        "turno.css" => ("text/css; charset=utf-8", include_str!("root/turno.css")),
+        "turno.svg" => ("image/svg+xml", include_str!("root/turno.svg")),
+        _ => return Err(Problem::new(Code::NotFound).arg("thing", file)),
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], content))
 }
 
 fn render(language: Language, place: &Place, running: Duration, queues: &[(String, Counts)]) -> String {
@@ -81,35 +84,8 @@ fn render(language: Language, place: &Place, running: Duration, queues: &[(Strin
     })
 }
 
-/// Replaces each `{{name}}` once. Values are not looked at again, so that no value can name another.
-fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
-    let mut pieces = template.split("{{");
-    let mut page = pieces.next().unwrap_or_default().to_string();
-    for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
-        page.push_str(&value(name.trim()));
-        page.push_str(rest);
-    }
-    page
-}
-
 fn list(sentences: &[&str]) -> String {
     sentences.iter().map(|sentence| format!("<li>{}</li>", escaped(sentence))).collect()
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for one in text.chars() {
-        match one {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! then is the command repeated. So a revocation works from the next request on, on every instance, without a
 //! query per request.
 
+mod console;
 mod people;
 mod secret;
 
@@ -231,6 +232,24 @@ impl Turno {
         self.principal().map_or_else(Actor::system, |principal| principal.actor())
     }
 
+    /// Refuses unless the caller may; a right that was given a moment ago counts.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-require-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
+    /// let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// assert!(turno.authenticate(&secret).await?.require(Permission::LeasesUse).await.is_err());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn require(&self, permission: Permission) -> Result<(), Error> {
+        self.allowed(Needs::of(permission)).await.map(drop)
+    }
+
     /// Refuses what the caller may not do; answers the epoch that this is good for.
     pub(crate) fn may(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         let Some(caller) = &self.caller else {
@@ -249,8 +268,9 @@ impl Turno {
         Ok(Some(epoch))
     }
 
-    /// Makes sure that whoever holds something in the caller's name is the caller.
-    pub(crate) fn checked_holder(&self, who: &Holder) -> Result<(), Error> {
+    /// Makes sure that whoever does something in the caller's name is the caller; and that a machine which is about to
+    /// hold something says which of its processes will.
+    pub(crate) fn checked_holder(&self, who: &Holder, holds: bool) -> Result<(), Error> {
         let Some(principal) = self.principal() else {
             return Ok(());
         };
@@ -260,7 +280,7 @@ impl Turno {
                 principal.user, who.user
             )));
         }
-        if principal.machine && who.instance.is_none() { Err(Error::InstanceRequired) } else { Ok(()) }
+        if holds && principal.machine && who.instance.is_none() { Err(Error::InstanceRequired) } else { Ok(()) }
     }
 
     /// The caller as a holder, under this instance's name if it has one.

@@ -1,6 +1,6 @@
 //! The page's words. Both languages have the same fields, so that none can lack a sentence.
 
-use crate::http::language::Language;
+use crate::texts::Language;
 
 pub(super) struct Texts {
     title: &'static str,

@@ -97,7 +97,7 @@ impl Lease {
     }
 
     fn is_live(&self, fence: Fence, who: &Holder) -> bool {
-        self.own.as_ref().is_some_and(|own| own.fence == fence && own.holder.is(who))
+        self.own.as_ref().is_some_and(|own| own.fence == fence && who.speaks_for(&own.holder))
     }
 
     pub(super) fn beat(
@@ -150,7 +150,7 @@ impl Lease {
         let live = self.is_live(*fence, &command.who);
         let older = self.own.as_ref().is_some_and(|own| claim.is_some_and(|claim| claim < own.claim));
         let ended = self.over.get(fence);
-        let was_mine = ended.is_some_and(|(how, who)| *how == Reason::Released && who.is(&command.who));
+        let was_mine = ended.is_some_and(|(how, who)| *how == Reason::Released && command.who.speaks_for(who));
         let right = match answer {
             Ok(Outcome::Released { released: true, repeated: false }) => live && !older,
             Ok(Outcome::Released { released: true, repeated: true }) => !live && was_mine,

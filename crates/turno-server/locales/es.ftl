@@ -1,0 +1,191 @@
+# Problems: what an error says. The value is the detail, `.title` the title; codes are in http/problem.rs.
+
+problem-bad_body = El cuerpo de la petición no es el JSON que se espera: { $cause }
+    .title = El cuerpo no se entiende
+problem-bad_field = El campo { $field } no es válido: { $cause }
+    .title = Un campo no es válido
+problem-bad_query = Lo que sigue al signo de pregunta no es válido: { $cause }
+    .title = Un parámetro no es válido
+problem-bad_header = La cabecera { $header } no es válida
+    .title = Una cabecera no es válida
+problem-invalid = No se puede pedir esto: { $cause }
+    .title = La petición no es válida
+problem-instance_required = El token de una máquina debe decir cuál de sus procesos retiene algo; agregue instance
+    .title = Falta la instancia
+problem-ttl_out_of_bounds = ttl_ms debe estar entre 100 y { $max }
+    .title = El plazo está fuera de los límites
+problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_ms cuánto hace que la persona no hace nada
+    .title = Falta el tiempo de inactividad
+problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+    .title = La contraseña no sirve
+problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
+    .title = No se sabe quién llama
+problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
+    .title = No se pudo iniciar sesión
+problem-forbidden = Para esto hace falta el permiso { $permission }; pídalo a un administrador
+    .title = Falta un permiso
+problem-other_resource = Este token no vale para { $resource }; use uno cuyos recursos lo incluyan
+    .title = El token no vale para este recurso
+problem-cross_site = Con la sesión de la consola solo nuestras propias páginas pueden cambiar algo; use un token
+    .title = La petición viene de otro sitio
+problem-development_only = Esto no se permite en producción
+    .title = Solo para desarrollo
+problem-more_than_held = Usted no tiene { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
+    .title = No se puede dar más de lo que se tiene
+problem-not_found = No se encontró { $thing }
+    .title = No existe
+problem-method_not_allowed = { $path } no admite { $method }
+    .title = El método no se permite aquí
+problem-body_timeout = El cuerpo de la petición no llegó a tiempo; envíelo de nuevo
+    .title = El cuerpo tardó demasiado
+problem-lease_held = Bloqueada por { $holder } desde { $since }; pida turno, solicite que la libere, o espere
+    .title = Bloqueada por otra persona
+problem-lease_offered = Está libre, pero se ofrece primero a { $holder }; pida turno
+    .title = Reservada para quien sigue en la fila
+problem-lease_lost =
+    Este bloqueo ya no es suyo: { $how ->
+        [no_heartbeat] venció porque su página o programa dejó de renovarlo
+        [idle] venció porque no hubo actividad
+        [rolling_timeout] venció porque pasó demasiado tiempo sin trabajo
+        [override] { $by } intervino: { $note }
+        [user_disabled] su usuario fue deshabilitado
+        [released] ya se había liberado
+        [taken] lo tiene otra persona
+       *[other] no se encontró un bloqueo con ese fence
+    }{ $taken ->
+        [yes] ; ahora lo tiene { $holder }
+       *[no] { "" }
+    }. { $kept ->
+        [some] Lo que ya se aplicó queda aplicado; vuelva a tomarlo para terminar el resto
+       *[nothing] Nada se guardó; vuelva a tomarlo si está libre
+    }
+    .title = Lock perdido
+problem-lease_pinned = Una operación está terminando con este bloqueo; pruebe de nuevo en un momento
+    .title = Se está terminando un trabajo
+problem-line_full = Ya esperan demasiados; pruebe más tarde
+    .title = La fila está llena
+problem-already_holder = Quien tiene el bloqueo no puede esperar por él
+    .title = Ya es suya
+problem-wrong_status = La tarea { $task } está { task-status }, y así no se puede
+    .title = El estado no lo permite
+problem-line_applied = La línea { $line } ya se aplicó y no cambia más
+    .title = La línea ya se aplicó
+problem-already_claimed = Otro proceso lo está procesando; siga con el siguiente
+    .title = Ya lo tiene otro
+problem-already_processed = Este elemento ya se terminó; siga con el siguiente
+    .title = Ya se terminó
+problem-not_available = Todavía no se entrega: { $cause }
+    .title = Todavía no se puede entregar
+problem-wrong_state = El elemento { $id } está en estado { $state }, y así no se puede
+    .title = El estado del elemento no lo permite
+problem-managed_by_config = { $thing } está en el archivo de configuración; cámbielo allí y reinicie
+    .title = Lo fija la configuración
+problem-kind_fixed = Una cola con elementos sin terminar conserva su tipo; use otro nombre o espere a que se vacíe
+    .title = El tipo no cambia mientras haya trabajo
+problem-already_exists = { $thing } ya existe; cámbielo, o elija otro nombre
+    .title = Ya existe
+problem-last_admin = { $user } es el último administrador; nombre antes a otro
+    .title = Es el último administrador
+problem-already_created = Con esta Idempotency-Key ya se creó { $thing }; su secreto se mostró entonces y no se guarda
+    .title = Ya se creó
+problem-link_used = El enlace ya se usó o caducó; pida otro
+    .title = El enlace ya no sirve
+problem-too_large = El cuerpo pasa de { $max }; divídalo
+    .title = Demasiado grande
+problem-uri_too_long = Use la forma con cuerpo
+    .title = La dirección es demasiado larga
+problem-line_invalid = La línea { $line } no se puede aplicar: { line-error }
+    .title = La línea no es válida
+problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use una nueva
+    .title = La Idempotency-Key ya se usó para otra cosa
+problem-too_many_requests = Espere un momento antes de volver a intentar; nada se guardó
+    .title = Demasiadas peticiones
+problem-internal = El error es nuestro y quedó registrado; vuelva a intentar, y si se repite avise con el request_id
+    .title = Algo falló aquí
+problem-overloaded = No hay lugar para más por ahora; nada se guardó, pruebe de nuevo en un momento
+    .title = Hay demasiado trabajo
+problem-stopping = Nada se guardó; pruebe con otra instancia, o en un momento
+    .title = El servidor se está deteniendo
+problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
+    .title = La base de datos no responde
+problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
+    .title = No se sabe si se guardó
+
+# Pages of the way in.
+
+page-sign_in =
+    .title = Iniciar sesión
+    .lead = De a uno, por turno, sin perder nada.
+    .user_label = Usuario
+    .password_label = Contraseña
+    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
+    .button = Entrar
+page-setup =
+    .title = Primer administrador
+    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
+    .user_label = Su usuario
+    .password_label = Una contraseña nueva
+    .hint = Al menos 8 caracteres.
+    .button = Crear y entrar
+
+# Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
+
+task-status = { $status ->
+    [draft] en borrador
+    [ready] lista
+    [processing] en proceso
+    [partially_completed] finalizada en parte
+    [completed] completada
+    [cancelled] cancelada
+   *[other] en estado { $status }
+    }
+line-error = { $error ->
+    [incomplete] faltan sus números de serie; cárguelos primero
+    [duplicate_serial] el número de serie { $serial } ya está en existencia
+    [unknown_serial] el número de serie { $serial } no está en existencia
+    [not_enough] se piden { $wanted } y hay { $available }
+    [too_much] la existencia pasaría del máximo
+   *[refused] { $message }
+    }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
+why-paused = La cola está en pausa; sigue cuando alguien la reanude
+why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
+why-delayed = Se pidió para más tarde; se entrega en { $left }
+why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
+why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
+why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen; reinténtelo o cancélelo
+why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
+why-processed = Se terminó hace { $ago }
+why-cancelled = Se canceló hace { $ago }
+why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-empty = No hay nada sin terminar de { $key }
+why-somebody = Un proceso
+why-no_error = sin más detalle
+
+# Spans of time, as a person says them.
+
+span-moment = menos de un segundo
+span-seconds = { $count ->
+        [one] 1 segundo
+       *[other] { $count } segundos
+    }
+span-minutes = { $count ->
+        [one] 1 minuto
+       *[other] { $count } minutos
+    }
+span-hours = { $count ->
+        [one] 1 hora
+       *[other] { $count } horas
+    }
+span-days = { $count ->
+        [one] 1 día
+       *[other] { $count } días
+    }
+
+# /locks/clear
+
+locks-cleared = Todos los locks y colas han sido limpiados

@@ -1,0 +1,148 @@
+//! Every route, who may call it, and which room it needs: the one table (R1).
+//!
+//! The guard asks this table before a body is read, and `docs/reference/access.md` is written from it. A test compares it
+//! with the routes that are really served, and asks every route as everybody.
+
+#[cfg(test)]
+mod page;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use turno::core::access::Permission::{
+    self, AuditRead, InventoryManage, LocksOverride, QueuesConsume, QueuesManage, QueuesProduce, SessionsMint,
+    UsersManage,
+};
+
+use super::room::Room::{self, Free, Kept, Stream, Usual, Waiting};
+
+/// What a route asks of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing: anybody may.
+    Nobody,
+    /// To be somebody.
+    Anybody,
+    /// This permission.
+    May(Permission),
+    /// `leases.use`, or for the leases of tasks `inventory.manage`.
+    Lease,
+    /// One of these two: what each entry of a batch needs is asked with the entry.
+    SomeLease,
+}
+
+/// One route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) needs: Needs,
+    pub(crate) room: Room,
+}
+
+const fn row(method: &'static str, path: &'static str, needs: Needs, room: Room) -> Row {
+    Row { method, path, needs, room }
+}
+
+use Needs::{Anybody, Lease, May, Nobody, SomeLease};
+
+/// All of them, by noun.
+pub(crate) const TABLE: &[Row] = &[
+    row("GET", "/", Nobody, Usual),
+    row("GET", "/assets/{file}", Nobody, Free),
+    row("GET", "/healthz", Nobody, Free),
+    row("GET", "/readyz", Nobody, Free),
+    row("GET", "/openapi.json", Nobody, Free),
+    row("GET", "/docs", Nobody, Free),
+    row("GET", "/turno.js", Nobody, Free),
+    row("GET", "/sign-in", Nobody, Usual),
+    row("POST", "/sign-in", Nobody, Usual),
+    row("POST", "/sign-out", Nobody, Usual),
+    row("GET", "/setup", Nobody, Usual),
+    row("POST", "/setup", Nobody, Usual),
+    row("GET", "/metrics", Anybody, Free),
+    row("GET", "/locks", Anybody, Usual),
+    row("POST", "/locks/clear", May(QueuesManage), Usual),
+    row("GET", "/v1/me", Anybody, Usual),
+    row("POST", "/v1/sessions", May(SessionsMint), Usual),
+    row("GET", "/v1/events", Anybody, Stream),
+    row("GET", "/v1/audit", May(AuditRead), Usual),
+    row("GET", "/v1/audit/verify", May(AuditRead), Usual),
+    row("GET", "/v1/users", May(UsersManage), Usual),
+    row("POST", "/v1/users", May(UsersManage), Usual),
+    row("GET", "/v1/users/{id}", May(UsersManage), Usual),
+    row("PATCH", "/v1/users/{id}", May(UsersManage), Usual),
+    row("DELETE", "/v1/users/{id}", May(UsersManage), Usual),
+    row("POST", "/v1/me/password", Anybody, Usual),
+    row("GET", "/v1/tokens", Anybody, Usual),
+    row("POST", "/v1/tokens", Anybody, Usual),
+    row("DELETE", "/v1/tokens/{id}", Anybody, Usual),
+    row("GET", "/v1/leases", Anybody, Usual),
+    row("POST", "/v1/leases/claim", SomeLease, Waiting),
+    row("POST", "/v1/leases/heartbeat", SomeLease, Kept),
+    row("POST", "/v1/leases/release", SomeLease, Kept),
+    row("GET", "/v1/leases/claim", Anybody, Usual),
+    row("GET", "/v1/leases/heartbeat", Anybody, Usual),
+    row("GET", "/v1/leases/release", Anybody, Usual),
+    row("GET", "/v1/leases/{resource}", Anybody, Usual),
+    row("GET", "/v1/leases/{resource}/history", Anybody, Usual),
+    row("POST", "/v1/leases/{resource}/claim", Lease, Waiting),
+    row("POST", "/v1/leases/{resource}/heartbeat", Lease, Kept),
+    row("POST", "/v1/leases/{resource}/release", Lease, Kept),
+    row("POST", "/v1/leases/{resource}/force-claim", May(LocksOverride), Usual),
+    row("POST", "/v1/leases/{resource}/force-release", May(LocksOverride), Usual),
+    row("POST", "/v1/leases/{resource}/request-release", Lease, Usual),
+    row("POST", "/v1/leases/{resource}/turn", Lease, Kept),
+    row("DELETE", "/v1/leases/{resource}/turn", Lease, Kept),
+    row("POST", "/v1/tasks", May(InventoryManage), Usual),
+    row("GET", "/v1/tasks", Anybody, Usual),
+    row("GET", "/v1/tasks/{id}", Anybody, Usual),
+    row("PUT", "/v1/tasks/{id}", May(InventoryManage), Usual),
+    row("GET", "/v1/tasks/{id}/history", Anybody, Usual),
+    row("POST", "/v1/tasks/{id}/ready", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/cancel", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/claim", May(InventoryManage), Waiting),
+    row("POST", "/v1/tasks/{id}/heartbeat", May(InventoryManage), Kept),
+    row("POST", "/v1/tasks/{id}/release", May(InventoryManage), Kept),
+    row("POST", "/v1/tasks/{id}/force-claim", May(LocksOverride), Usual),
+    row("POST", "/v1/tasks/{id}/force-release", May(LocksOverride), Usual),
+    row("POST", "/v1/tasks/{id}/request-release", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/turn", May(InventoryManage), Kept),
+    row("DELETE", "/v1/tasks/{id}/turn", May(InventoryManage), Kept),
+    row("PATCH", "/v1/tasks/{id}/lines/{number}", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/lines/{number}/validate", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/finalize", May(InventoryManage), Kept),
+    row("GET", "/v1/stock/{sku}", Anybody, Usual),
+    row("GET", "/v1/queues", Anybody, Usual),
+    row("PUT", "/v1/queues/{queue}", May(QueuesManage), Usual),
+    row("GET", "/v1/queues/{queue}", Anybody, Usual),
+    row("POST", "/v1/queues/{queue}/items", May(QueuesProduce), Usual),
+    row("GET", "/v1/queues/{queue}/items", Anybody, Usual),
+    row("GET", "/v1/queues/{queue}/items/{id}", Anybody, Usual),
+    row("GET", "/v1/queues/{queue}/items/{id}/why", Anybody, Usual),
+    row("GET", "/v1/queues/{queue}/keys/{key}/why", Anybody, Usual),
+    row("POST", "/v1/queues/{queue}/typing", May(QueuesProduce), Usual),
+    row("POST", "/v1/queues/{queue}/claim", May(QueuesConsume), Waiting),
+    row("POST", "/v1/queues/{queue}/items/{id}/claim", May(QueuesConsume), Usual),
+    row("POST", "/v1/queues/{queue}/heartbeat", May(QueuesConsume), Kept),
+    row("POST", "/v1/queues/{queue}/ack", May(QueuesConsume), Kept),
+    row("POST", "/v1/queues/{queue}/fail", May(QueuesConsume), Kept),
+    row("POST", "/v1/queues/{queue}/return", May(QueuesConsume), Kept),
+    row("POST", "/v1/queues/{queue}/items/{id}/retry", May(QueuesManage), Usual),
+    row("POST", "/v1/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
+    row("POST", "/v1/queues/{queue}/pause", May(QueuesManage), Usual),
+    row("POST", "/v1/queues/{queue}/resume", May(QueuesManage), Usual),
+    row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
+    row("GET", "/v1/sync/sources", Anybody, Usual),
+];
+
+/// The row of a route; HEAD is answered as GET is.
+pub(super) fn find(method: &str, path: &str) -> Option<&'static Row> {
+    static BY_PATH: LazyLock<HashMap<&str, Vec<&Row>>> = LazyLock::new(|| {
+        let mut by_path: HashMap<&str, Vec<&Row>> = HashMap::new();
+        TABLE.iter().for_each(|row| by_path.entry(row.path).or_default().push(row));
+        by_path
+    });
+    let method = if method == "HEAD" { "GET" } else { method };
+    BY_PATH.get(path)?.iter().find(|row| row.method == method).copied()
+}

@@ -1,0 +1,92 @@
+//! What the handlers know.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use turno::Turno;
+use turno::core::id::QueueName;
+
+use super::idempotency::Repeats;
+use super::room::{RoomLimits, Rooms};
+use super::sign_in::Pace;
+use crate::database::Database;
+use crate::passwords::Passwords;
+use crate::texts::Texts;
+use crate::uptime::Uptime;
+
+/// Where it runs: what is only for development is refused in production.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Environment {
+    Development,
+    Production,
+}
+
+impl Environment {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Environment::Development => "development",
+            Environment::Production => "production",
+        }
+    }
+}
+
+/// Shared by all handlers.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) database: Database,
+    pub(crate) environment: Environment,
+    pub(crate) texts: Texts,
+    pub(crate) uptime: Uptime,
+    pub(crate) rooms: Rooms,
+    pub(crate) passwords: Passwords,
+    /// How often somebody may try to get in.
+    pub(crate) pace: Pace,
+    /// Pages of these origins may call the API from a browser; none unless the configuration says so.
+    pub(crate) cors_origins: Vec<String>,
+    /// Calls with an Idempotency-Key that are under way.
+    pub(crate) repeats: Repeats,
+    /// Becomes true when the server was told to stop.
+    pub(crate) stopping: watch::Receiver<bool>,
+    /// Whether the page counts what is in the queues: only where that is little.
+    pub(crate) shows_queues: bool,
+    /// The queues of the configuration file: their policies are changed there and nowhere else.
+    pub(crate) managed_queues: BTreeSet<QueueName>,
+}
+
+/// The way handlers get it.
+pub(crate) type Shared = Arc<App>;
+
+impl App {
+    pub(crate) fn new(database: Database, environment: Environment, stopping: watch::Receiver<bool>) -> App {
+        App {
+            database,
+            environment,
+            texts: Texts::load(),
+            uptime: Uptime::start(),
+            rooms: Rooms::new(RoomLimits::default()),
+            passwords: Passwords::new(),
+            pace: Pace::new(),
+            cors_origins: Vec::new(),
+            repeats: Repeats::default(),
+            stopping,
+            shows_queues: false,
+            managed_queues: BTreeSet::new(),
+        }
+    }
+
+    /// The engine as the program itself uses it: everything is allowed. Handlers take the caller's handle instead.
+    pub(crate) fn trusted(&self) -> &Turno {
+        &self.database.turno
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Returns once the server was told to stop.
+    pub(crate) async fn stopped(&self) {
+        // Without a sender the server is gone altogether.
+        let _ = self.stopping.clone().wait_for(|stopping| *stopping).await;
+    }
+}

@@ -1,0 +1,144 @@
+//! Who calls: a bearer token, or the console's cookie, and in whose name.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use turno::Turno;
+use turno::core::id::{Instance, UserId};
+use turno::core::lease::Holder;
+
+use super::app::App;
+use super::problem::{Code, Problem};
+
+/// The console's cookie.
+pub(crate) const COOKIE: &str = "turno_session";
+/// In whose name a backend calls.
+pub(crate) const ACTOR: &str = "turno-actor";
+
+/// Somebody who was let in, as the handle that acts for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller(pub(crate) Turno);
+
+impl Caller {
+    /// The caller as whoever holds something.
+    pub(crate) fn holder(&self, instance: Option<Instance>) -> Holder {
+        self.0.holder(instance)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // The guard has put it there before any handler runs; a public route has none.
+        parts.extensions.get::<Caller>().cloned().ok_or_else(|| Problem::new(Code::Unauthenticated))
+    }
+}
+
+/// Lets somebody in, or not.
+pub(super) async fn identify(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let turno = match bearer(headers)? {
+        Some(secret) => app.trusted().authenticate(secret).await?,
+        None => {
+            let secret = cookie(headers).ok_or_else(|| Problem::new(Code::Unauthenticated))?;
+            if !method.is_safe() && !same_site(headers) {
+                return Err(Problem::new(Code::CrossSite));
+            }
+            app.trusted().authenticate(secret).await?
+        }
+    };
+    match headers.get(ACTOR) {
+        None => Ok(Caller(turno)),
+        Some(actor) => {
+            let bad = || Problem::new(Code::BadHeader).arg("header", "Turno-Actor");
+            let actor = std::str::from_utf8(actor.as_bytes()).map_err(|_| bad())?;
+            let actor = percent_encoding::percent_decode_str(actor).decode_utf8().map_err(|_| bad())?;
+            let user = UserId::new(actor.as_ref()).map_err(|cause| bad().cause(cause))?;
+            Ok(Caller(turno.on_behalf_of(user).await?))
+        }
+    }
+}
+
+/// The token of `Authorization: Bearer TOKEN`; another scheme is nobody whom we know.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let unknown = || Problem::new(Code::Unauthenticated);
+    let (scheme, token) = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(unknown)?;
+    if scheme.eq_ignore_ascii_case("bearer") { Ok(Some(token.trim())) } else { Err(unknown()) }
+}
+
+/// The session's secret from the cookies.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    cookies.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == COOKIE).then_some(value)
+    })
+}
+
+/// Whether a request that changes something comes from our own pages: a cookie travels along with everybody's. Browsers
+/// say so themselves; one that says neither where it comes from nor how is not let change anything by cookie.
+pub(super) fn same_site(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match text("sec-fetch-site") {
+        Some(site) => site == "same-origin" || site == "none",
+        None => {
+            let origin = text("origin").and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+            origin.is_some() && origin == text("host")
+        }
+    }
+}
+
+/// Refuses a form that another site's page sends on somebody's behalf, for calls that need no cookie: it would sign
+/// people in as somebody else without their noticing. A program, which is no browser, says nothing of the kind.
+pub(super) fn not_foreign(headers: &HeaderMap) -> Result<(), Problem> {
+    let silent = !headers.contains_key("sec-fetch-site") && !headers.contains_key(header::ORIGIN);
+    if silent || same_site(headers) { Ok(()) } else { Err(Problem::new(Code::CrossSite)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn only_our_own_pages_change_something_by_cookie() {
+        for ours in
+            [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://t.example"), ("host", "t.example")]]
+        {
+            assert!(same_site(&headers(ours)), "{ours:?}");
+        }
+        for foreign in [
+            &[][..],
+            &[("sec-fetch-site", "cross-site"), ("origin", "https://t.example"), ("host", "t.example")],
+            &[("sec-fetch-site", "same-site")],
+            &[("origin", "https://evil.example"), ("host", "t.example")],
+            &[("origin", "null"), ("host", "t.example")],
+        ] {
+            assert!(!same_site(&headers(foreign)), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_may_sign_in_and_another_sites_page_may_not() {
+        for ours in [&[][..], &[("sec-fetch-site", "none")], &[("origin", "https://t.example"), ("host", "t.example")]]
+        {
+            assert!(not_foreign(&headers(ours)).is_ok(), "{ours:?}");
+        }
+        for foreign in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "null"), ("host", "t.example")]] {
+            assert!(not_foreign(&headers(foreign)).is_err(), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn the_session_is_found_among_other_cookies() {
+        assert_eq!(cookie(&headers(&[("cookie", "a=b; turno_session=s; c=d")])), Some("s"));
+        assert_eq!(cookie(&headers(&[("cookie", "xturno_session=s")])), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! Bodies, paths and queries, read strictly: what is not understood is refused with its name, and nothing is changed.
+//!
+//! They carry the names of axum's own, so that the OpenAPI document is generated from the handlers' arguments.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+use super::problem::{Code, Problem};
+
+/// The largest body that is read.
+pub(super) const BODY_MAX: usize = 8 << 20;
+/// So much of a body that is too large is still taken in, so that clients which send first and read later see the answer.
+const DISCARDED_MAX: usize = 64 << 20;
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// A JSON body, in or out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        parse(&bytes(request.into_body()).await?).map(Json)
+    }
+}
+
+/// A whole body, within its bounds of size and time.
+pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
+    match tokio::time::timeout(BODY_TIME, read(body)).await {
+        Ok(read) => read,
+        Err(_) => Err(Problem::new(Code::BodyTimeout)),
+    }
+}
+
+async fn read(mut body: Body) -> Result<Bytes, Problem> {
+    let mut whole = Vec::new();
+    let mut size = 0usize;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Problem::new(Code::BadBody).cause(error))?;
+        let Ok(data) = frame.into_data() else { continue };
+        size = size.saturating_add(data.len());
+        if size <= BODY_MAX {
+            if whole.is_empty() && http_body::Body::is_end_stream(&body) {
+                return Ok(data);
+            }
+            whole.extend_from_slice(&data);
+        } else if size > DISCARDED_MAX {
+            break;
+        }
+    }
+    if size > BODY_MAX {
+        return Err(Problem::new(Code::TooLarge).arg("max", "8 MiB").with("max_bytes", BODY_MAX));
+    }
+    Ok(whole.into())
+}
+
+/// An absent body is as good as an empty object: what must be there is then named as missing.
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
+    // Which field it was costs a slower way of reading, taken only once it is known that one is wrong.
+    serde_json::from_slice(bytes).map_err(|_| {
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+            Err(error) => wrong_field(&error),
+            Ok(_) => match reader.end() {
+                Err(error) => Problem::new(Code::BadBody).cause(error),
+                Ok(()) => Problem::new(Code::BadBody),
+            },
+        }
+    })
+}
+
+fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let cause = error.inner();
+    if cause.is_syntax() || cause.is_eof() || cause.is_io() {
+        return Problem::new(Code::BadBody).cause(cause);
+    }
+    let said = cause.to_string();
+    let path = error.path().to_string();
+    let within = if path == "." { "" } else { path.as_str() };
+    // A missing or unknown field is named in the sentence, not in the path to it.
+    let named =
+        said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
+    let field = match (within, named) {
+        ("", Some(named)) => named.to_owned(),
+        (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
+        ("", None) => return Problem::new(Code::BadBody).cause(said),
+        (within, _) => within.to_owned(),
+    };
+    Problem::new(Code::BadField).field(&field).cause(said)
+}
+
+/// The parts of a path; what is malformed names nothing that exists.
+#[derive(Clone, Debug)]
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Path(value)),
+            Err(_) => Err(Problem::new(Code::NotFound).arg("thing", parts.uri.path())),
+        }
+    }
+}
+
+/// What follows the question mark.
+#[derive(Clone, Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
+            Ok(axum::extract::Query(value)) => Ok(Query(value)),
+            Err(rejection) => {
+                let said =
+                    std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
+                Err(Problem::new(Code::BadQuery).cause(said))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::{Language, Texts};
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Claim {
+        instance: Option<String>,
+        entries: Option<Vec<Entry>>,
+    }
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Entry {
+        fence: i64,
+    }
+
+    fn refused(body: &[u8]) -> serde_json::Value {
+        let problem = parse::<Claim>(body).expect_err("it is no claim");
+        problem.document(&Texts::load(), Language::English, None)
+    }
+
+    #[test]
+    fn the_wrong_field_is_named() {
+        for (body, field) in [
+            (r#"{"instance":1}"#, "instance"),
+            (r#"{"instnace":"a"}"#, "instnace"),
+            (r#"{"entries":[{"fence":1},{"fence":"x"}]}"#, "entries[1].fence"),
+            (r#"{"entries":[{}]}"#, "entries[0].fence"),
+            (r#"{"entries":[{"fence":1,"also":2}]}"#, "entries[0].also"),
+        ] {
+            let problem = refused(body.as_bytes());
+            assert_eq!((&problem["code"], &problem["field"]), (&"bad_field".into(), &field.into()), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_as_such() {
+        for body in [&b"{"[..], b"\xff\xfe", b"nope", b"[1", br#"{"instance":"a"}{"#, b"[]", b"1", b"null"] {
+            assert_eq!(refused(body)["code"], "bad_body", "{body:?}");
+        }
+    }
+
+    #[test]
+    fn an_absent_body_is_an_empty_object() {
+        assert_eq!(parse::<Claim>(b" \n").ok(), Some(Claim { instance: None, entries: None }));
+    }
+}

@@ -1,0 +1,129 @@
+//! The two layers around every handler.
+//!
+//! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
+//! Inside it the *guard*: is there room, who calls, may they. Only then is a body read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::sync::OwnedSemaphorePermit;
+use turno::Permission;
+
+use super::access::{self, Needs, Row};
+use super::app::Shared;
+use super::caller::{self, Caller};
+use super::problem::{self, Problem};
+use super::room::Room;
+use crate::texts::Language;
+
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Nothing but what the pages themselves bring; nobody may frame them.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// What names a request in logs and answers: the client's own word if it is a sane one.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub(crate) String);
+
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+fn request_id(headers: &HeaderMap) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    given.filter(sane).map_or_else(fresh_id, str::to_owned)
+}
+
+/// Unlikely to repeat across processes, cheap within one.
+fn fresh_id() -> String {
+    static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    let process = PROCESS.get_or_init(|| getrandom::u32().unwrap_or_else(|_| std::process::id()));
+    format!("{process:08x}{:08x}", REQUESTS.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The outermost layer.
+pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let id = request_id(request.headers());
+    let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let language = Language::preferred(language.unwrap_or_default());
+    request.extensions_mut().insert(language);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let response = next.run(request).await;
+    let mut response = problem::written(response, &app.texts, language, &id);
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// A place in a room, for an answer that goes on after its handler has returned.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(
+    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
+);
+
+/// Room, caller, permission; then the handler.
+pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let row = path.as_ref().and_then(|path| access::find(request.method().as_str(), path.as_str()));
+    match admit(&app, row, &mut request).await {
+        Ok(_inside) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Answers with the place in the room, to be kept until the handler has answered.
+async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
+    let needs = row.map_or(Needs::Anybody, |row| row.needs);
+    let inside = match row {
+        Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
+        None => None,
+    };
+    if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
+        request.extensions_mut().insert(Place(place.clone()));
+    }
+    if needs == Needs::Nobody || is_public(request) {
+        return Ok(inside);
+    }
+    let caller = caller::identify(app, request.method(), request.headers()).await?;
+    if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
+        caller.0.require(Permission::LeasesUse).await?;
+    }
+    if let Some(permission) = permission(needs, request.uri().path()) {
+        caller.0.require(permission).await?;
+    }
+    request.extensions_mut().insert::<Caller>(caller);
+    Ok(inside)
+}
+
+/// What nobody serves and is not part of the API tells nothing by saying so.
+fn is_public(request: &Request) -> bool {
+    let path = request.uri().path();
+    let api = path == "/v1" || path.starts_with("/v1/") || path.starts_with("/locks") || path == "/metrics";
+    request.method() == Method::OPTIONS || !api
+}
+
+fn permission(needs: Needs, path: &str) -> Option<Permission> {
+    match needs {
+        Needs::Nobody | Needs::Anybody | Needs::SomeLease => None,
+        Needs::May(permission) => Some(permission),
+        Needs::Lease => {
+            let resource = path.trim_start_matches("/v1/leases/");
+            let resource = percent_encoding::percent_decode_str(resource).decode_utf8_lossy();
+            let task = resource.starts_with("task:");
+            Some(if task { Permission::InventoryManage } else { Permission::LeasesUse })
+        }
+    }
+}

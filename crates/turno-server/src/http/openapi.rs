@@ -1,0 +1,86 @@
+//! The description of the API, generated from the handlers, completed here with what holds for all of them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::get;
+use serde_json::{Value, json};
+use utoipa::openapi::OpenApi;
+
+use super::access::{self, Needs};
+use super::app::Shared;
+
+/// The document as it is served and committed.
+pub(crate) fn document(generated: OpenApi) -> Value {
+    let mut document = serde_json::to_value(generated).unwrap_or_default();
+    document["info"] = json!({
+        "title": "Turno",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "One at a time, in turn, nothing lost: leases, tasks and queues over HTTP.",
+        "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+    });
+    document["components"]["securitySchemes"] = json!({
+        "token": { "type": "http", "scheme": "bearer" },
+        "session": { "type": "apiKey", "in": "cookie", "name": super::caller::COOKIE },
+    });
+    document["components"]["schemas"]["Problem"] = problem_schema();
+    let Some(paths) = document["paths"].as_object_mut() else {
+        return document;
+    };
+    for (path, operations) in paths {
+        let Some(operations) = operations.as_object_mut() else { continue };
+        for (method, operation) in operations {
+            complete(operation, access::find(&method.to_uppercase(), path).map(|row| row.needs));
+        }
+    }
+    document
+}
+
+/// What every operation has: who may call it, and what its errors look like.
+fn complete(operation: &mut Value, needs: Option<Needs>) {
+    let permission = match needs {
+        None | Some(Needs::Nobody) => {
+            operation["security"] = json!([]);
+            None
+        }
+        Some(needs) => {
+            operation["security"] = json!([{ "token": [] }, { "session": [] }]);
+            match needs {
+                Needs::May(permission) => Some(permission.as_str()),
+                Needs::Lease | Needs::SomeLease => Some("leases.use"),
+                _ => None,
+            }
+        }
+    };
+    if let Some(permission) = permission {
+        operation["x-permission"] = permission.into();
+    }
+    let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
+    let responses = &mut operation["responses"];
+    responses["default"] =
+        json!({ "description": "A problem (RFC 9457); its `code` never changes.", "content": content });
+}
+
+fn problem_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "RFC 9457. Some codes come with further members.",
+        "required": ["type", "title", "status", "code", "detail"],
+        "properties": {
+            "type": { "type": "string" },
+            "title": { "type": "string" },
+            "status": { "type": "integer" },
+            "code": { "type": "string", "description": "Stable, for programs." },
+            "detail": { "type": "string", "description": "For people, in the language of Accept-Language." },
+            "field": { "type": "string" },
+            "request_id": { "type": "string" },
+        },
+    })
+}
+
+pub(super) fn routes(generated: OpenApi) -> Router<Shared> {
+    let document: Arc<str> = document(generated).to_string().into();
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")];
+    Router::new().route("/openapi.json", get(move || std::future::ready((headers, document.to_string()))))
+}

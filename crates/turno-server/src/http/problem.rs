@@ -1,0 +1,294 @@
+//! Errors as RFC 9457 problems: a stable code, a status, and a sentence in the reader's language.
+//!
+//! A handler answers with a [`Problem`]; the sentence is written at the outermost layer, which knows the language.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use fluent_bundle::FluentArgs;
+use serde_json::{Map, Value};
+use turno::core::access::ChangeRefused;
+use turno::core::id::BadName;
+use turno::{Denied, Error};
+
+use crate::texts::{Language, Texts};
+
+/// Declares every code once: its name in Rust, its name outside, its status.
+macro_rules! codes {
+    ($($name:ident $code:literal $status:literal,)*) => {
+        /// What went wrong, as programs see it. Names outside never change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Code { $($name),* }
+
+        impl Code {
+            #[cfg(test)]
+            pub(super) const ALL: &'static [Code] = &[$(Code::$name),*];
+
+            /// Its name outside.
+            pub(crate) fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code),* }
+            }
+
+            fn status(self) -> u16 {
+                match self { $(Code::$name => $status),* }
+            }
+        }
+    };
+}
+
+codes! {
+    BadBody "bad_body" 400,
+    BadField "bad_field" 400,
+    BadQuery "bad_query" 400,
+    BadHeader "bad_header" 400,
+    Invalid "invalid" 400,
+    InstanceRequired "instance_required" 400,
+    TtlOutOfBounds "ttl_out_of_bounds" 400,
+    IdleRequired "idle_required" 400,
+    WeakPassword "weak_password" 400,
+    Unauthenticated "unauthenticated" 401,
+    WrongPassword "wrong_password" 401,
+    Forbidden "forbidden" 403,
+    OtherResource "other_resource" 403,
+    CrossSite "cross_site" 403,
+    DevelopmentOnly "development_only" 403,
+    MoreThanHeld "more_than_held" 403,
+    NotFound "not_found" 404,
+    MethodNotAllowed "method_not_allowed" 405,
+    BodyTimeout "body_timeout" 408,
+    LeaseHeld "lease_held" 409,
+    LeaseOffered "lease_offered" 409,
+    LeaseLost "lease_lost" 409,
+    LeasePinned "lease_pinned" 409,
+    LineFull "line_full" 409,
+    AlreadyHolder "already_holder" 409,
+    WrongStatus "wrong_status" 409,
+    LineApplied "line_applied" 409,
+    AlreadyClaimed "already_claimed" 409,
+    AlreadyProcessed "already_processed" 409,
+    NotAvailable "not_available" 409,
+    WrongState "wrong_state" 409,
+    ManagedByConfig "managed_by_config" 409,
+    KindFixed "kind_fixed" 409,
+    Exists "already_exists" 409,
+    LastAdmin "last_admin" 409,
+    AlreadyCreated "already_created" 409,
+    LinkUsed "link_used" 410,
+    TooLarge "too_large" 413,
+    UriTooLong "uri_too_long" 414,
+    LineInvalid "line_invalid" 422,
+    KeyReused "idempotency_key_reused" 422,
+    TooMany "too_many_requests" 429,
+    Internal "internal" 500,
+    Overloaded "overloaded" 503,
+    Stopping "stopping" 503,
+    Unavailable "database_unavailable" 503,
+    OutcomeUnknown "outcome_unknown" 503,
+}
+
+/// An error on its way out.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    code: Code,
+    /// What the sentence mentions.
+    args: Vec<(&'static str, String)>,
+    /// What programs read besides the code.
+    members: Map<String, Value>,
+    /// A sentence that comes from further inside, where it is known best.
+    cause: Option<String>,
+    retry_after_s: Option<u32>,
+}
+
+impl Problem {
+    pub(crate) fn new(code: Code) -> Problem {
+        let retry_after_s = matches!(code.status(), 429 | 503).then_some(1);
+        Problem(Box::new(Inner { code, args: Vec::new(), members: Map::new(), cause: None, retry_after_s }))
+    }
+
+    /// What the sentence mentions under this name.
+    pub(crate) fn arg(mut self, name: &'static str, value: impl std::fmt::Display) -> Problem {
+        self.0.args.push((name, value.to_string()));
+        self
+    }
+
+    /// A member for programs.
+    pub(crate) fn with(mut self, name: &str, value: impl serde::Serialize) -> Problem {
+        // What cannot be written as JSON would be a bug of ours; the answer goes without it.
+        if let Ok(value) = serde_json::to_value(value) {
+            self.0.members.insert(name.to_owned(), value);
+        }
+        self
+    }
+
+    /// The member and what the sentence mentions, in one.
+    pub(crate) fn field(self, name: &str) -> Problem {
+        self.arg("field", name).with("field", name)
+    }
+
+    /// A sentence from further inside, shown after ours.
+    pub(crate) fn cause(mut self, cause: impl std::fmt::Display) -> Problem {
+        self.0.cause = Some(cause.to_string());
+        self
+    }
+
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Problem {
+        self.0.retry_after_s = Some(seconds.max(1));
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The document, in this language.
+    pub(crate) fn document(&self, texts: &Texts, language: Language, request: Option<&str>) -> Value {
+        let Inner { code, args, members, cause, .. } = &*self.0;
+        let mut named = FluentArgs::new();
+        for (name, value) in args {
+            named.set(*name, value.as_str());
+        }
+        if let Some(cause) = cause {
+            named.set("cause", cause.as_str());
+        }
+        let say = |id: &str| texts.find(language, id, &named).map(std::borrow::Cow::into_owned);
+        let name = code.as_str();
+        let title = say(&format!("problem-{name}.title")).unwrap_or_else(|| name.to_owned());
+        let detail = say(&format!("problem-{name}")).or_else(|| cause.clone()).unwrap_or_default();
+        let mut document = members.clone();
+        document.insert("type".to_owned(), format!("/docs/problems#{name}").into());
+        document.insert("title".to_owned(), title.into());
+        document.insert("status".to_owned(), code.status().into());
+        document.insert("code".to_owned(), name.into());
+        document.insert("detail".to_owned(), detail.into());
+        if let Some(request) = request {
+            document.insert("request_id".to_owned(), request.into());
+        }
+        Value::Object(document)
+    }
+
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// Carried to the outermost layer, where the sentence is written.
+#[derive(Clone)]
+struct Unwritten(Arc<Problem>);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        if let Some(seconds) = self.0.retry_after_s {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.extensions_mut().insert(Unwritten(Arc::new(self)));
+        response
+    }
+}
+
+/// Writes the problem that a response carries, if it does.
+pub(super) fn written(mut response: Response, texts: &Texts, language: Language, request: &str) -> Response {
+    let Some(Unwritten(problem)) = response.extensions_mut().remove::<Unwritten>() else {
+        return response;
+    };
+    let document = problem.document(texts, language, Some(request)).to_string();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.remove(header::CONTENT_LENGTH);
+    *response.body_mut() = Body::from(document);
+    response
+}
+
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Problem {
+        match denied {
+            Denied::Unauthenticated => Problem::new(Code::Unauthenticated),
+            Denied::Missing(permission) => {
+                Problem::new(Code::Forbidden).arg("permission", permission).with("permission", permission.as_str())
+            }
+            Denied::OtherResource(resource) => Problem::new(Code::OtherResource).arg("resource", resource),
+        }
+    }
+}
+
+impl From<BadName> for Problem {
+    fn from(bad: BadName) -> Problem {
+        Problem::new(Code::Invalid).cause(bad)
+    }
+}
+
+impl From<ChangeRefused> for Problem {
+    fn from(refused: ChangeRefused) -> Problem {
+        match refused {
+            ChangeRefused::Denied(denied) => denied.into(),
+            ChangeRefused::MoreThanHeld(permission) => Problem::new(Code::MoreThanHeld).arg("permission", permission),
+            ChangeRefused::LastAdmin(user) => Problem::new(Code::LastAdmin).arg("user", user),
+            ChangeRefused::Exists(user) => Problem::new(Code::Exists).arg("thing", user),
+            ChangeRefused::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
+            ChangeRefused::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Problem {
+        use turno::store::StoreError;
+        match error {
+            Error::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+            Error::Denied(denied) => denied.into(),
+            Error::Refused(refused) => refused.into(),
+            Error::InstanceRequired => Problem::new(Code::InstanceRequired).field("instance"),
+            Error::WrongStatus { task, status } => {
+                Problem::new(Code::WrongStatus).arg("task", task).arg("status", status).with("status_now", status)
+            }
+            Error::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
+            Error::Overloaded => Problem::new(Code::Overloaded),
+            Error::Closed => Problem::new(Code::Stopping),
+            Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {
+                tracing::warn!(%cause, "the database is not reachable");
+                Problem::new(Code::Unavailable)
+            }
+            Error::Store(StoreError::Unknown(cause)) => {
+                tracing::warn!(%cause, "the outcome of a commit is unknown");
+                Problem::new(Code::OutcomeUnknown)
+            }
+            Error::Store(error) => {
+                tracing::error!(%error, "the database refused something that it should not");
+                Problem::new(Code::Internal)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_title_and_a_sentence_in_both_languages() {
+        let texts = Texts::load();
+        for code in Code::ALL {
+            for language in [Language::Spanish, Language::English] {
+                for id in [format!("problem-{}", code.as_str()), format!("problem-{}.title", code.as_str())] {
+                    assert!(texts.find(language, &id, &FluentArgs::new()).is_some(), "{id} in {language:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_told_apart_by_their_names() {
+        let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+}

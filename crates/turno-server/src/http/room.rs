@@ -1,0 +1,87 @@
+//! How much is taken on at once. What finds no room is refused at once and stores nothing; heartbeats, releases and
+//! settlements have room of their own, so that overload costs new work and never a held lock.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::problem::{Code, Problem};
+
+/// Which room a route needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// None: health, and what costs nothing.
+    Free,
+    /// Kept for what keeps a lock or ends work.
+    Kept,
+    /// For everything else.
+    Usual,
+    /// For calls that may wait for long and do nothing meanwhile.
+    Waiting,
+    /// For live streams.
+    Stream,
+}
+
+/// How many of each at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoomLimits {
+    pub(crate) kept: usize,
+    pub(crate) usual: usize,
+    pub(crate) waiting: usize,
+    pub(crate) streams: usize,
+}
+
+impl Default for RoomLimits {
+    fn default() -> RoomLimits {
+        // Usual work beyond this would only wait: the engine commits in groups, and a few hundred fill its groups.
+        RoomLimits { kept: 4_096, usual: 1_024, waiting: 8_192, streams: 10_000 }
+    }
+}
+
+/// The rooms of one server.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    kept: Arc<Semaphore>,
+    usual: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+}
+
+impl Rooms {
+    pub(crate) fn new(limits: RoomLimits) -> Rooms {
+        let of = |size| Arc::new(Semaphore::new(size));
+        Rooms {
+            kept: of(limits.kept),
+            usual: of(limits.usual),
+            waiting: of(limits.waiting),
+            streams: of(limits.streams),
+        }
+    }
+
+    /// A place in the room, given back when dropped; refused at once if it is full.
+    pub(crate) fn enter(&self, room: Room) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        let room = match room {
+            Room::Free => return Ok(None),
+            Room::Kept => &self.kept,
+            Room::Usual => &self.usual,
+            Room::Waiting => &self.waiting,
+            Room::Stream => &self.streams,
+        };
+        room.clone().try_acquire_owned().map(Some).map_err(|_| Problem::new(Code::Overloaded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_room_turns_away_and_the_kept_one_stays_open() {
+        let rooms = Rooms::new(RoomLimits { kept: 1, usual: 1, waiting: 1, streams: 1 });
+        let inside = rooms.enter(Room::Usual).expect("there is room");
+        assert_eq!(rooms.enter(Room::Usual).expect_err("it is full").code(), Code::Overloaded);
+        assert!(rooms.enter(Room::Kept).is_ok(), "heartbeats have room of their own");
+        drop(inside);
+        assert!(rooms.enter(Room::Usual).is_ok());
+    }
+}

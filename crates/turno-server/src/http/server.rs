@@ -1,0 +1,140 @@
+//! The life of the server, from taking the port to the last answer.
+
+use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower::ServiceExt;
+
+use super::app::App;
+use super::stop::Stop;
+use crate::failure::Failure;
+
+/// How long answers under way may take once the server was told to stop.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+/// How long a client may take to send its headers; longer is a client that means harm or is lost.
+const HEADERS_TIME: Duration = Duration::from_secs(10);
+/// Connections at once; more wait in the system's own queue.
+const CONNECTIONS_MAX: usize = 20_000;
+/// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A server that holds its port and hears the signals, but does not answer yet.
+#[derive(Debug)]
+pub(crate) struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    stop: Stop,
+    told: watch::Sender<bool>,
+}
+
+/// Where a request comes from, for the limits of sign-ins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+impl Server {
+    /// Takes the port. From here on a signal to stop is heard, so that none is lost after "listening".
+    pub(crate) async fn bind(listen: &str) -> Result<Self, Failure> {
+        let stop = Stop::new()?;
+        let bound = TcpListener::bind(listen).await;
+        let listener = bound.map_err(|error| cannot_listen(listen, &error))?;
+        let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
+        Ok(Self { listener, address, stop, told: watch::Sender::new(false) })
+    }
+
+    /// Where it listens: the real port, also if 0 was asked for.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Becomes true when the server was told to stop.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.told.subscribe()
+    }
+
+    /// Answers until told to stop; then `/readyz` fails, waiting calls and streams end, and what is under way finishes,
+    /// but not for ever.
+    pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
+        let router = super::router(Arc::new(app));
+        let graceful = GracefulShutdown::new();
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&self.listener, &room) => accepted,
+                () = self.stop.requested() => break,
+            };
+            match accepted {
+                Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+                Err(error) => {
+                    tracing::warn!(%error, "failed to accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+        // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
+        let _ = self.told.send(true);
+        drop(self.listener);
+        if tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await.is_err() {
+            tracing::warn!("some answers took longer than the stop may; their connections were closed");
+        }
+        Ok(())
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> std::io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let place = room.clone().acquire_owned().await.expect("this semaphore is never closed");
+    let (stream, peer) = listener.accept().await?;
+    // Small answers must not wait for more to send.
+    stream.set_nodelay(true)?;
+    Ok((stream, peer, place))
+}
+
+fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    graceful: &GracefulShutdown,
+    place: OwnedSemaphorePermit,
+) {
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIME)
+        .serve_connection(TokioIo::new(stream), service);
+    let watched = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A connection that breaks is the client's to notice.
+        if let Err(error) = watched.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(place);
+    });
+}
+
+fn cannot_listen(listen: &str, error: &std::io::Error) -> Failure {
+    let next = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "stop what listens there, or choose another port with --listen (port 0 takes a free one)"
+        }
+        ErrorKind::PermissionDenied => "choose a port above 1023 with --listen",
+        ErrorKind::AddrNotAvailable => "this machine does not have that address; 127.0.0.1:7171 always works",
+        _ => "check the address given with --listen or TURNO_LISTEN",
+    };
+    Failure::failed(format!("failed to listen on {listen}: {error}"), next)
+}

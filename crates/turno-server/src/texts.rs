@@ -1,0 +1,142 @@
+//! What people read, in the languages of `locales/`: one file per language, the same messages in each.
+//!
+//! Codes never change and stay English; sentences are looked up here, at the edge, in the reader's language.
+
+use std::borrow::Cow;
+
+use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentArgs, FluentResource};
+use unic_langid::LanguageIdentifier;
+
+/// The languages that people can read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Spanish,
+    English,
+}
+
+impl Language {
+    /// Reads `Accept-Language`: Spanish unless English is preferred. What cannot be understood is as good as absent.
+    pub(crate) fn preferred(header: &str) -> Self {
+        let weight = |wanted: &str| {
+            let entries = header.split(',').filter_map(|entry| {
+                let (tag, parameters) = entry.split_once(';').unwrap_or((entry, ""));
+                let language = tag.trim().split('-').next().unwrap_or_default();
+                let quality =
+                    parameters.trim().strip_prefix("q=").map_or(Some(1.0), |q| q.trim().parse::<f32>().ok())?;
+                language.eq_ignore_ascii_case(wanted).then_some(quality)
+            });
+            entries.fold(0.0, f32::max)
+        };
+        if weight("en") > weight("es") { Self::English } else { Self::Spanish }
+    }
+
+    /// The tag for `lang` and `Content-Language`.
+    pub(crate) fn tag(self) -> &'static str {
+        match self {
+            Self::Spanish => "es",
+            Self::English => "en",
+        }
+    }
+}
+
+/// The sentences of both languages.
+pub(crate) struct Texts {
+    spanish: FluentBundle<FluentResource>,
+    english: FluentBundle<FluentResource>,
+}
+
+impl std::fmt::Debug for Texts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Texts")
+    }
+}
+
+const SPANISH: &str = include_str!("../locales/es.ftl");
+const ENGLISH: &str = include_str!("../locales/en.ftl");
+
+impl Texts {
+    pub(crate) fn load() -> Texts {
+        Texts { spanish: bundle("es", SPANISH), english: bundle("en", ENGLISH) }
+    }
+
+    fn of(&self, language: Language) -> &FluentBundle<FluentResource> {
+        match language {
+            Language::Spanish => &self.spanish,
+            Language::English => &self.english,
+        }
+    }
+
+    /// The sentence `id`; nothing if there is none.
+    pub(crate) fn find<'a>(&'a self, language: Language, id: &str, args: &'a FluentArgs<'a>) -> Option<Cow<'a, str>> {
+        let bundle = self.of(language);
+        let (message, attribute) = id.split_once('.').map_or((id, None), |(message, name)| (message, Some(name)));
+        let message = bundle.get_message(message)?;
+        let pattern = match attribute {
+            Some(name) => message.get_attribute(name)?.value(),
+            None => message.value()?,
+        };
+        // A missing argument shows as its name in braces: ugly, but still an answer.
+        Some(bundle.format_pattern(pattern, Some(args), &mut Vec::new()))
+    }
+}
+
+fn bundle(language: &str, source: &str) -> FluentBundle<FluentResource> {
+    // A test reads both files; a mistake in one line must not take the other sentences away.
+    let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(partial, _)| partial);
+    let mut bundle = FluentBundle::new_concurrent(language.parse::<LanguageIdentifier>().into_iter().collect());
+    bundle.set_use_isolating(false);
+    drop(bundle.add_resource(resource));
+    bundle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Message and attribute names, with the arguments that each uses.
+    fn shape(source: &str) -> BTreeMap<String, Vec<String>> {
+        let mut shape = BTreeMap::new();
+        let mut message = String::new();
+        for line in source.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+            let trimmed = line.trim_start();
+            let name = trimmed.split_once('=').map(|(name, _)| name.trim());
+            let id = match (line.starts_with(' '), trimmed.starts_with('.'), name) {
+                (false, _, Some(name)) => {
+                    message = name.to_owned();
+                    name.to_owned()
+                }
+                (true, true, Some(name)) => format!("{message}{name}"),
+                _ => message.clone(),
+            };
+            let args: &mut Vec<String> = shape.entry(id).or_default();
+            args.extend(line.split("{ $").skip(1).filter_map(|rest| rest.split([' ', '}']).next()).map(str::to_owned));
+            args.sort();
+            args.dedup();
+        }
+        shape
+    }
+
+    #[test]
+    fn both_languages_say_the_same_things() {
+        assert_eq!(shape(SPANISH), shape(ENGLISH));
+    }
+
+    #[test]
+    fn every_line_of_both_languages_can_be_read() {
+        for source in [SPANISH, ENGLISH] {
+            assert!(FluentResource::try_new(source.to_owned()).is_ok());
+        }
+    }
+
+    #[test]
+    fn english_only_for_whoever_prefers_it() {
+        for spanish in ["", "es-AR,es;q=0.9,en;q=0.8", "de", "*", "en;q=0.5, es", "en;q=x", "en;q=0", "en;q=NaN"] {
+            assert_eq!(Language::preferred(spanish), Language::Spanish, "{spanish}");
+        }
+        for english in ["en", "EN-gb", "de, en;q=0.7", "es;q=0.2,en-US;q=0.3"] {
+            assert_eq!(Language::preferred(english), Language::English, "{english}");
+        }
+    }
+}

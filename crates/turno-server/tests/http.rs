@@ -1,0 +1,90 @@
+//! The API from outside, over a real server on each database: `sqlite::NAME`, `postgres::NAME`.
+//!
+//! Every case gets a fresh database with its own server process. Nothing sleeps: what takes time is waited for through
+//! the API itself.
+#![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
+#[path = "http/access.rs"]
+mod access;
+#[path = "http/events.rs"]
+mod events;
+#[path = "http/input.rs"]
+mod input;
+#[path = "http/lease.rs"]
+mod lease;
+#[path = "http/locks.rs"]
+mod locks;
+#[path = "http/operation.rs"]
+mod operation;
+#[path = "http/people.rs"]
+mod people;
+#[path = "http/queue.rs"]
+mod queue;
+#[path = "http/queue_claim.rs"]
+mod queue_claim;
+#[path = "http/queue_items.rs"]
+mod queue_items;
+#[path = "http/queue_look.rs"]
+mod queue_look;
+#[path = "http/queue_settle.rs"]
+mod queue_settle;
+#[path = "http/sign_in.rs"]
+mod sign_in;
+#[path = "http/task.rs"]
+mod task;
+#[path = "http/world.rs"]
+mod world;
+
+use libtest_mimic::{Arguments, Trial};
+use std::pin::Pin;
+use world::{Backend, World};
+
+/// A named claim about the API.
+pub(crate) struct Case {
+    name: &'static str,
+    run: fn(World) -> Pin<Box<dyn Future<Output = ()>>>,
+}
+
+/// Lists functions as cases, under their own names.
+#[macro_export]
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) fn all() -> Vec<$crate::Case> {
+            vec![$($crate::Case { name: stringify!($name), run: |world| Box::pin($name(world)) }),*]
+        }
+    };
+}
+
+fn main() {
+    // The client can speak TLS and wants to know how, also where it will not.
+    rustls::crypto::ring::default_provider().install_default().unwrap();
+    let mut trials = Vec::new();
+    for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
+        for case in [
+            access::all(),
+            events::all(),
+            input::all(),
+            lease::all(),
+            locks::all(),
+            operation::all(),
+            people::all(),
+            queue::all(),
+            queue_claim::all(),
+            queue_items::all(),
+            queue_look::all(),
+            queue_settle::all(),
+            sign_in::all(),
+            task::all(),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            trials.push(Trial::test(format!("{prefix}::{}", case.name), move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(async { (case.run)(World::on(backend).await).await });
+                Ok(())
+            }));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}

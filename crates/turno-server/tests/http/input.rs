@@ -1,0 +1,5 @@
+//! Bad input over HTTP.
+
+use crate::cases;
+
+cases![];

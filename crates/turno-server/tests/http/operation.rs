@@ -1,0 +1,5 @@
+//! Health, stopping, overload, metrics.
+
+use crate::cases;
+
+cases![];

@@ -1,0 +1,5 @@
+//! Tasks over HTTP.
+
+use crate::cases;
+
+cases![];

@@ -1,0 +1,242 @@
+//! A server process on a fresh database, people with tokens, and a client for each.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::Value;
+use turno::{NewPerson, NewToken, Role, Turno};
+use turno_testkit::postgres::Cluster;
+
+/// Which database the server uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+/// Everything a case needs. Ana is an editor, Leo too, Eva an administrator, Vera only reads.
+pub(crate) struct World {
+    /// The same database from inside, for what a case wants to prepare or to look at.
+    pub(crate) turno: Turno,
+    pub(crate) server: Running,
+    pub(crate) url: String,
+    folder: Option<PathBuf>,
+}
+
+/// A server that is ready; it does not outlive the case.
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) base: String,
+}
+
+impl Running {
+    pub(crate) fn start(url: &str, arguments: &[&str]) -> Running {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_turno"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .env("TURNO_DATABASE", url)
+            .current_dir(env!("CARGO_TARGET_TMPDIR"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program was built with this test");
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while stdout.read_line(&mut line).unwrap() > 0 {
+            if let Some((_, base)) = line.trim_end().split_once("listening on ") {
+                return Running { child, base: base.to_owned() };
+            }
+            line.clear();
+        }
+        panic!("it ended before it listened: {:?}", child.wait());
+    }
+
+    /// Ends it as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.tell_to_stop();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Asks it to stop, and does not wait.
+    pub(crate) fn tell_to_stop(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl World {
+    pub(crate) async fn on(backend: Backend) -> World {
+        World::with(backend, &[]).await
+    }
+
+    /// A server with further arguments.
+    pub(crate) async fn with(backend: Backend, arguments: &[&str]) -> World {
+        let (url, folder) = fresh(backend).await;
+        let turno = Turno::open(&url).await.unwrap();
+        for (id, name, role) in [
+            ("ana", "Ana Pérez", Role::Editor),
+            ("leo", "Leo Díaz", Role::Editor),
+            ("eva", "Eva Ruiz", Role::Admin),
+            ("vera", "Vera Sosa", Role::Viewer),
+        ] {
+            turno.add_person(NewPerson::new(id, name, role).unwrap()).await.unwrap();
+        }
+        let server = Running::start(&url, arguments);
+        World { turno, server, url, folder }
+    }
+
+    /// Another database of the same kind, where nobody is known.
+    pub(crate) async fn empty(&self) -> String {
+        match &self.folder {
+            Some(folder) => format!("sqlite:{}", folder.join("empty.db").display()),
+            None => fresh(Backend::Postgres).await.0,
+        }
+    }
+
+    /// Another instance on the same database.
+    pub(crate) fn second(&self) -> Running {
+        Running::start(&self.url, &[])
+    }
+
+    /// A client with a fresh token of this person.
+    pub(crate) async fn client(&self, user: &str) -> Client {
+        self.token(NewToken::of(user).unwrap()).await
+    }
+
+    /// A client with a token like this.
+    pub(crate) async fn token(&self, token: NewToken) -> Client {
+        let (_, secret) = self.turno.create_token(token).await.unwrap();
+        Client::new(&self.server.base, Some(secret))
+    }
+
+    pub(crate) fn nobody(&self) -> Client {
+        Client::new(&self.server.base, None)
+    }
+}
+
+async fn fresh(backend: Backend) -> (String, Option<PathBuf>) {
+    match backend {
+        Backend::Sqlite => {
+            let name = format!("turno-http-{}-{}", std::process::id(), uuid());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
+        }
+        Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn uuid() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed).to_string()
+}
+
+/// Somebody who calls the API.
+#[derive(Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: String,
+    secret: Option<String>,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    /// The body of an answer with this status.
+    pub(crate) fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The body of a problem with this status and code.
+    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+        let body = self.expect(status);
+        assert_eq!(self.headers["content-type"], "application/problem+json");
+        assert_eq!(body["code"], code, "{body}");
+        body
+    }
+}
+
+impl Client {
+    pub(crate) fn new(base: &str, secret: Option<String>) -> Client {
+        Client { http: reqwest::Client::new(), base: base.to_owned(), secret }
+    }
+
+    /// The same person at another instance.
+    pub(crate) fn at(&self, server: &Running) -> Client {
+        Client { base: server.base.clone(), ..self.clone() }
+    }
+
+    /// The same person over connections of their own.
+    pub(crate) fn fresh(&self) -> Client {
+        Client { http: reqwest::Client::new(), ..self.clone() }
+    }
+
+    pub(crate) fn secret(&self) -> &str {
+        self.secret.as_deref().unwrap()
+    }
+
+    /// A request to be completed by the case.
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.secret {
+            Some(secret) => request.bearer_auth(secret),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        answer(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        answer(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::POST, path, body).await
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Value) -> Answer {
+        answer(self.request(method, path).json(&body).send().await.unwrap()).await
+    }
+}
+
+pub(crate) async fn answer(response: Response) -> Answer {
+    let (status, headers) = (response.status(), response.headers().clone());
+    Answer { status, headers, text: response.text().await.unwrap() }
+}
