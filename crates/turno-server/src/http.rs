@@ -28,6 +28,7 @@ mod task;
 
 pub(crate) use app::{App, Environment, Shared};
 pub(crate) use server::Server;
+pub(crate) use stamp::Stamp;
 
 use axum::Router;
 use axum::extract::Request;
