@@ -5,6 +5,8 @@
 
 mod cli;
 mod client;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
+mod config;
 mod database;
 mod failure;
 mod http;

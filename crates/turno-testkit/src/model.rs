@@ -5,6 +5,8 @@
 //! chooses, finds and writes is thereby compared with what the contract says.
 
 mod access;
+mod lease;
+mod look;
 mod queue;
 mod task;
 
@@ -13,19 +15,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
-use turno::core::access::{Epoch, Person, Token};
+use turno::core::access::{Epoch, Link, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::event::Event;
-use turno::core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
+use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LeaseRead,
-    LeaseWrite, LineStep, Outcomes, Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError,
-    TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
+    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -62,6 +64,8 @@ struct Rows {
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     typing: HashMap<(QueueId, Lane), Time>,
+    /// Request ids of claims, by what was handed out to them.
+    requests: HashMap<Seq, (Fence, Arc<str>)>,
     /// The events that are kept; the position of the first is one more than were purged.
     events: Vec<Event>,
     purged: usize,
@@ -105,79 +109,15 @@ impl Rows {
         self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
     }
 
-    fn record(&self, body: &Body) -> ItemRecord {
-        let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
-        let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
-        ItemRecord { body: body.clone(), item, done, errors }
-    }
-
-    fn lease(&mut self, group: &turno::store::LeaseGroup, now: Time) -> Outcomes {
-        let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
-        let numbers = self.numbers(group.numbers());
-        let head = group.audits().then_some(self.head());
-        let (write, answers) = group.decide(LeaseRead { now, numbers, states, head });
-        self.write_lease(write);
-        Outcomes::Lease { now, answers }
-    }
-
-    fn write_lease(&mut self, write: LeaseWrite) {
-        self.history.extend(write.ended_of.into_iter().zip(write.ended));
-        self.events.extend(write.events);
-        self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
-        self.enter(write.audit);
-    }
-
     /// Adds entries to the audit, and tells of them.
     fn enter(&mut self, entries: Vec<Entry>) {
         self.events.extend(entries.iter().map(Entry::event));
         self.access.audit.extend(entries);
     }
 
-    fn leases(&self, query: &LeaseQuery) -> Vec<State> {
-        let wanted = |state: &&State| {
-            let prefix = query.prefix.as_deref().unwrap_or_default();
-            let holder = |user: &UserId| state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
-            state.grant.is_some()
-                && state.resource.as_str().starts_with(prefix)
-                && query.holder.as_ref().is_none_or(holder)
-                && query.after.as_ref().is_none_or(|after| state.resource > *after)
-        };
-        let mut states: Vec<State> = self.leases.values().filter(wanted).cloned().collect();
-        states.sort_by(|a, b| a.resource.cmp(&b.resource));
-        states.truncate(query.limit as usize);
-        states
-    }
-
-    fn state(&self, resource: &Resource) -> State {
-        self.leases.get(resource).cloned().unwrap_or_else(|| State::unseen(resource.clone()))
-    }
-
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
         let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
         Trace::of(handed.fence, self.hot.get(&handed.seq), self.done.get(&handed.seq), &errors).settled()
-    }
-
-    fn counts(&self, queue: QueueId, now: Time) -> Counts {
-        use turno::core::queue::Ended;
-        let mut counts = Counts::default();
-        for item in self.hot.values().filter(|item| item.queue == queue) {
-            let state = match item.state(now) {
-                Unfinished::Pending => &mut counts.pending,
-                Unfinished::InProcess => &mut counts.in_process,
-                Unfinished::Error => &mut counts.error,
-                Unfinished::Exhausted => &mut counts.exhausted,
-            };
-            *state += 1;
-        }
-        for done in self.done.values().filter(|done| done.queue == queue) {
-            let state = match done.ended {
-                Ended::Processed => &mut counts.processed,
-                Ended::Exhausted => &mut counts.exhausted,
-                Ended::Cancelled => &mut counts.cancelled,
-            };
-            *state += 1;
-        }
-        counts
     }
 }
 
@@ -213,6 +153,7 @@ impl Store for Model {
             Group::Claim(group) => rows.claim(group, now),
             Group::Settle(group) => rows.settle(group, now),
             Group::Manage(group) => rows.manage(group, now),
+            Group::Clear(group) => rows.clear(group, now),
             Group::Typing(group) => rows.typing(group, now),
             Group::Task(group) => rows.task(group, now),
             Group::Access(group) => rows.change_access(group, now),
@@ -233,16 +174,18 @@ impl Store for Model {
         ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states }))
     }
 
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        ready(Ok(self.rows().lines(after.as_ref(), limit as usize)))
+    }
+
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         let rows = self.rows();
         let found = rows.history.iter().find(|(of, ending)| *of == resource && ending.grant.fence == fence);
         ready(Ok(found.map(|(_, ending)| ending.clone())))
     }
 
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
-        let rows = self.rows();
-        let of = rows.history.iter().rev().filter(|(of, _)| *of == resource);
-        ready(Ok(of.take(limit as usize).map(|(_, ending)| ending.clone()).collect()))
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
@@ -322,20 +265,39 @@ impl Store for Model {
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        let now = self.now();
         let rows = self.rows();
         let body = rows.bodies.values().find(|body| body.queue == queue && body.id == id);
-        ready(Ok(body.map(|body| rows.record(body))))
+        ready(Ok(body.map(|body| rows.record(body, now))))
     }
 
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        let rows = self.rows();
-        let of = rows.bodies.values().filter(|body| body.queue == queue && body.seq > after);
-        ready(Ok(of.take(limit as usize).map(|body| rows.record(body)).collect()))
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        let now = self.now();
+        ready(Ok(self.rows().items(queue, &query, now)))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let now = self.now();
         ready(Ok(self.rows().counts(queue, now)))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        let now = self.now();
+        ready(Ok(self.rows().pulse(queue, since, now)))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        let now = self.now();
+        ready(Ok(self.rows().lane_front(queue, lane, size, now)))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        ready(Ok(self.rows().lanes(queue, after, limit)))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        let now = self.now();
+        ready(Ok(self.rows().lane_locks(now)))
     }
 
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
@@ -366,12 +328,16 @@ impl Store for Model {
         ready(Ok(self.rows().one_task(id)))
     }
 
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        ready(Ok(self.rows().tasks(&query)))
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        ready(Ok(self.rows().look(id, self.now())))
     }
 
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
-        ready(Ok(self.rows().task_notes(id, limit)))
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
+        ready(Ok(self.rows().tasks(&query, self.now())))
+    }
+
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        ready(Ok(self.rows().task_notes(id, after, limit)))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
@@ -381,6 +347,26 @@ impl Store for Model {
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         let now = self.now();
         ready(Ok(self.rows().token(hash, now)))
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        ready(Ok(self.rows().access.links.get(&hash).cloned()))
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        ready(Ok(self.rows().access.admins()))
+    }
+
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        ready(Ok(self.rows().access.answers.get(&of).cloned()))
+    }
+
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        ready(Ok(self.rows().access.keep_answer(of, answer, at, lapsed)))
+    }
+
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {

@@ -5,6 +5,7 @@
 //! they are read without a lock, and only those that must be written join a group.
 
 pub(crate) mod access;
+mod answer;
 pub(crate) mod audit;
 mod beats;
 pub(crate) mod check;
@@ -12,10 +13,11 @@ mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
+pub(crate) mod schema;
 pub(crate) mod task;
 pub(crate) mod worker;
 
-pub use lease::LeaseAnswer;
+pub use lease::{LeaseAnswer, LeasePage};
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -49,6 +51,8 @@ pub struct Options {
     pub keep: Span,
     /// What applying a task's line does; nothing means that it posts to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
+    /// Whether the schema is created or upgraded; if not, one that is not this program's is refused.
+    pub migrate: bool,
 }
 
 /// Histories are kept this long unless said otherwise: a quarter, for whoever asks what happened last month.
@@ -56,14 +60,22 @@ const KEEP: Span = Span::from_secs(90 * 86_400);
 
 impl Default for Options {
     fn default() -> Options {
-        Options { clock: Arc::new(Clock::system()), sweep: true, leases: Policies::default(), keep: KEEP, effect: None }
+        Options {
+            clock: Arc::new(Clock::system()),
+            sweep: true,
+            leases: Policies::default(),
+            keep: KEEP,
+            effect: None,
+            migrate: true,
+        }
     }
 }
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Options { sweep, leases, effect, .. } = self;
-        write!(f, "Options {{ sweep: {sweep}, leases: {leases:?}, effect: {} }}", effect.is_some())
+        let Options { sweep, leases, effect, migrate, .. } = self;
+        let effect = effect.is_some();
+        write!(f, "Options {{ sweep: {sweep}, leases: {leases:?}, effect: {effect}, migrate: {migrate} }}")
     }
 }
 
@@ -133,7 +145,7 @@ impl Turno {
     pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
         options.leases.check()?;
         let clock = options.clock.clone();
-        let store: Arc<dyn Store> = stores::open(url, clock).await?;
+        let store: Arc<dyn Store> = stores::open(url, clock, options.migrate).await?;
         Ok(Turno::on(store, options))
     }
 

@@ -14,34 +14,40 @@
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
 mod access;
+mod answer;
 mod check;
 mod event;
+mod item;
 mod lease;
 mod queue;
+mod schema;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
+pub use answer::Answer;
 pub use check::{Check, Finding};
 pub use event::{EventSpan, Sequenced};
+pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
-    TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup,
+    SettleRead, TypingGroup,
 };
+pub use schema::SchemaState;
 pub use task::{
-    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskQuery,
-    TaskRead, TaskWrite, Tx, Value,
+    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
+    TaskQuery, TaskRead, TaskWrite, Tx, Value,
 };
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use turno_core::access::{Epoch, Person, Token};
-use turno_core::audit::{Actor, Entry, Head};
+use turno_core::access::{Epoch, Link, Person, Token};
+use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
-use turno_core::queue::{Accepted, AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome};
+use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -61,6 +67,8 @@ pub enum Group {
     Settle(SettleGroup),
     /// A person's wish about one item.
     Manage(ManageGroup),
+    /// A lane to be cleared.
+    Clear(ClearGroup),
     /// Signs of typing.
     Typing(TypingGroup),
     /// A task.
@@ -92,6 +100,8 @@ pub enum Outcomes {
     },
     /// For [`Group::Manage`].
     Manage(ManageOutcome),
+    /// For [`Group::Clear`].
+    Clear(Cleared),
     /// For [`Group::Typing`].
     Typing,
     /// For [`Group::Task`].
@@ -140,36 +150,6 @@ pub struct QueueRow {
     pub purged: i64,
 }
 
-/// How many items of a queue are in which state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Waiting, not failed.
-    pub pending: i64,
-    /// Handed out and live.
-    pub in_process: i64,
-    /// Waiting after a failure.
-    pub error: i64,
-    /// Acked.
-    pub processed: i64,
-    /// No attempts left.
-    pub exhausted: i64,
-    /// Taken out by a person.
-    pub cancelled: i64,
-}
-
-/// Everything that is known about one item: its timeline is read from its rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ItemRecord {
-    /// What it carries.
-    pub body: Body,
-    /// Its condition, while unfinished.
-    pub item: Option<Item>,
-    /// How it finished.
-    pub done: Option<Done>,
-    /// Its failed attempts, oldest first.
-    pub errors: Vec<AttemptError>,
-}
-
 /// A database that remembers.
 pub trait Store: Send + Sync + 'static {
     /// What it is and where, for people: `SQLite 3.54.1, turno.db`.
@@ -191,11 +171,14 @@ pub trait Store: Send + Sync + 'static {
     /// Leases that have an ownership, live or expired, in the order of their names.
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
 
+    /// Leases for which somebody waits, or asks, in the order of their names.
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>>;
+
     /// How an ownership ended that the lease's row has forgotten.
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>>;
 
-    /// The ended ownerships of a resource, newest first.
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>>;
+    /// The ended ownerships of a resource.
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 
     /// Creates a queue or changes its policy, and audits that (`queue_put`, with the policy); the kind of a queue
     /// with unfinished items stays as it is (then `Rejected`). An unchanged policy keeps its version and leaves no
@@ -227,11 +210,23 @@ pub trait Store: Send + Sync + 'static {
     /// One item with all that is known about it.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;
 
-    /// Items of a queue by place, for lists and checks.
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>>;
+    /// Items of a queue by place, for lists and checks. What is read through which index is said at [`ItemQuery`].
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
 
     /// How many items are in which state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
+
+    /// A queue at a glance, with what was processed and what failed at `since` or later.
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
+
+    /// The first `size` items of a lane.
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
+
+    /// Lanes of a queue that have unfinished items which are not exhausted, in order, behind `after`.
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>>;
+
+    /// What goes on in all lanes of queues of kind lane.
+    fn lane_locks(&self) -> Pending<'_, LaneLocks>;
 
     /// Carries one line of a finalize out, in a transaction of its own: its lease held against takers but not against
     /// heartbeats, the line locked, the clock read, [`begin_line`](turno_core::task::begin_line) asked, the effect
@@ -242,17 +237,27 @@ pub trait Store: Send + Sync + 'static {
     /// One task with its lines.
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>>;
 
-    /// Tasks with their lines, newest first.
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>>;
+    /// One task with its lines and its lease, not locked, and the clock read afterwards.
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage>;
 
-    /// What happened to a task, oldest first.
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>>;
+    /// Tasks with their lines and leases, newest first. Asked for those that are locked, also ones whose ownership has
+    /// expired: the engine looks at the clock. Asked for the others, all of them.
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage>;
+
+    /// What happened to a task behind the note of this number, oldest first, with their numbers, which only grow.
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>>;
 
     /// What is in stock of an article; nothing if it was never moved.
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>>;
 
     /// Who comes with the token whose secret has this hash.
-    fn token(&self, hash: turno_core::audit::Hash) -> Pending<'_, TokenFound>;
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound>;
+
+    /// The link whose secret has this hash.
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>>;
+
+    /// How many administrators can sign in.
+    fn admins(&self) -> Pending<'_, i64>;
 
     /// The epoch of access.
     fn epoch(&self) -> Pending<'_, Epoch>;
@@ -268,6 +273,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Notes when tokens were last used; never back in time.
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
+
+    /// The answer that is kept under a key, and since when.
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>>;
+
+    /// Keeps an answer as made at `at`, unless one was kept after `lapsed`; answers the one that is kept.
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
+
+    /// The schema as it is now, in one round trip.
+    fn schema(&self) -> Pending<'_, SchemaState>;
 
     /// Entries of the audit.
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;
@@ -342,6 +356,21 @@ pub struct LeaseQuery {
     pub limit: u32,
 }
 
+/// Which part of a history: fences only grow, so they are places in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// Newest first.
+    Newest {
+        /// Only earlier than this one.
+        before: Option<Fence>,
+    },
+    /// Oldest first.
+    Oldest {
+        /// Only later than this one.
+        after: Fence,
+    },
+}
+
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
@@ -363,6 +392,16 @@ pub enum Purge {
     /// Tokens that expired before then.
     Tokens {
         /// Expired earlier than this.
+        before: Time,
+    },
+    /// Links that expired before then.
+    Links {
+        /// Expired earlier than this.
+        before: Time,
+    },
+    /// Answers that were made before then.
+    Answers {
+        /// Made earlier than this.
         before: Time,
     },
 }

@@ -11,6 +11,7 @@ use crate::store::{Purge, Store};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::audit::Actor;
+use turno_core::limits::ANSWER_KEPT;
 use turno_core::time::{Span, Time};
 
 /// Things forgotten in one transaction: little enough to hold nobody up.
@@ -31,6 +32,10 @@ pub struct Purged {
     pub history: u64,
     /// Tokens and sessions that had expired.
     pub tokens: u64,
+    /// Links that nobody followed in time.
+    pub links: u64,
+    /// Kept answers that nobody will repeat the call of.
+    pub answers: u64,
     /// Live events that nobody will resume from.
     pub events: u64,
 }
@@ -76,6 +81,8 @@ impl Upkeep {
         }
         purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
         purged.tokens = self.forget(Purge::Tokens { before: now }).await?;
+        purged.links = self.forget(Purge::Links { before: now }).await?;
+        purged.answers = self.forget(Purge::Answers { before: before(ANSWER_KEPT) }).await?;
         loop {
             let gone = self.store.purge_events(before(EVENTS_KEPT), AT_ONCE).await?;
             purged.events += gone;

@@ -5,6 +5,7 @@
 //! then is the command repeated. So a revocation works from the next request on, on every instance, without a
 //! query per request.
 
+mod console;
 mod people;
 mod secret;
 

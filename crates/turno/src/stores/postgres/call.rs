@@ -33,6 +33,8 @@ macro_rules! statements {
 
 statements! {
     ADMIN_COUNT = "admin_count",
+    ANSWER = "answer",
+    ANSWER_KEEP = "answer_keep",
     AUDIT_ADD = "audit_add",
     AUDIT_AFTER = "audit_after",
     AUDIT_HEAD = "audit_head",
@@ -65,9 +67,12 @@ statements! {
     CLAIM_HEADS = "claim_heads",
     CLAIM_ITEM = "claim_item",
     CLAIM_QUEUE = "claim_queue",
+    CLAIM_REQUEST = "claim_request",
+    CLAIM_REQUEST_LOCK = "claim_request_lock",
     CLAIM_TYPING = "claim_typing",
     CLOCK = "clock",
     COMMIT = "commit",
+    CONSOLES = "consoles",
     DONE_ADD = "done_add",
     DONE_REMOVE = "done_remove",
     EFFECT_BEGIN = "effect_begin",
@@ -88,6 +93,7 @@ statements! {
     HINT_NOTIFY = "hint_notify",
     HOT_ADD = "hot_add",
     HOT_REMOVE = "hot_remove",
+    HOT_REQUEST = "hot_request",
     HOT_SAVE = "hot_save",
     INTAKE_LOCK = "intake_lock",
     INTAKE_LOOK = "intake_look",
@@ -97,13 +103,23 @@ statements! {
     ITEM = "item",
     ITEM_ERRORS = "item_errors",
     ITEMS = "items",
+    ITEMS_CANCELLED = "items_cancelled",
+    ITEMS_EXHAUSTED = "items_exhausted",
+    ITEMS_IN_PROCESS = "items_in_process",
+    ITEMS_OF_KEY = "items_of_key",
+    ITEMS_PROCESSED = "items_processed",
+    ITEMS_WAITING = "items_waiting",
     LANE_FRONTS = "lane_fronts",
     LANE_HEADS_LOCK = "lane_heads_lock",
     LANE_LOCK = "lane_lock",
+    LANE_LOCKS = "lane_locks",
+    LANE_NAMES = "lane_names",
     LEASE_END = "lease_end",
     LEASE_ENDING = "lease_ending",
     LEASE_HISTORY = "lease_history",
+    LEASE_HISTORY_AFTER = "lease_history_after",
     LEASE_INSERT = "lease_insert",
+    LEASE_LINES = "lease_lines",
     LEASE_LIST = "lease_list",
     LEASE_LOCK = "lease_lock",
     LEASE_LOCK_BEATS = "lease_lock_beats",
@@ -114,6 +130,10 @@ statements! {
     LINE_LOCK = "line_lock",
     LINE_REMOVE = "line_remove",
     LINE_SAVE = "line_save",
+    LINK = "link",
+    LINK_ADD = "link_add",
+    LINK_SPEND = "link_spend",
+    LINKS_REMOVE = "links_remove",
     MANAGE_DONE = "manage_done",
     MANAGE_FIND = "manage_find",
     MANAGE_ITEM = "manage_item",
@@ -125,8 +145,10 @@ statements! {
     PERSON = "person",
     PERSON_REMOVE = "person_remove",
     PERSON_SAVE = "person_save",
+    PURGE_ANSWERS = "purge_answers",
     PURGE_HISTORY = "purge_history",
     PURGE_ITEMS = "purge_items",
+    PURGE_LINKS = "purge_links",
     PURGE_TOKENS = "purge_tokens",
     QUEUE_ADD = "queue_add",
     QUEUE_BUSY = "queue_busy",
@@ -137,6 +159,7 @@ statements! {
     QUEUE_LOCK = "queue_lock",
     QUEUE_PAUSE = "queue_pause",
     QUEUE_PURGED = "queue_purged",
+    QUEUE_RATES = "queue_rates",
     REBIRTH_NOTE = "rebirth_note",
     REBIRTH_READ = "rebirth_read",
     ROLLBACK = "rollback",
@@ -165,6 +188,7 @@ statements! {
     TASK_LOCK = "task_lock",
     TASK_NOTES = "task_notes",
     TASK_NUMBER = "task_number",
+    TASK_ONCE = "task_once",
     TASK_SAVE = "task_save",
     TASK_SHARE = "task_share",
     TASKS = "tasks",
@@ -241,6 +265,10 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn smalls(self, values: impl Iterator<Item = i16>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT2_ARRAY)
+    }
+
+    pub(super) fn maybe_smalls(self, values: impl Iterator<Item = Option<i16>>) -> Call<'a> {
         self.with(values.collect::<Vec<_>>(), Type::INT2_ARRAY)
     }
 

@@ -3,7 +3,7 @@
 use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::lease_row::{cause_to, ended_to, reason_to, state, waiting_to};
+use super::lease_row::{ended_to, state, waiting_to};
 use super::row::get;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{LeaseGroup, LeaseRead, LeaseWrite, Outcomes};
@@ -155,8 +155,8 @@ fn end(write: &LeaseWrite) -> Call<'_> {
         .bigs(grants().map(|grant| time(grant.expires_at)))
         .flags(grants().map(|grant| grant.idle))
         .bigs(ended().map(|ending| time(ending.at)))
-        .texts(ended().map(|ending| reason_to(ending.reason)))
-        .texts(ended().map(|ending| cause_to(ending.cause)))
+        .texts(ended().map(|ending| ending.reason.as_str()))
+        .texts(ended().map(|ending| ending.cause.as_str()))
         .maybe_texts(ended().map(|ending| Some(ending.by.as_ref()?.as_str())))
         .maybe_texts(ended().map(|ending| ending.note.as_deref()))
 }

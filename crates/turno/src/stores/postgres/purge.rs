@@ -25,6 +25,8 @@ impl PostgresStore {
             Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
             Purge::LeaseHistory { before } => Call::new(&call::PURGE_HISTORY).big(before.0),
             Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
+            Purge::Links { before } => Call::new(&call::PURGE_LINKS).big(before.0),
+            Purge::Answers { before } => Call::new(&call::PURGE_ANSWERS).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())

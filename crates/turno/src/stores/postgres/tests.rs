@@ -31,7 +31,7 @@ use turno_core::time::{Span, Time};
 use turno_testkit::postgres::Cluster;
 
 async fn store_at(url: &str) -> PostgresStore {
-    PostgresStore::open(url, Arc::new(Clock::system())).await.unwrap()
+    PostgresStore::open(url, Arc::new(Clock::system()), true).await.unwrap()
 }
 
 async fn fresh_store() -> (PostgresStore, String) {
@@ -129,7 +129,7 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![Want { instance: "worker-1".into(), max }]);
+    let claim = Claim::Next(vec![Want { instance: "worker-1".into(), max, request: None }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 

@@ -12,15 +12,20 @@ use turno_core::time::Time;
 pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, StoreError> {
     let gone = match what {
         Purge::Items { queue, before, by } => items(&write, *queue, *before, by, limit)?,
-        Purge::LeaseHistory { before } => {
-            write.tx.prepare_cached(sql::HISTORY_PURGE)?.execute((before.0, limit))? as u64
-        }
-        Purge::Tokens { before } => write.tx.prepare_cached(sql::TOKEN_PURGE)?.execute((before.0, limit))? as u64,
+        Purge::LeaseHistory { before } => aged(&write, sql::HISTORY_PURGE, *before, limit)?,
+        Purge::Tokens { before } => aged(&write, sql::TOKEN_PURGE, *before, limit)?,
+        Purge::Links { before } => aged(&write, sql::LINK_PURGE, *before, limit)?,
+        Purge::Answers { before } => aged(&write, sql::ANSWER_PURGE, *before, limit)?,
     };
     if gone > 0 {
         write.commit()?;
     }
     Ok(gone)
+}
+
+/// What is simply too old.
+fn aged(write: &Write<'_>, text: &str, before: Time, limit: u32) -> Result<u64, StoreError> {
+    Ok(write.tx.prepare_cached(text)?.execute((before.0, limit))? as u64)
 }
 
 /// Finished items with everything that is known about them; that they were there is counted and audited.

@@ -1,7 +1,7 @@
 //! Queues: what the statements of this store must get right.
 
 use super::*;
-use crate::store::{Counts, ManageGroup};
+use crate::store::{Counts, ItemQuery, ManageGroup};
 use turno_core::queue::{Manage, ManageAnswer};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
@@ -128,7 +128,7 @@ async fn a_group_is_settled_by_its_items_names() {
     let record = store.item(queue.id, ItemId::new("a2").unwrap()).await.unwrap().unwrap();
     assert_eq!((record.errors.len(), record.errors[0].error.as_str()), (1, "a2 is bad"));
     assert_eq!(record.item.unwrap().attempt, 1);
-    let records = store.items(queue.id, turno_core::id::Seq(0), 10).await.unwrap();
+    let records = store.items(queue.id, ItemQuery::default()).await.unwrap();
     assert_eq!(records.iter().map(|record| record.done.is_some()).collect::<Vec<_>>(), [true, false, false, false]);
     let (_, ids) = claim(&store, &queue, 5).await.remove(0);
     assert_eq!(ids, ["a2", "a3"], "those of the first hand-out stay together");
@@ -153,7 +153,7 @@ async fn a_change_replaces_what_waits_and_is_handed_out_with_its_own_data() {
 async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
     let queue = queue(&store, policy).await;
     enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
@@ -177,7 +177,7 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
 async fn a_delayed_item_is_announced_and_found_when_its_time_has_come() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     let delayed = NewItem { delay: Span(700), ..new_item("a", None, "{}") };
     enqueue(&store, &queue, vec![delayed]).await;
