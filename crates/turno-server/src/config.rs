@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sync::SyncSource;
 use table::{Given, Table};
-use tree::Nodes;
+use tree::{Nodes, by_line};
 use turno::core::id::QueueName;
 use turno::core::lease::Policies;
 use turno::core::time::Span;
@@ -183,7 +183,7 @@ fn singles(path: &Arc<Path>, nodes: &Nodes) -> Result<BTreeMap<&'static str, (Va
     let tables: Vec<&str> = KEYS.iter().map(|key| key.place().0).filter(|table| !table.is_empty()).collect();
     let whole = Table { path, name: String::new(), line: 1, nodes };
     let mut values = BTreeMap::new();
-    for (name, node) in nodes {
+    for (name, node) in by_line(nodes) {
         if ["leases", "queues", "sync"].contains(&name.as_str()) {
             continue;
         }
@@ -208,7 +208,7 @@ fn single_table(table: &Table<'_>, place: &str) -> Result<BTreeMap<&'static str,
         names.extend(["log", "limits", "push", "leases", "queues", "sync"]);
     }
     let mut values = BTreeMap::new();
-    for (name, node) in table.nodes {
+    for (name, node) in by_line(table.nodes) {
         let Some(key) = here.iter().find(|key| key.place().1 == name) else {
             return Err(table.unknown(name, node.line, &names));
         };
