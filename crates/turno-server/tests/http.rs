@@ -14,6 +14,8 @@ mod input;
 mod lease;
 #[path = "http/operation.rs"]
 mod operation;
+#[path = "http/people.rs"]
+mod people;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/sign_in.rs"]
@@ -54,6 +56,7 @@ fn main() {
             input::all(),
             lease::all(),
             operation::all(),
+            people::all(),
             queue::all(),
             sign_in::all(),
             task::all(),

@@ -81,15 +81,7 @@ impl World {
 
     /// A server with further arguments.
     pub(crate) async fn with(backend: Backend, arguments: &[&str]) -> World {
-        let (url, folder) = match backend {
-            Backend::Sqlite => {
-                let name = format!("turno-http-{}-{}", std::process::id(), uuid());
-                let folder = std::env::temp_dir().join(name);
-                std::fs::create_dir_all(&folder).unwrap();
-                (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
-            }
-            Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
-        };
+        let (url, folder) = fresh(backend).await;
         let turno = Turno::open(&url).await.unwrap();
         for (id, name, role) in [
             ("ana", "Ana Pérez", Role::Editor),
@@ -101,6 +93,14 @@ impl World {
         }
         let server = Running::start(&url, arguments);
         World { turno, server, url, folder }
+    }
+
+    /// Another database of the same kind, where nobody is known.
+    pub(crate) async fn empty(&self) -> String {
+        match &self.folder {
+            Some(folder) => format!("sqlite:{}", folder.join("empty.db").display()),
+            None => fresh(Backend::Postgres).await.0,
+        }
     }
 
     /// Another instance on the same database.
@@ -121,6 +121,18 @@ impl World {
 
     pub(crate) fn nobody(&self) -> Client {
         Client::new(&self.server.base, None)
+    }
+}
+
+async fn fresh(backend: Backend) -> (String, Option<PathBuf>) {
+    match backend {
+        Backend::Sqlite => {
+            let name = format!("turno-http-{}-{}", std::process::id(), uuid());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
+        }
+        Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
     }
 }
 
