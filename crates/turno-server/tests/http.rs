@@ -12,12 +12,22 @@ mod events;
 mod input;
 #[path = "http/lease.rs"]
 mod lease;
+#[path = "http/locks.rs"]
+mod locks;
 #[path = "http/operation.rs"]
 mod operation;
 #[path = "http/people.rs"]
 mod people;
 #[path = "http/queue.rs"]
 mod queue;
+#[path = "http/queue_claim.rs"]
+mod queue_claim;
+#[path = "http/queue_items.rs"]
+mod queue_items;
+#[path = "http/queue_look.rs"]
+mod queue_look;
+#[path = "http/queue_settle.rs"]
+mod queue_settle;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -55,9 +65,14 @@ fn main() {
             events::all(),
             input::all(),
             lease::all(),
+            locks::all(),
             operation::all(),
             people::all(),
             queue::all(),
+            queue_claim::all(),
+            queue_items::all(),
+            queue_look::all(),
+            queue_settle::all(),
             sign_in::all(),
             task::all(),
         ]
