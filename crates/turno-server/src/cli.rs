@@ -30,7 +30,7 @@ mod why;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use place::PlaceArgs;
@@ -109,9 +109,7 @@ enum Command {
 
 /// Reads the arguments and runs the command; wrong ones end the program here with exit code 2.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let matches = Cli::command().get_matches();
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    cli.place.note_what_was_typed(&matches);
+    let cli = Cli::parse();
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
@@ -122,10 +120,10 @@ impl Command {
     async fn run(self, place: &PlaceArgs) -> Result<ExitCode, Failure> {
         match self {
             Command::Demo(arguments) => demo::run(&arguments, place).await,
-            Command::Serve(arguments) => serve::run(&arguments, place).await,
+            Command::Serve(arguments) => serve::run(arguments, place).await,
             Command::Migrate(arguments) => migrate::run(&arguments, place).await,
-            Command::Config(arguments) => config::run(&arguments, place),
-            Command::Healthcheck(arguments) => healthcheck::run(&arguments).await,
+            Command::Config(arguments) => config::run(arguments, place),
+            Command::Healthcheck(arguments) => healthcheck::run(&arguments, place).await,
             Command::User(arguments) => user::run(arguments, place).await,
             Command::Token(arguments) => token::run(arguments, place).await,
             Command::Lease(arguments) => lease::run(&arguments).await,
@@ -149,6 +147,7 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {

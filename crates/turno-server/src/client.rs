@@ -29,15 +29,12 @@ const ANSWER: Duration = Duration::from_secs(60);
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// The server to ask
-    #[arg(long, value_name = "URL", env = "TURNO_URL", default_value = DEFAULT_SERVER, global = true)]
+    #[arg(long, value_name = "URL", env = "TURNO_URL", default_value = "http://127.0.0.1:7171", global = true)]
     pub(crate) server: String,
 
     #[command(flatten)]
     pub(crate) token: TokenArgs,
 }
-
-/// Where a server is unless told otherwise.
-pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7171";
 
 /// As whom to ask.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::output::talk;
 use super::place::{PlaceArgs, refused};
+use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;
 
@@ -23,7 +24,7 @@ pub(crate) struct BackupArgs {
 }
 
 pub(crate) async fn run(arguments: &BackupArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let from = database::describe(&place.url()?)?;
+    let from = database::describe(&place.settings(Overrides::default())?.database)?;
     if from.kind == "PostgreSQL" {
         return Err(Failure::failed(
             format!("{} is a PostgreSQL database, which has its own tools for that", from.name),

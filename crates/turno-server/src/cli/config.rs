@@ -1,17 +1,36 @@
 //! `turno config`: which settings are in force, and where each comes from.
 
-use super::output::Format;
+use super::output::{Format, say};
 use super::place::PlaceArgs;
+use crate::config::{Overrides, origin};
 use crate::failure::Failure;
 
-/// What showing settings takes.
+const EXAMPLES: &str = "\
+Examples:
+  turno config --config /etc/turno.toml            what `serve` would use, and from which line
+  turno config --env production                    … and whether production would start with it
+  turno config --json | jq -r '.[] | select(.origin != \"default\")'
+
+Passwords are masked. Exit code 1 if --env production would refuse to start. All keys: docs/reference/configuration.md.";
+
+/// What showing settings takes: the same flags as serving.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ConfigArgs {
+    #[command(flatten)]
+    flags: Overrides,
     #[command(flatten)]
     format: Format,
 }
 
-pub(crate) fn run(arguments: &ConfigArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let _ = (arguments.format.json, place.url()?);
-    Ok(())
+pub(crate) fn run(arguments: ConfigArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let settings = place.settings(arguments.flags)?;
+    let rows = settings.explain();
+    if arguments.format.json {
+        let text = serde_json::to_string(rows).expect("texts and nothing else become JSON");
+        say(&[text]);
+    } else {
+        say(&[origin::columns(rows).trim_end()]);
+    }
+    settings.check_production()
 }

@@ -1,7 +1,9 @@
 //! `turno healthcheck`: for supervisors and containers.
 
 use super::output::say;
-use crate::client::{Client, DEFAULT_SERVER, TokenArgs};
+use super::place::PlaceArgs;
+use crate::client::{Client, TokenArgs};
+use crate::config::Overrides;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -16,26 +18,27 @@ Exit code 0 if the server answers, reaches its database, and its schema fits; 1 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HealthcheckArgs {
-    /// The server to ask [default: the port of TURNO_LISTEN on this machine, or http://127.0.0.1:7171]
+    /// The server to ask [default: where the configuration lets one listen, http://127.0.0.1:7171]
     #[arg(long, value_name = "URL", env = "TURNO_URL", help_heading = "Server")]
     server: Option<String>,
 }
 
-pub(crate) async fn run(arguments: &HealthcheckArgs) -> Result<(), Failure> {
-    let listen = std::env::var("TURNO_LISTEN").ok();
-    let server = arguments.server.clone().unwrap_or_else(|| beside(listen.as_deref()));
+pub(crate) async fn run(arguments: &HealthcheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let server = match &arguments.server {
+        Some(server) => server.clone(),
+        None => reached(&place.settings(Overrides::default())?.listen),
+    };
     Client::of(&server, &TokenArgs::default())?.get("/readyz").await?;
     say(&["ready"]);
     Ok(())
 }
 
-/// The server that listens beside this command, as in a container. It may listen on all addresses; this machine's own
+/// How a server is reached that listens here, as in a container. It may listen on all addresses; this machine's own
 /// always reaches it then.
-fn beside(listen: Option<&str>) -> String {
-    match listen.and_then(|listen| listen.rsplit_once(':')) {
+pub(super) fn reached(listen: &str) -> String {
+    match listen.rsplit_once(':') {
         Some(("0.0.0.0" | "[::]", port)) => format!("http://127.0.0.1:{port}"),
-        Some((host, port)) => format!("http://{host}:{port}"),
-        None => DEFAULT_SERVER.to_owned(),
+        _ => format!("http://{listen}"),
     }
 }
 
@@ -44,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_beside_it_is_found_by_where_it_listens() {
-        assert_eq!(beside(None), "http://127.0.0.1:7171");
-        assert_eq!(beside(Some("0.0.0.0:80")), "http://127.0.0.1:80");
-        assert_eq!(beside(Some("[::]:80")), "http://127.0.0.1:80");
-        assert_eq!(beside(Some("[::1]:8080")), "http://[::1]:8080");
+    fn a_server_on_all_addresses_is_reached_by_this_machines_own() {
+        assert_eq!(reached("0.0.0.0:80"), "http://127.0.0.1:80");
+        assert_eq!(reached("[::]:80"), "http://127.0.0.1:80");
+        assert_eq!(reached("[::1]:8080"), "http://[::1]:8080");
+        assert_eq!(reached("127.0.0.1:7171"), "http://127.0.0.1:7171");
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::ArgMatches;
-use clap::parser::ValueSource;
 use turno::core::access::ChangeRefused;
 use turno::{Error, Options};
 
+use crate::config::{self, Overrides, Settings};
 use crate::database::{self, Database};
 use crate::failure::Failure;
 
@@ -14,45 +13,39 @@ use crate::failure::Failure;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct PlaceArgs {
-    /// Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db]
-    // Its value may hold a password, which `--help` must not show.
-    #[arg(long, value_name = "URL", env = "TURNO_DATABASE", hide_env_values = true, global = true)]
+    // The variable is read with the other settings, so that the file's value has its place between them.
+    /// Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
+    #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
 
-    /// The configuration file (TOML)
-    #[arg(long, value_name = "FILE", env = "TURNO_CONFIG", global = true)]
+    /// The configuration file (TOML) [env: TURNO_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-
-    /// Whether somebody typed `--database`, and did not just have the variable set.
-    #[arg(skip)]
-    typed: bool,
 }
 
 impl PlaceArgs {
-    /// Looks where the database's URL comes from.
-    pub(crate) fn note_what_was_typed(&mut self, matches: &ArgMatches) {
-        let mut level = Some(matches);
-        while let Some(matches) = level {
-            self.typed |= matches.value_source("database") == Some(ValueSource::CommandLine);
-            level = matches.subcommand().map(|(_, inner)| inner);
-        }
-    }
-
     /// Whether somebody typed `--database` and expects that it matters.
     pub(crate) fn database_was_typed(&self) -> bool {
-        self.typed
+        self.database.is_some()
     }
 
-    /// The database that was asked for, in any way.
-    pub(crate) fn url(&self) -> Result<String, Failure> {
-        Ok(self.database.clone().unwrap_or_else(|| "sqlite:turno.db".to_owned()))
+    /// What is in force: flags, variables, the file, defaults.
+    pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
+        let flags = flags.with("database", self.database.clone());
+        config::parse(flags, self.config.as_deref(), |name| std::env::var(name).ok())
     }
 
     /// Opens the database for one command, also beside a server. Nothing runs in the background: a command that looks at
     /// something should not be the one that moves it.
     pub(crate) async fn open(&self) -> Result<Database, Failure> {
-        database::open_with(&self.url()?, Options { sweep: false, ..Options::default() }).await
+        let settings = self.settings(Overrides::default())?;
+        database::open_with(&settings.database, Options { sweep: false, ..options(&settings) }).await
     }
+}
+
+/// How the engine is opened under these settings.
+pub(crate) fn options(settings: &Settings) -> Options {
+    Options { leases: settings.leases.clone(), keep: settings.keep_history, ..Options::default() }
 }
 
 /// What a refusal of the library is to whoever typed a command.

@@ -1,9 +1,17 @@
 //! `turno serve`: the server, for programs and people who mean it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use super::output::say;
-use super::place::PlaceArgs;
+use turno::core::id::QueueName;
+use turno::core::time::Span;
+use turno::{LinkFor, Options, Turno};
+
+use super::healthcheck::reached;
+use super::output::{say, talk};
+use super::place::{PlaceArgs, options, refused};
+use crate::config::queue::QueueSettings;
+use crate::config::{self, Overrides, Settings};
 use crate::database;
 use crate::failure::Failure;
 use crate::http::{App, Environment, Server};
@@ -14,14 +22,15 @@ Examples:
   turno serve --database postgres://turno@db/turno --listen 0.0.0.0:7171
   turno serve --config /etc/turno.toml --env production
 
-Once it is ready it prints one line to stdout: listening on http://ADDR. It ends well on SIGTERM and Ctrl-C.";
+Once it is ready it prints one line to stdout: listening on http://ADDR. It ends well on SIGTERM and Ctrl-C. `turno
+config` shows what is in force; docs/reference/configuration.md explains every key. --help shows more options than -h.";
 
-/// What serving takes.
+/// What serving takes: everything that can be configured.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    listen: Listen,
+    flags: Overrides,
 }
 
 /// Where to listen.
@@ -33,12 +42,60 @@ pub(crate) struct Listen {
 }
 
 /// Serves until told to stop. Scripts wait for the one line on stdout.
-pub(crate) async fn run(arguments: &ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let database = database::open(&place.url()?).await?;
-    let server = Server::bind(&arguments.listen.listen).await?;
+pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let settings = place.settings(arguments.flags)?;
+    settings.check_production()?;
+    settings.doubts().iter().for_each(|doubt| tracing::warn!("{doubt}"));
+    let database =
+        database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
+    let managed_queues = put_queues(&database.turno, &settings.queues).await?;
+    let server = Server::bind(&settings.listen).await?;
+    let mut app = App::new(database.clone(), environment(&settings), server.stopping());
+    app.cors_origins = settings.cors_origins.clone();
+    app.managed_queues = managed_queues;
+    invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
-    let app = App::new(database, Environment::Development, server.stopping());
     server.run(app).await
+}
+
+fn environment(settings: &Settings) -> Environment {
+    match settings.environment {
+        config::Environment::Development => Environment::Development,
+        config::Environment::Production => Environment::Production,
+    }
+}
+
+/// Makes the queues of the file what the file says; over the API they are read-only then.
+async fn put_queues(
+    turno: &Turno,
+    queues: &BTreeMap<QueueName, QueueSettings>,
+) -> Result<BTreeSet<QueueName>, Failure> {
+    for (name, settings) in queues {
+        turno.put_queue(name.clone(), settings.policy.clone()).await.map_err(|error| {
+            let cause = format!("the queue {name} cannot be what the configuration says: {error}");
+            Failure::failed(cause, "a queue with unfinished items keeps its kind; use another name for the new one")
+        })?;
+        if settings.push.is_some() {
+            tracing::warn!(queue = %name, "nothing is pushed to endpoints in this version; let a worker claim");
+        }
+    }
+    Ok(queues.keys().cloned().collect())
+}
+
+/// How long the link for the first administrator lives.
+const INVITATION: Span = Span::from_secs(30 * 60);
+
+/// Without an administrator nobody can let anybody in: says how to become the first.
+async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
+    if turno.has_admin().await.map_err(refused)? {
+        return Ok(());
+    }
+    let link = turno.make_link(LinkFor::Setup, INVITATION).await.map_err(refused)?;
+    let base = settings.public_url.clone().unwrap_or_else(|| reached(&address.to_string()));
+    talk("there is no administrator yet; become the first");
+    talk(&format!("  in a browser, once, within 30 minutes: {base}/setup?link={link}"));
+    talk("  or on the command line: turno user add YOUR-ID --role admin --password-stdin");
+    Ok(())
 }
 
 /// `HOST:PORT`, where the host may be a name.
