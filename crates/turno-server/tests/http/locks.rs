@@ -34,7 +34,8 @@ async fn locks_are_counted_by_key_over_all_lanes(world: World) {
 async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 })).await;
     made(&world, "mails", json!({ "kind": "inbox" })).await;
-    add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }])).await;
+    add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }]))
+        .await;
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let held = claim(&eva, "bot", "w").await.remove(0);
     let ana = world.client("ana").await;

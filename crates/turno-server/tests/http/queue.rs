@@ -83,7 +83,10 @@ async fn a_queue_gets_the_defaults_of_its_kind(world: World) {
         assert_eq!((&policy["backoff_ms"], &policy["on_exhausted"]), (&json!(1_000), &json!("continue")), "{kind}");
     }
     let lane = eva.get("/v1/queues/q-lane").await.expect(200);
-    assert_eq!((&lane["policy"]["typing_extension_ms"], &lane["policy"]["max_wait_ms"]), (&json!(3_000), &json!(30_000)));
+    assert_eq!(
+        (&lane["policy"]["typing_extension_ms"], &lane["policy"]["max_wait_ms"]),
+        (&json!(3_000), &json!(30_000))
+    );
 }
 
 async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
@@ -93,7 +96,11 @@ async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
     let eva = made(&world, "bot", said.clone()).await;
     assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["policy"], said);
     let changed = eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
-    assert_eq!((&changed["window_ms"], &changed["lock_timeout_ms"]), (&json!(0), &json!(15_000)), "as said, else defaults");
+    assert_eq!(
+        (&changed["window_ms"], &changed["lock_timeout_ms"]),
+        (&json!(0), &json!(15_000)),
+        "as said, else defaults"
+    );
     assert_eq!(audited(&world, "queue_put").await, [("eva".into(), "bot".into()), ("eva".into(), "bot".into())]);
 }
 

@@ -98,9 +98,8 @@ async fn claim_all(clients: &[Client], id_of: impl Fn(usize) -> String) -> Vec<A
 async fn of_many_claimers_of_one_id_exactly_one_wins(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
     let clients: Vec<Client> = (0..16).map(|_| eva.fresh()).collect();
-    let items = |round: usize| -> Value {
-        (0..16).map(|n| json!({ "id": format!("r{round}-{n}"), "payload": n })).collect()
-    };
+    let items =
+        |round: usize| -> Value { (0..16).map(|n| json!({ "id": format!("r{round}-{n}"), "payload": n })).collect() };
     for round in 0..5 {
         add(&eva, "mails", items(round)).await;
         let answers = claim_all(&clients, |_| format!("r{round}-0")).await;
@@ -119,7 +118,8 @@ async fn claiming_a_certain_item_tells_why_not(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 })).await;
     let item = |id: &str| json!({ "id": id, "key": "ana", "payload": id });
     add(&eva, "bot", json!([item("m-1"), item("m-2")])).await;
-    let claim_item = async |id: &str| eva.post(&format!("/v1/queues/bot/items/{id}/claim"), json!({ "instance": "w" })).await;
+    let claim_item =
+        async |id: &str| eva.post(&format!("/v1/queues/bot/items/{id}/claim"), json!({ "instance": "w" })).await;
     claim_item("none").await.problem(404, "not_found");
     let behind = claim_item("m-2").await.problem(409, "not_available");
     assert_eq!(behind["reason"], "behind_head");

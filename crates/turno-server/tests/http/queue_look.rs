@@ -19,7 +19,8 @@ cases![
 
 /// An item that has failed for good.
 async fn exhaust(client: &Client, queue: &str, id: &str) {
-    let got = client.post(&format!("/v1/queues/{queue}/items/{id}/claim"), json!({ "instance": "w-1" })).await.expect(200);
+    let got =
+        client.post(&format!("/v1/queues/{queue}/items/{id}/claim"), json!({ "instance": "w-1" })).await.expect(200);
     settle(client, queue, "fail", &got, json!({ "error": "no route", "final": true })).await;
 }
 
@@ -136,8 +137,10 @@ async fn why_of_a_key_speaks_of_its_first_unfinished_item(world: World) {
 }
 
 async fn an_exhausted_item_goes_round_again_in_its_place(world: World) {
-    let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1, "on_exhausted": "hold" })).await;
-    add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }])).await;
+    let eva =
+        made(&world, "bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 1, "on_exhausted": "hold" })).await;
+    add(&eva, "bot", json!([{ "id": "m-1", "key": "ana", "payload": 1 }, { "id": "m-2", "key": "ana", "payload": 2 }]))
+        .await;
     exhaust(&eva, "bot", "m-1").await;
     assert!(claim(&eva, "bot", "w").await.is_empty(), "it holds its lane");
     let item = eva.post("/v1/queues/bot/items/m-1/retry", json!({})).await.expect(200);
@@ -175,12 +178,14 @@ async fn what_is_in_process_or_done_is_neither_retried_nor_cancelled(world: Worl
     add(&eva, "mails", json!([{ "id": "m-1", "payload": 1 }, { "id": "m-2", "payload": 2 }])).await;
     let got = eva.post("/v1/queues/mails/items/m-1/claim", json!({ "instance": "w" })).await.expect(200);
     for how in ["retry", "cancel"] {
-        let refused = eva.post(&format!("/v1/queues/mails/items/m-1/{how}"), json!({})).await.problem(409, "wrong_state");
+        let refused =
+            eva.post(&format!("/v1/queues/mails/items/m-1/{how}"), json!({})).await.problem(409, "wrong_state");
         assert_eq!(refused["state"], "in_process", "{how}");
     }
     settle(&eva, "mails", "ack", &got, json!({})).await;
     for how in ["retry", "cancel"] {
-        let refused = eva.post(&format!("/v1/queues/mails/items/m-1/{how}"), json!({})).await.problem(409, "wrong_state");
+        let refused =
+            eva.post(&format!("/v1/queues/mails/items/m-1/{how}"), json!({})).await.problem(409, "wrong_state");
         assert_eq!(refused["state"], "processed", "{how}");
     }
     let cancelled = eva.post("/v1/queues/mails/items/m-2/cancel", json!({})).await.expect(200);

@@ -136,7 +136,8 @@ async fn deliveries_that_are_not_ours_are_stale_and_the_others_go_on(world: Worl
     add(&eva, "other", json!({ "id": "o-1", "payload": 1 })).await;
     let (got, foreign) = (claim(&eva, "mails", "w").await, claim(&eva, "other", "w").await.remove(0));
     let token = got[1]["delivery"].as_str().unwrap();
-    let altered = [format!("{token}0"), token.replacen('a', "b", 1), token.to_uppercase(), String::new(), "nope".into()];
+    let altered =
+        [format!("{token}0"), token.replacen('a', "b", 1), token.to_uppercase(), String::new(), "nope".into()];
     for how in ["heartbeat", "ack", "return", "fail"] {
         let mut said: Vec<Value> =
             altered.iter().map(|delivery| json!({ "delivery": delivery, "fence": got[1]["fence"] })).collect();
@@ -213,6 +214,9 @@ async fn a_wrong_settlement_is_refused_with_its_field_named(world: World) {
     let many: Vec<Value> = (0..1_001).map(|_| named(&got)).collect();
     let refused = eva.post("/v1/queues/mails/ack", json!({ "deliveries": many })).await.problem(400, "bad_field");
     assert_eq!(refused["field"], "deliveries");
-    assert_eq!(eva.post("/v1/queues/mails/ack", json!({ "deliveries": [] })).await.expect(200), json!({ "results": [] }));
+    assert_eq!(
+        eva.post("/v1/queues/mails/ack", json!({ "deliveries": [] })).await.expect(200),
+        json!({ "results": [] })
+    );
     assert_eq!(settle(&eva, "mails", "heartbeat", &got, json!({})).await["outcome"], "renewed", "it is still held");
 }

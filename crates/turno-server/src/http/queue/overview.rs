@@ -78,10 +78,7 @@ impl QueueView {
             counts: (*counts).into(),
             oldest_waiting_at: oldest_waiting.map(Stamp),
             oldest_waiting_ms: oldest_waiting.map(|oldest| oldest.until(*now).0),
-            rates: RatesView {
-                processed_per_minute: *processed_last_minute,
-                failed_per_minute: *failed_last_minute,
-            },
+            rates: RatesView { processed_per_minute: *processed_last_minute, failed_per_minute: *failed_last_minute },
             server_time: Stamp(*now),
         }
     }

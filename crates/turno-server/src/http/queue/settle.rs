@@ -131,7 +131,8 @@ pub(super) async fn ack(
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Acked>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, Acked { delivery, fence, through }| Ok((delivery, fence, Act::Ack { through }))).await
+    settle(&caller, name, body, |_, Acked { delivery, fence, through }| Ok((delivery, fence, Act::Ack { through })))
+        .await
 }
 
 /// Deliveries failed.
@@ -169,7 +170,9 @@ async fn settle<T>(
 ) -> Result<Json<SettledAll>, Problem> {
     let queue = super::known(caller, name).await?;
     if body.deliveries.len() > BATCH_MAX {
-        return Err(Problem::new(Code::BadField).field("deliveries").cause(format_args!("at most {BATCH_MAX} at once")));
+        return Err(Problem::new(Code::BadField)
+            .field("deliveries")
+            .cause(format_args!("at most {BATCH_MAX} at once")));
     }
     let said = body.deliveries.into_iter().enumerate().map(|(index, said)| act(index, said));
     let mut names = Vec::new();

@@ -70,9 +70,7 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
             Parts { behind: Some(id), instance: instance.as_deref(), fence: Some(fence.0), since, until, ..none }
         }
         WhyReason::WindowOpen { until } | WhyReason::Delayed { until } => Parts { until: Some(*until), ..none },
-        WhyReason::RetryLater { until, error, .. } => {
-            Parts { until: Some(*until), error: error.as_deref(), ..none }
-        }
+        WhyReason::RetryLater { until, error, .. } => Parts { until: Some(*until), error: error.as_deref(), ..none },
         WhyReason::BehindHead { id } | WhyReason::LaneHeld { id } => Parts { behind: Some(id), ..none },
         WhyReason::Exhausted { error } => Parts { error: error.as_deref(), ..none },
         WhyReason::Processed { at } | WhyReason::Cancelled { at } => Parts { since: Some(*at), ..none },
