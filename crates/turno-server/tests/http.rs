@@ -8,10 +8,16 @@
 mod access;
 #[path = "http/events.rs"]
 mod events;
+#[path = "http/idempotency.rs"]
+mod idempotency;
 #[path = "http/input.rs"]
 mod input;
 #[path = "http/lease.rs"]
 mod lease;
+#[path = "http/lease_batch.rs"]
+mod lease_batch;
+#[path = "http/lease_line.rs"]
+mod lease_line;
 #[path = "http/operation.rs"]
 mod operation;
 #[path = "http/queue.rs"]
@@ -20,6 +26,10 @@ mod queue;
 mod sign_in;
 #[path = "http/task.rs"]
 mod task;
+#[path = "http/task_lock.rs"]
+mod task_lock;
+#[path = "http/task_process.rs"]
+mod task_process;
 #[path = "http/world.rs"]
 mod world;
 
@@ -51,12 +61,17 @@ fn main() {
         for case in [
             access::all(),
             events::all(),
+            idempotency::all(),
             input::all(),
             lease::all(),
+            lease_batch::all(),
+            lease_line::all(),
             operation::all(),
             queue::all(),
             sign_in::all(),
             task::all(),
+            task_lock::all(),
+            task_process::all(),
         ]
         .into_iter()
         .flatten()
