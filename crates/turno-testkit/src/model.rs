@@ -409,6 +409,10 @@ impl Store for Model {
         ready(self.rows().purge(what, limit, now))
     }
 
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
+    }
+
     fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {
         ready(Err(StoreError::Rejected("what is only in memory is checked by the simulator".into())))
     }

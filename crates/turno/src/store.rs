@@ -304,6 +304,12 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
 
+    /// Looks at the next `limit` leases behind `after`, in the order of their names, and forgets those that nobody holds,
+    /// waits for or has held since `before`. Answers how many, and where to go on; nothing at the end.
+    ///
+    /// A lease that is forgotten is as one never seen. Its fences go on growing: they come from the one sequence.
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)>;
+
     /// Makes one look, and answers at most `limit` findings.
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
 

@@ -342,6 +342,10 @@ impl Store for PostgresStore {
         Box::pin(async move { self.purge_some(&what, limit).await })
     }
 
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        Box::pin(async move { self.purge_free(after.as_ref(), before, limit).await })
+    }
+
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
         Box::pin(self.findings(check, limit))
     }

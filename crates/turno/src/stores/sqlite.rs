@@ -389,6 +389,10 @@ impl Store for SqliteStore {
         self.write(move |write| purge::run(write, &what, limit))
     }
 
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        self.write(move |write| purge::leases(write, after.as_ref(), before, limit))
+    }
+
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
         self.looks.run(move |db| check::run(db, check, limit))
     }

@@ -137,6 +137,7 @@ statements! {
     PURGE_ANSWERS = "purge_answers",
     PURGE_HISTORY = "purge_history",
     PURGE_ITEMS = "purge_items",
+    PURGE_LEASES = "purge_leases",
     PURGE_LINKS = "purge_links",
     PURGE_TOKENS = "purge_tokens",
     QUEUE_ADD = "queue_add",

@@ -1,5 +1,17 @@
 -- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.
 
+CREATE TABLE answer (
+    scope text not null,
+    key text not null,
+    fingerprint blob not null,
+    status integer not null,
+    body text not null,
+    made_at integer not null,
+    primary key (scope, key)
+) strict, without rowid;
+
+CREATE INDEX answer_age on answer (made_at);
+
 CREATE TABLE attempt_error (
     seq integer not null,
     attempt integer not null,
@@ -159,6 +171,15 @@ CREATE TABLE lease_history (
 
 CREATE INDEX lease_history_age on lease_history (at);
 
+CREATE TABLE link (
+    hash blob not null primary key,
+    user_id text,
+    expires_at integer not null,
+    created_at integer not null
+) strict, without rowid;
+
+CREATE INDEX link_expiry on link (expires_at);
+
 CREATE TABLE mark (high integer not null, epoch integer not null default 0) strict;
 
 CREATE TABLE number (value integer not null) strict;
@@ -217,7 +238,9 @@ CREATE TABLE task (
     created_by text not null,
     updated_at integer not null,
     finalized text
-) strict;
+, once_scope text, once_key text) strict;
+
+CREATE UNIQUE INDEX task_once on task (once_scope, once_key) where once_key is not null;
 
 CREATE INDEX task_status on task (status, id);
 
@@ -262,7 +285,7 @@ CREATE TABLE token (
     created_by text not null,
     parent text,
     last_used_at integer
-) strict;
+, console integer not null default 0) strict;
 
 CREATE INDEX token_expiry on token (expires_at) where expires_at is not null;
 

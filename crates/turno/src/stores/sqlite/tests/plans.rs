@@ -23,6 +23,7 @@ const GROWING: &[&str] = &[
     "stock",
     "stock_serial",
     "stock_move",
+    "answer",
 ];
 
 /// Name and text of every statement.
@@ -115,7 +116,8 @@ fn the_hot_statements_sort_nothing_and_use_their_index() {
         ("token_find", "token_2 (hash=?)"),
         ("audit_of_before", "audit_resource (resource=? AND n<?)"),
         ("task_list_in", "task_status (status=? AND id<?)"),
-        ("note_list", "task_note_task (task=?)"),
+        ("note_list", "task_note_task (task=? AND n>?)"),
+        ("task_once", "task_once (once_scope=? AND once_key=?)"),
         ("item_purge", "done_age (queue=? AND at<?)"),
     ];
     for (name, text) in statements() {
