@@ -37,17 +37,17 @@ use place::PlaceArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno demo                                       see it work, in a temporary place
-  turno serve --database sqlite:turno.db           serve on a file
+  turno demo                              see it work, in a temporary place
+  turno serve --database sqlite:turno.db  serve on a file
   turno user add ana --role admin --name \"Ana Pérez\"
   export TURNO_TOKEN=$(turno token create --user ana)
-  turno lease claim caja:3 --ttl 30s               take it, for 30 seconds at a time
-  turno why caja:3                                 who has it, and until when
-  turno run --resource nightly-report -- ./report  never twice at once
+  turno lease claim caja:3 --ttl 30s      take it, for 30 seconds at a time
+  turno why caja:3                        who has it, and until when
+  turno run --resource report -- ./report never twice at once
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage; `run` passes on those of its command, and 75 if it was not
-granted. Data go to stdout, everything else to stderr. Lengths of time: 500ms, 30s, 5m, 1h30m, 7d.
-Colours only on a terminal, and not if NO_COLOR is set.";
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage (`turno run` has more).
+Data go to stdout, everything else to stderr. Lengths of time: 500ms, 30s, 5m,
+1h30m, 7d. Colours only on a terminal, and not if NO_COLOR is set.";
 
 /// One at a time, in turn, nothing lost.
 ///
@@ -160,6 +160,10 @@ mod tests {
             assert!(command.get_about().is_some(), "{path}");
             for argument in command.get_arguments() {
                 assert!(argument.get_help().is_some(), "{path} {}", argument.get_id());
+            }
+            let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in examples.lines() {
+                assert!(line.chars().count() <= 80, "it is wrapped on a usual terminal: {path}: {line}");
             }
             command.get_subcommands().for_each(|inner| look(inner, &format!("{path} {}", inner.get_name())));
         }

@@ -29,7 +29,14 @@ const ANSWER: Duration = Duration::from_secs(60);
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// The server to ask
-    #[arg(long, value_name = "URL", env = "TURNO_URL", default_value = "http://127.0.0.1:7171", global = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TURNO_URL",
+        hide_env_values = true,
+        default_value = "http://127.0.0.1:7171",
+        global = true
+    )]
     pub(crate) server: String,
 
     #[command(flatten)]
@@ -41,7 +48,7 @@ pub(crate) struct ServerArgs {
 #[command(next_help_heading = "Server")]
 pub(crate) struct TokenArgs {
     /// A file with the token [default: the variable TURNO_TOKEN]
-    #[arg(long, value_name = "FILE", env = "TURNO_TOKEN_FILE", global = true)]
+    #[arg(long, value_name = "FILE", env = "TURNO_TOKEN_FILE", hide_env_values = true, global = true)]
     token_file: Option<PathBuf>,
 
     /// Refused: everybody on the machine could read it in the list of processes.

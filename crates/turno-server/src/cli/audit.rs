@@ -12,9 +12,9 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno audit list --actor eva --limit 20          asks a server
-  turno audit verify                               follows the chain in --database and prints its head
-  turno audit verify --head 1042:9f86d081884c…     … and compares with a head that was kept elsewhere";
+  turno audit list --actor eva --limit 20        asks a server
+  turno audit verify > head.txt                  follows the chain in --database
+  turno audit verify --head \"$(cat head.txt)\"    … and compares with an old head";
 
 /// What there is to do with the audit.
 #[derive(Args, Debug)]
@@ -26,9 +26,9 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List entries, the newest first
+    /// List entries (asks a server)
     List(List),
-    /// Follow the chain from its first entry, and print its head to be kept elsewhere
+    /// Follow the chain from its first entry, and print its head to be kept elsewhere (on the database)
     Verify {
         /// A head that was kept elsewhere: tells whether anything up to it was rewritten since
         #[arg(long, value_name = "N:HASH")]

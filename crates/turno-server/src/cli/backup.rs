@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use turno::Error;
+use turno::store::StoreError;
+
 use super::output::talk;
 use super::place::{PlaceArgs, refused};
 use crate::config::Overrides;
@@ -11,9 +14,10 @@ use crate::failure::Failure;
 const EXAMPLES: &str = "\
 Examples:
   turno backup --database sqlite:turno.db /backups/turno-$(date +%F).db
-  turno serve --database sqlite:/backups/turno-2026-01-15.db     a copy is a database like any other
+  turno serve --database sqlite:/backups/turno-2026-01-15.db
 
-Works beside a running server. For PostgreSQL use its own tools (pg_dump); Turno's tables are in the schema `turno`.";
+Works beside a running server; a copy is a database like any other. PostgreSQL
+has its own tools (pg_dump): Turno's tables are in the schema `turno`.";
 
 /// What a backup takes.
 #[derive(clap::Args, Debug)]
@@ -32,7 +36,12 @@ pub(crate) async fn run(arguments: &BackupArgs, place: &PlaceArgs) -> Result<(),
         ));
     }
     let database = place.open().await?;
-    database.turno.backup(&arguments.file).await.map_err(refused)?;
+    database.turno.backup(&arguments.file).await.map_err(|error| match error {
+        Error::Store(StoreError::Rejected(cause)) => {
+            Failure::failed(cause, "name a file that does not exist yet, in a folder that can be written")
+        }
+        other => refused(other),
+    })?;
     talk(&format!("{} was copied to {}", database.place.name, arguments.file.display()));
     Ok(())
 }

@@ -13,8 +13,9 @@ Examples:
   turno check --database sqlite:turno.db
   turno check --json | jq .findings
 
-Changes nothing, and may run beside a server. Progress goes to stderr, findings to stdout: the invariant, what it is
-about, what is wrong. Exit code 1 if anything was found. The invariants are explained in docs/internals/invariants.md.";
+Changes nothing, and may run beside a server. Progress goes to stderr, findings
+to stdout: the invariant, what it is about, what is wrong. Exit code 1 if
+anything was found. docs/internals/invariants.md explains the invariants.";
 
 /// What checking takes.
 #[derive(clap::Args, Debug)]
@@ -61,7 +62,7 @@ impl Progress {
     }
 
     pub(super) fn tell(&mut self, done: usize, of: usize, what: &str) {
-        let line = format!("checked {done} of {of} ({what})");
+        let line = format!("checked {done} of {of}: {what}");
         if self.live {
             let _ = write!(std::io::stderr(), "\r{line}\u{1b}[K");
         } else if self.last != Some((done, of)) {

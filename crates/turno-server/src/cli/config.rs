@@ -7,11 +7,12 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno config --config /etc/turno.toml            what `serve` would use, and from which line
-  turno config --env production                    … and whether production would start with it
-  turno config --json | jq -r '.[] | select(.origin != \"default\")'
+  turno config --config /etc/turno.toml    what `serve` would use, and why
+  turno config --env production            … and whether it would start so
+  turno config --json | jq '.[] | select(.origin != \"default\")'
 
-Passwords are masked. Exit code 1 if --env production would refuse to start. All keys: docs/reference/configuration.md.";
+Passwords are masked. Exit code 1 if production would refuse to start with it.
+docs/reference/configuration.md explains every key.";
 
 /// What showing settings takes: the same flags as serving.
 #[derive(clap::Args, Debug)]

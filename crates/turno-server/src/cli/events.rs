@@ -10,11 +10,12 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno events                                     everything
+  turno events                             everything
   turno events --topics leases,tasks --json | jq .resource
-  turno events --after 1042                        go on behind a position
+  turno events --after 1042                go on behind a position
 
-One line per event; --json prints what the event says. A lost connection is taken up again where it broke.";
+One line per event; --json prints what the event says. A lost connection is
+taken up again where it broke.";
 
 /// What to follow.
 #[derive(clap::Args, Debug)]

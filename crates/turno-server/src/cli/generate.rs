@@ -26,8 +26,8 @@ pub(crate) struct CompletionsArgs {
 
 const MAN: &str = "\
 Examples:
-  turno man | man -l -                             read it
-  turno man ~/.local/share/man/man1                a page for every command";
+  turno man | man -l -                     read it
+  turno man ~/.local/share/man/man1        a page for every command";
 
 /// What the manual takes.
 #[derive(clap::Args, Debug)]

@@ -10,16 +10,17 @@ const EXAMPLES: &str = "\
 Examples:
   turno healthcheck && echo fine
   turno healthcheck --server http://127.0.0.1:8080
-  HEALTHCHECK CMD [\"turno\", \"healthcheck\"]               in a container's file
+  HEALTHCHECK CMD [\"turno\", \"healthcheck\"]        in a container's file
 
-Exit code 0 if the server answers, reaches its database, and its schema fits; 1 if not. Needs no token.";
+Exit code 0 if the server answers, reaches its database, and its schema fits;
+1 if not. Needs no token.";
 
 /// What a health check takes.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HealthcheckArgs {
     /// The server to ask [default: where the configuration lets one listen, http://127.0.0.1:7171]
-    #[arg(long, value_name = "URL", env = "TURNO_URL", help_heading = "Server")]
+    #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
     server: Option<String>,
 }
 

@@ -19,14 +19,15 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno lease claim caja:3 --ttl 30s               take it
-  turno lease claim caja:3 --wait 2m               stand in line for it
-  turno lease heartbeat caja:3 --fence 42          keep it
-  turno lease release caja:3 --fence 42            give it back
+  turno lease claim caja:3 --ttl 30s          take it
+  turno lease claim caja:3 --wait 2m          stand in line for it
+  turno lease heartbeat caja:3 --fence 42     keep it
+  turno lease release caja:3 --fence 42       give it back
   turno lease list --holder ana --json
   turno lease force-release caja:3 --reason \"Ana is on holiday\"
 
-Asks a server, as whoever owns the token in TURNO_TOKEN. To hold a lease while a command runs, use `turno run`.";
+Asks a server, as whoever owns the token in TURNO_TOKEN. To hold a lease while
+a command runs, use `turno run`.";
 
 /// What there is to do with leases.
 #[derive(Args, Debug)]

@@ -13,8 +13,7 @@ Examples:
   turno migrate --database postgres://turno@db/turno
   turno migrate --check || echo \"the schema is not current\"
 
-`turno serve` does it too, unless it is started with --no-migrate. An older program goes on beside a newer schema where
-the schema allows it.";
+`turno serve` does it too, unless it is started with --no-migrate.";
 
 /// What migrating takes.
 #[derive(clap::Args, Debug)]
@@ -38,8 +37,11 @@ pub(crate) async fn run(arguments: &MigrateArgs, place: &PlaceArgs) -> Result<()
     }
     // A schema that is too new is refused here, with the reason.
     place.open().await?;
-    let from = if before.found == 0 { "nothing".to_owned() } else { before.found.to_string() };
-    talk(&format!("{}: schema {from} → {}", at.name, before.wanted));
+    let SchemaState { found, wanted, .. } = before;
+    talk(&match found {
+        0 => format!("{}: created with schema {wanted}", at.name),
+        _ => format!("{}: upgraded from schema {found} to {wanted}", at.name),
+    });
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[command(next_help_heading = "Global options")]
 pub(crate) struct PlaceArgs {
     // The variable is read with the other settings, so that the file's value has its place between them.
-    /// Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
+    /// sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
 

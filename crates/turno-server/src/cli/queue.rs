@@ -15,9 +15,9 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno queue put bot --kind lane                          make a queue, or change its policy
+  turno queue put bot --kind lane             make a queue
   turno queue enqueue bot '{\"text\":\"hola\"}' --key 5491122334455
-  turno queue enqueue import --items < items.ndjson        one item per line: {\"id\":…,\"key\":…,\"payload\":…}
+  turno queue enqueue bot --items < items.ndjson
   turno queue claim bot --instance worker-1 --wait 20s --json
   turno queue ack bot DELIVERY --fence 42
   turno queue items bot --state exhausted

@@ -20,24 +20,30 @@ use held::{Held, Wish};
 
 const EXAMPLES: &str = "\
 Examples:
-  turno run --resource nightly-report -- ./report.sh        on --database, for a cron job on several machines
-  turno run --server http://turno:7171 --resource deploy:shop --wait 10m -- make deploy
-  turno run --resource import --ttl 1m -- sh -c 'import --fence $TURNO_FENCE'
+  turno run --resource nightly-report -- ./report.sh
+  turno run --server http://turno:7171 --resource deploy --wait 10m -- make
+  turno run --resource import --ttl 1m -- sh -c 'import $TURNO_FENCE'
 
-CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment; whoever keeps what it writes should refuse a smaller fence
-than one seen before. SIGINT and SIGTERM are passed on to it.
+The lease is taken on --database, or at a server if --server or TURNO_URL
+names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment;
+whoever keeps what it writes should refuse a smaller fence than one seen
+before. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
+stopped: with SIGTERM, and with SIGKILL 10 s later.
 
-Exit codes: those of CMD (128 + N if signal N ended it), 75 if the lease was not granted, 1 if it was lost, 126 or 127
-if CMD cannot be run. A lost lease stops CMD with SIGTERM, and with SIGKILL 10 s later.";
+Exit codes: those of CMD (128 + N if signal N ended it), 75 if the lease was
+not granted, 1 if it was lost, 126 or 127 if CMD cannot be run.";
 
 /// What to run, and under which lease.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArgs {
+    /// The command and its arguments
+    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
+    command: Vec<String>,
     /// What to hold
     #[arg(long)]
     resource: String,
-    /// How soon others may have it after this machine has died [default: the policy's, 30s]
+    /// How soon others may have it after this machine has died [default: the policy's]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     ttl: Option<Duration>,
     /// Stand in line for at most this long; without it, do not wait
@@ -47,13 +53,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
     /// Ask this server; without it the lease is taken on --database
-    #[arg(long, value_name = "URL", env = "TURNO_URL", help_heading = "Server")]
+    #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
     server: Option<String>,
     #[command(flatten)]
     token: TokenArgs,
-    /// The command and its arguments
-    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
-    command: Vec<String>,
 }
 
 /// The command is told to stop, and killed if it has not by then.

@@ -18,12 +18,13 @@ use crate::http::{App, Environment, Server};
 
 const EXAMPLES: &str = "\
 Examples:
-  turno serve                                            on sqlite:turno.db, at http://127.0.0.1:7171
-  turno serve --database postgres://turno@db/turno --listen 0.0.0.0:7171
+  turno serve                  on sqlite:turno.db, at http://127.0.0.1:7171
+  turno serve --database postgres://turno@db/turno --listen 127.0.0.1:8080
   turno serve --config /etc/turno.toml --env production
 
-Once it is ready it prints one line to stdout: listening on http://ADDR. It ends well on SIGTERM and Ctrl-C. `turno
-config` shows what is in force; docs/reference/configuration.md explains every key. --help shows more options than -h.";
+Once it is ready it prints one line to stdout: listening on http://ADDR.
+It ends well on SIGTERM and Ctrl-C. --help shows more options than -h;
+`turno config` shows what is in force and from where.";
 
 /// What serving takes: everything that can be configured.
 #[derive(clap::Args, Debug)]

@@ -13,14 +13,14 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno task create --title \"Recepción 81\" --quantity TORN-8=40 --serials ROUTER=A1,A2 --ready
+  turno task create --title \"Recepción 81\" --quantity TORN-8=40 --ready
   turno task list --status ready
-  turno task claim 7 --ttl 5m                      ready becomes processing
-  turno task finalize 7 --fence 42                 apply every line, once, and free the task
+  turno task claim 7                       ready becomes processing
+  turno task finalize 7 --fence 42         apply every line, once, and free it
   turno why task:7
 
-Asks a server, as whoever owns the token in TURNO_TOKEN. The lease behind task 7 is task:7: `turno lease heartbeat
-task:7`, force-claim, request-release and turn work on it.";
+Asks a server, as whoever owns the token in TURNO_TOKEN. The lease behind task
+7 is task:7, and `turno lease heartbeat task:7` and the like work on it.";
 
 /// What there is to do with tasks.
 #[derive(Args, Debug)]

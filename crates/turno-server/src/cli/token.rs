@@ -20,12 +20,13 @@ use crate::http::Stamp;
 const EXAMPLES: &str = "\
 Examples:
   export TURNO_TOKEN=$(turno token create --user ana)
-  turno token create --user bot --machine --can queues.consume --expires 90d > bot.token
-  turno token create --user app --can leases.use --resource order: --resource invoice:
+  turno token create --user bot --machine --expires 90d > bot.token
+  turno token create --user app --can leases.use --resource order: invoice:
   turno token list --user ana
-  turno token revoke tok_ID        refused from the next request on
+  turno token revoke ID        refused from the next request on
 
-Works directly on --database, also while a server runs on it. A token is shown once; only its hash is kept.";
+Works directly on --database, also while a server runs on it. A token is shown
+once; only its hash is kept.";
 
 /// What there is to do with tokens.
 #[derive(Args, Debug)]

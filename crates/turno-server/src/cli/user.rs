@@ -19,11 +19,11 @@ const EXAMPLES: &str = "\
 Examples:
   turno user add ana --role admin --name \"Ana Pérez\"
   turno user add leo --role editor --password-stdin < password.txt
-  turno user disable leo          what he holds is freed, his tokens are refused
+  turno user disable leo       what he holds is freed, his tokens are refused
   turno user list --json
 
-Works directly on --database, also while a server runs on it. Roles: a viewer reads, an editor also works (tasks,
-leases, queues), an admin may do everything.";
+Works directly on --database, also while a server runs on it. A viewer reads,
+an editor also works (tasks, leases, queues), an admin may do everything.";
 
 /// What there is to do with people.
 #[derive(Args, Debug)]
