@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 pub(super) use show::sentence;
-pub(super) use show::{card, person, state};
+pub(super) use show::{card, how, person, state};
 pub(super) use wait::{claim, try_claim};
 
 use super::duration;

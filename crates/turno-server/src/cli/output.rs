@@ -112,12 +112,24 @@ pub(crate) fn printable(text: &str) -> String {
 /// `12 s ago`, `in 3 min 4 s`, seen from `now`.
 pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     let ms = then.as_millisecond().saturating_sub(now.as_millisecond());
-    let distance = uptime::shown(Duration::from_millis(ms.unsigned_abs()));
     match ms {
-        -999..=999 => "now".to_owned(),
-        ms if ms < 0 => format!("{distance} ago"),
-        _ => format!("in {distance}"),
+        -999..=0 => "just now".to_owned(),
+        1..=999 => "in a moment".to_owned(),
+        ms if ms < 0 => format!("{} ago", rounded(ms)),
+        _ => format!("in {}", rounded(ms)),
     }
+}
+
+/// How long from one time to the other: `12 s`, `3 min 4 s`.
+pub(crate) fn between(from: Timestamp, to: Timestamp) -> String {
+    rounded(to.as_millisecond().saturating_sub(from.as_millisecond()))
+}
+
+/// At most two units, and none that is zero: `5 min`, `5 min 3 s`.
+fn rounded(ms: i64) -> String {
+    let shown = uptime::shown(Duration::from_millis(ms.unsigned_abs()));
+    let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| shown.strip_suffix(rest));
+    short.unwrap_or(&shown).to_owned()
 }
 
 /// A length of time of a policy: `30 s`, `500 ms`.
@@ -125,7 +137,7 @@ pub(crate) fn span(ms: i64) -> String {
     if ms.abs() < 1_000 || ms % 1_000 != 0 && ms < 10_000 {
         return format!("{ms} ms");
     }
-    uptime::shown(Duration::from_millis(ms.unsigned_abs()))
+    rounded(ms)
 }
 
 /// A member of an answer as a person reads it: texts without quotes, nothing as `-`.
@@ -160,14 +172,16 @@ mod tests {
     #[test]
     fn times_are_told_from_now() {
         let at = |ms| Timestamp::from_millisecond(ms).expect("a time");
-        assert_eq!(relative(at(100_000), at(40_000)), "1 min 0 s ago");
+        assert_eq!(relative(at(100_000), at(40_000)), "1 min ago");
         assert_eq!(relative(at(100_000), at(130_500)), "in 30 s");
-        assert_eq!(relative(at(100_000), at(100_999)), "now");
+        assert_eq!(relative(at(100_000), at(100_999)), "in a moment");
+        assert_eq!(relative(at(100_000), at(99_001)), "just now");
+        assert_eq!(between(at(100_000), at(163_000)), "1 min 3 s");
     }
 
     #[test]
     fn lengths_of_time_are_short_and_exact_enough() {
         assert_eq!((span(500), span(1_500), span(15_000)), ("500 ms".into(), "1500 ms".into(), "15 s".into()));
-        assert_eq!(span(3_600_000), "1 h 0 min");
+        assert_eq!((span(3_600_000), span(604_800_000)), ("1 h".into(), "7 d".into()));
     }
 }

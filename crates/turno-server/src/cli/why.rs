@@ -62,6 +62,10 @@ async fn one(client: &Client, thing: &str) -> Result<(Answer, String), Failure> 
     if let Some((queue, item)) = thing.split_once('/') {
         match client.try_get(&format!("/v1/queues/{}/items/{}/why", part(queue), part(item))).await {
             Ok(answer) => return Ok(queued(answer)),
+            // Of a queue that exists it is the item that does not.
+            Err(refusal) if client.try_get(&format!("/v1/queues/{}", part(queue))).await.is_ok() => {
+                return Err(refusal.into());
+            }
             Err(refusal) => not_found(refusal)?,
         }
     }

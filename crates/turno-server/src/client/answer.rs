@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cli::output::{cell, relative, say, talk};
+use crate::cli::output::{between, cell, relative, say, talk};
 
 /// An answer that was not a refusal.
 #[derive(Clone, Debug)]
@@ -51,7 +51,16 @@ impl Answer {
         }
     }
 
-    /// The same, with the time itself.
+    /// For how long something has been so, at the server's now.
+    pub(crate) fn lasting(&self, since: &Value) -> String {
+        let then = since.as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        match (self.now, then) {
+            (Some(now), Some(then)) => format!("for {}", between(then, now)),
+            _ => format!("since {}", cell(since)),
+        }
+    }
+
+    /// A time of the answer told from the server's now, with the time itself.
     pub(crate) fn since(&self, time: &Value) -> Option<String> {
         let text = time.as_str()?;
         Some(format!("{} ({text})", self.when(time)))
@@ -68,7 +77,7 @@ mod tests {
         let answer = Answer::new(text.to_owned(), None).expect("an answer");
         assert_eq!(answer.when(&answer.json["at"]), "30 s ago");
         let dated = Answer::new("{}".to_owned(), Some("Thu, 15 Jan 2026 10:30:00 GMT")).expect("an answer");
-        assert_eq!(dated.when(&"2026-01-15T10:31:00.000Z".into()), "in 1 min 0 s");
+        assert_eq!(dated.when(&"2026-01-15T10:31:00.000Z".into()), "in 1 min");
         let undated = Answer::new("{}".to_owned(), None).expect("an answer");
         assert_eq!(undated.when(&"2026-01-15T10:31:00.000Z".into()), "2026-01-15T10:31:00.000Z");
         assert_eq!(undated.when(&Value::Null), "-");

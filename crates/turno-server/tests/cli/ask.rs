@@ -55,8 +55,8 @@ async fn why_says_who_has_it_in_a_sentence(world: World) {
     assert_eq!(leo.run(&["why", "caja:3"]).await.done(), "caja:3 is free: nobody holds it.");
     ana.run(&["lease", "claim", "caja:3"]).await.done();
     let said = leo.run(&["why", "caja:3"]).await;
-    assert!(said.done().starts_with("caja:3 is held by Ana Pérez (ana) since "), "{said:?}");
-    assert!(ana.run(&["why", "caja:3"]).await.done().contains("held by you since"));
+    assert!(said.done().starts_with("caja:3 is held by Ana Pérez (ana) for "), "{said:?}");
+    assert!(ana.run(&["why", "caja:3"]).await.done().contains("held by you for"));
 }
 
 async fn the_json_is_the_servers(world: World) {

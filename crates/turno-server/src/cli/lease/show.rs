@@ -7,7 +7,8 @@ use crate::client::Answer;
 
 /// `Ana Pérez (ana), worker-1`.
 pub(in crate::cli) fn person(holder: &Value) -> String {
-    let Some(id) = holder["id"].as_str() else { return "-".to_owned() };
+    // Some answers only have the id.
+    let Some(id) = holder["id"].as_str().or(holder.as_str()) else { return "-".to_owned() };
     let named = match holder["name"].as_str() {
         Some(name) if name != id => format!("{name} ({id})"),
         _ => id.to_owned(),
@@ -19,11 +20,15 @@ pub(in crate::cli) fn person(holder: &Value) -> String {
 }
 
 /// How an ownership ended, in one cell.
-pub(super) fn how(ending: &Value) -> String {
-    let words = [&ending["reason"], &ending["cause"]].map(|word| cell(word).replace('_', " "));
+pub(in crate::cli) fn how(ending: &Value) -> String {
+    let mut words = [&ending["reason"], &ending["cause"]].map(|word| cell(word).replace('_', " ")).to_vec();
+    words.dedup();
     let mut text = words.join(", ");
-    if ending["by"].is_object() {
+    if !ending["by"].is_null() {
         text = format!("{text}, by {}", person(&ending["by"]));
+    }
+    if let Some(note) = ending["note"].as_str() {
+        text = format!("{text}: {note}");
     }
     text
 }
@@ -68,8 +73,8 @@ pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
     match state(lease) {
         "locked" => {
             let who = if lease["mine"] == true { "you".to_owned() } else { person(&lease["holder"]) };
-            let (since, until) = (answer.when(&lease["locked_at"]), answer.when(&lease["expires_at"]));
-            format!("{resource} is held by {who} since {since}, and ends {until} unless it is renewed{waiting}.")
+            let (lasting, until) = (answer.lasting(&lease["locked_at"]), answer.when(&lease["expires_at"]));
+            format!("{resource} is held by {who} {lasting} now; it ends {until} unless it is renewed{waiting}.")
         }
         "offered" => {
             format!("{resource} is free, but kept for {}, who is next in line{waiting}.", person(&lease["offered_to"]))

@@ -97,7 +97,7 @@ fn body(wish: &Put) -> Result<Body, Failure> {
 
 /// A policy, name by name: whatever the server says, with lengths of time made readable.
 pub(super) fn lines(card: &mut Card, policy: &Value) {
-    for (name, value) in policy.as_object().into_iter().flatten() {
+    for (name, value) in policy.as_object().into_iter().flatten().filter(|(name, _)| *name != "name") {
         let shown = match (value.as_i64(), name.as_str()) {
             (Some(ms), name) if name.ends_with("_ms") => span(ms),
             (Some(s), name) if name.ends_with("_s") => span(s.saturating_mul(1_000)),

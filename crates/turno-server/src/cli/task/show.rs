@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::lease::{person, state};
+use super::super::lease::{how, person, state};
 use super::super::output::{Card, Table, cell};
 use crate::client::Answer;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// `held by Ana since 2 min ago`, `free`.
 pub(super) fn lock(answer: &Answer, lease: &Value) -> String {
     match state(lease) {
-        "locked" => format!("held by {} since {}", person(&lease["holder"]), answer.when(&lease["locked_at"])),
+        "locked" => format!("held by {} {}", person(&lease["holder"]), answer.lasting(&lease["locked_at"])),
         "offered" => format!("kept for {}", person(&lease["offered_to"])),
         _ => "free".to_owned(),
     }
@@ -87,18 +87,13 @@ pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
     }
     let mut table = Table::new(&["WHEN", "WHAT", "WHO", "DETAIL"]);
     for event in answer.items() {
-        let at = ["at", "ended_at", "locked_at"].into_iter().find(|name| event[name].is_string()).unwrap_or("at");
-        let what =
-            ["what", "action", "event", "kind"].into_iter().find(|name| event[name].is_string()).unwrap_or("what");
-        let who = ["by", "holder", "who"].into_iter().find(|name| event[name].is_object()).unwrap_or("by");
-        let known = ["at", "ended_at", "locked_at", what, who];
-        let rest = event
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null() && !value.is_object());
-        let detail = rest.map(|(name, value)| format!("{name}={}", cell(value))).collect::<Vec<_>>().join(" ");
-        table.row([answer.when(&event[at]), cell(&event[what]).replace('_', " "), person(&event[who]), detail]);
+        let line = event["line"].as_i64().map(|line| format!("line {line}"));
+        let held =
+            event["held"].is_object().then(|| format!("{}: {}", person(&event["held"]["holder"]), how(&event["held"])));
+        let detail: Vec<String> =
+            [line, event["detail"].as_str().map(str::to_owned), held].into_iter().flatten().collect();
+        let what = cell(&event["what"]).replace('_', " ");
+        table.row([answer.when(&event["at"]), what, person(&event["by"]), detail.join(", ")]);
     }
     table.print("nothing has happened to it yet");
     answer.say_more();
