@@ -13,6 +13,7 @@ pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
 pub(crate) mod task;
+pub(crate) mod telemetry;
 pub(crate) mod worker;
 
 pub use lease::LeaseAnswer;
@@ -96,6 +97,7 @@ pub(crate) struct Inner {
     pub(crate) fanout: Fanout,
     committers: Committers,
     beats: beats::Beats,
+    telemetry: telemetry::Telemetry,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
     /// Ends the background tasks with the engine.
     _tasks: JoinSet<()>,
@@ -145,10 +147,12 @@ impl Turno {
         let announce = Announce { signals: signals.clone(), hints };
         let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
         let intake = Intake::new(store.clone(), announce.clone());
-        let committers = Committers::start(&mut tasks, store.clone(), announce);
-        let beats = beats::Beats::start(&mut tasks, &store, &committers);
+        let telemetry = telemetry::Telemetry::start(&mut tasks, &store, &options.clock);
+        let committers = Committers::start(&mut tasks, store.clone(), announce, &telemetry);
+        let beats = beats::Beats::start(&mut tasks, &store, &committers, &telemetry);
         listen(&mut tasks, store.clone(), signals.clone());
-        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone());
+        let sweep =
+            Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone(), telemetry.clone());
         if options.sweep {
             tasks.spawn(intake.clone().run());
             tasks.spawn(sweep.clone().run());
@@ -172,6 +176,7 @@ impl Turno {
             finalizing: task::Finalizing::default(),
             committers,
             beats,
+            telemetry,
             queues: RwLock::default(),
             _tasks: tasks,
         };
@@ -242,6 +247,7 @@ impl Inner {
     }
 
     pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
+        self.telemetry.knows(&row);
         let row = Arc::new(row);
         self.queues.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row.clone());
         row
