@@ -10,6 +10,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::logging;
 
 /// One at a time, in turn, nothing lost.
 ///
@@ -32,7 +33,18 @@ enum Command {
     /// Try Turno in a temporary place that disappears at the end
     Demo(Listen),
     /// Serve on a database that stays
-    Serve(Listen),
+    Serve(Serve),
+}
+
+/// How to serve.
+#[derive(clap::Args, Debug)]
+struct Serve {
+    #[command(flatten)]
+    listen: Listen,
+
+    /// Serve metrics, without a token, on an address of their own
+    #[arg(long, value_name = "ADDR", env = "TURNO_METRICS_LISTEN", value_parser = address)]
+    metrics_listen: Option<String>,
 }
 
 /// Where to listen.
@@ -51,6 +63,9 @@ pub(crate) fn run() -> Result<(), Failure> {
             .subcommand()
             .is_some_and(|(_, inner)| inner.value_source("database") == Some(ValueSource::CommandLine));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // The demo is looked at, not read: only what is wrong.
+    let quiet = matches!(cli.command, Command::Demo(_));
+    let _logging = logging::from_environment(if quiet { "warn" } else { "info" })?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
@@ -61,8 +76,9 @@ pub(crate) fn run() -> Result<(), Failure> {
                 "leave out --database, or use `turno serve --database URL`",
             )),
             Command::Demo(listen) => demo::run(&listen.listen).await,
-            Command::Serve(listen) => {
-                serve::run(cli.database.as_deref().unwrap_or("sqlite:turno.db"), &listen.listen).await
+            Command::Serve(serve) => {
+                let url = cli.database.as_deref().unwrap_or("sqlite:turno.db");
+                serve::run(url, &serve.listen.listen, serve.metrics_listen.as_deref()).await
             }
         }
     })

@@ -6,8 +6,12 @@
 mod cli;
 mod database;
 mod failure;
+mod figures;
 mod http;
+mod logging;
 mod texts;
+#[cfg(feature = "otlp")]
+mod traces;
 mod uptime;
 
 use std::process::ExitCode;

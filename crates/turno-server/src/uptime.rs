@@ -1,9 +1,9 @@
-//! How long the program has been running. It is shown to people and decides nothing, so it may look at the
-//! machine's own clock; every time that matters comes from the database.
+//! How long the program has been running, or anything else takes. It is shown to people and decides nothing about work,
+//! so it may look at the machine's own clock; every time that matters comes from the database.
 
 use std::time::{Duration, Instant};
 
-/// Started once, when the server is ready.
+/// Since when: the server is ready, a request came, figures were looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uptime {
     since: Instant,

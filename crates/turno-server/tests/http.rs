@@ -12,6 +12,10 @@ mod events;
 mod input;
 #[path = "http/lease.rs"]
 mod lease;
+#[path = "http/logs.rs"]
+mod logs;
+#[path = "http/metrics.rs"]
+mod metrics;
 #[path = "http/operation.rs"]
 mod operation;
 #[path = "http/queue.rs"]
@@ -53,6 +57,8 @@ fn main() {
             events::all(),
             input::all(),
             lease::all(),
+            logs::all(),
+            metrics::all(),
             operation::all(),
             queue::all(),
             sign_in::all(),

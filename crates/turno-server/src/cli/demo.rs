@@ -5,10 +5,12 @@ mod traffic;
 use crate::cli::say;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
+use crate::figures;
 use crate::http::{App, Environment, Server};
 
 /// Serves until told to stop, then leaves nothing behind.
 pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
+    figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
     let database = database::open(&folder.url()).await?;

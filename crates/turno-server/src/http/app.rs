@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use turno::Turno;
 
+use super::metrics::Counting;
+use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use crate::database::Database;
 use crate::texts::Texts;
@@ -36,6 +38,10 @@ pub(crate) struct App {
     pub(crate) rooms: Rooms,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
+    /// What is told about requests.
+    pub(crate) reports: Reports,
+    /// When the queues were counted for the figures.
+    pub(crate) counting: Counting,
     /// Whether the page counts what is in the queues: only where that is little.
     pub(crate) shows_queues: bool,
 }
@@ -52,6 +58,8 @@ impl App {
             uptime: Uptime::start(),
             rooms: Rooms::new(RoomLimits::default()),
             stopping,
+            reports: Reports::default(),
+            counting: Counting::default(),
             shows_queues: false,
         }
     }

@@ -62,6 +62,7 @@ fn table(texts: &texts::Texts, queues: &[(String, Counts)]) -> String {
 pub(super) async fn asset(Path(file): Path<String>) -> Result<impl IntoResponse, Problem> {
     let (kind, content) = match file.as_str() {
         "turno.css" => ("text/css; charset=utf-8", include_str!("root/turno.css")),
+        "docs.css" => ("text/css; charset=utf-8", include_str!("root/docs.css")),
         "turno.svg" => ("image/svg+xml", include_str!("root/turno.svg")),
         _ => return Err(Problem::new(Code::NotFound).arg("thing", file)),
     };
@@ -99,7 +100,7 @@ fn list(sentences: &[&str]) -> String {
     sentences.iter().map(|sentence| format!("<li>{}</li>", escaped(sentence))).collect()
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for one in text.chars() {
         match one {
