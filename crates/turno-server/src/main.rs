@@ -4,6 +4,8 @@
 //! SQL here and no rule: what may be done is decided in the core.
 
 mod cli;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
+mod config;
 mod database;
 mod failure;
 mod figures;
