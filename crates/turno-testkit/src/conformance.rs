@@ -6,14 +6,20 @@
 
 mod access;
 mod audit;
+mod claim;
+mod clear;
+mod delivery;
 mod inbox;
 mod instances;
 mod lane;
 mod lease;
 mod live;
+mod look;
+mod retry;
 mod sync;
 mod task;
 mod time;
+mod why;
 mod worker;
 mod world;
 
@@ -49,6 +55,12 @@ pub fn all() -> Vec<Case> {
         lane::cases(),
         inbox::cases(),
         sync::cases(),
+        claim::cases(),
+        delivery::cases(),
+        look::cases(),
+        why::cases(),
+        clear::cases(),
+        retry::cases(),
         time::cases(),
         instances::cases(),
         task::cases(),

@@ -32,6 +32,7 @@ pub struct World {
     pub time: Arc<Manual>,
     url: String,
     directory: Option<PathBuf>,
+    backend: Backend,
 }
 
 impl Drop for World {
@@ -54,7 +55,7 @@ impl World {
         };
         let time = Manual::starting_at(START);
         let turno = open(&url, &time).await;
-        World { turno, time, url, directory }
+        World { turno, time, url, directory, backend }
     }
 
     /// Another instance on the same database, with a guarded clock of its own.
@@ -72,6 +73,11 @@ impl World {
     /// Closes the engine and opens the database anew, as after a restart.
     pub async fn reopen(&mut self) {
         self.turno = self.instance().await;
+    }
+
+    /// On which kind of database it is, for cases that need a second, empty one.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// Where the database is.

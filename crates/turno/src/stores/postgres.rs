@@ -15,7 +15,7 @@
 //! | `audit` | its head, which everybody locks last, and its entries |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `queue`, `event`, `purge`, `check` | everything outside of groups; positions of events |
+//! | `read`, `record`, `queue`, `event`, `purge`, `check` | everything outside of groups; positions of events |
 //! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
 //!
@@ -51,6 +51,7 @@ mod migrate;
 mod purge;
 mod queue;
 mod read;
+mod record;
 mod row;
 mod settle;
 mod slot;
@@ -62,8 +63,9 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep, Outcomes,
-    Peeked, Pending, Purge, QueueRow, Routes, Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront, LaneLocks,
+    LeaseQuery, LineStep, Outcomes, Peeked, Pending, Pulse, Purge, QueueRow, Routes, Sequenced, StockLevel, Store,
+    StoreError, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -81,7 +83,7 @@ use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::Ending;
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -234,12 +236,28 @@ impl Store for PostgresStore {
         Box::pin(async move { self.item_get(queue, &id).await })
     }
 
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        Box::pin(self.item_list(queue, after, limit))
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        Box::pin(self.item_list(queue, query))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         Box::pin(self.queue_counts(queue))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        Box::pin(self.queue_pulse(queue, since))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        Box::pin(self.lane_begin(queue, lane, size))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        Box::pin(self.lane_list(queue, after, limit))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        Box::pin(self.lane_counts())
     }
 
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {

@@ -19,6 +19,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
     Migration { version: 4, min_compatible: 1, text: include_str!("migrations/0004_application.sql") },
+    // An older program would hand out groups without their size.
+    Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
 ];
 
 /// Runs what is missing. A newer schema is fine as long as it says so.
