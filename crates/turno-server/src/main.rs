@@ -9,9 +9,13 @@ mod client;
 mod config;
 mod database;
 mod failure;
+mod figures;
 mod http;
 mod passwords;
+mod logging;
 mod texts;
+#[cfg(feature = "otlp")]
+mod traces;
 mod uptime;
 
 use std::process::ExitCode;

@@ -7,6 +7,9 @@ use super::place::PlaceArgs;
 use super::serve::Listen;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
+use crate::config::LogFormat;
+use crate::figures;
+use crate::logging;
 use crate::http::{App, Environment, Server};
 
 /// What the demo takes.
@@ -25,6 +28,9 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         ));
     }
     let listen = &arguments.listen.listen;
+    // The demo is looked at, not read: only what is wrong.
+    let _logging = logging::start(LogFormat::Auto, "warn", None)?;
+    figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
     let database = database::open(&folder.url()).await?;

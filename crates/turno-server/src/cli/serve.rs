@@ -14,6 +14,8 @@ use crate::config::queue::QueueSettings;
 use crate::config::{self, Overrides, Settings};
 use crate::database;
 use crate::failure::Failure;
+use crate::figures;
+use crate::logging;
 use crate::http::{App, Environment, Server};
 
 const EXAMPLES: &str = "\
@@ -46,11 +48,17 @@ pub(crate) struct Listen {
 pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
     let settings = place.settings(arguments.flags)?;
     settings.check_production()?;
+    let _logging = logging::start(settings.log.format, &settings.log.level, settings.otlp_endpoint.as_deref())?;
+    // Before anything is opened: what is counted before there is a recorder is counted nowhere.
+    figures::installed();
     settings.doubts().iter().for_each(|doubt| tracing::warn!("{doubt}"));
     let database =
         database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
     let managed_queues = put_queues(&database.turno, &settings.queues).await?;
-    let server = Server::bind(&settings.listen).await?;
+    let mut server = Server::bind(&settings.listen).await?;
+    if let Some(listen) = &settings.metrics_listen {
+        server.bind_figures(listen).await?;
+    }
     let mut app = App::new(database.clone(), environment(&settings), server.stopping());
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;

@@ -8,6 +8,8 @@ use turno::Turno;
 use turno::core::id::QueueName;
 
 use super::idempotency::Repeats;
+use super::metrics::Counting;
+use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
 use crate::database::Database;
@@ -48,6 +50,10 @@ pub(crate) struct App {
     pub(crate) repeats: Repeats,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
+    /// What is told about requests.
+    pub(crate) reports: Reports,
+    /// When the queues were counted for the figures.
+    pub(crate) counting: Counting,
     /// Whether the page counts what is in the queues: only where that is little.
     pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
@@ -70,6 +76,8 @@ impl App {
             cors_origins: Vec::new(),
             repeats: Repeats::default(),
             stopping,
+            reports: Reports::default(),
+            counting: Counting::default(),
             shows_queues: false,
             managed_queues: BTreeSet::new(),
         }
