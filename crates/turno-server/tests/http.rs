@@ -8,10 +8,16 @@
 mod access;
 #[path = "http/events.rs"]
 mod events;
+#[path = "http/idempotency.rs"]
+mod idempotency;
 #[path = "http/input.rs"]
 mod input;
 #[path = "http/lease.rs"]
 mod lease;
+#[path = "http/lease_batch.rs"]
+mod lease_batch;
+#[path = "http/lease_line.rs"]
+mod lease_line;
 #[path = "http/locks.rs"]
 mod locks;
 #[path = "http/operation.rs"]
@@ -32,6 +38,10 @@ mod queue_settle;
 mod sign_in;
 #[path = "http/task.rs"]
 mod task;
+#[path = "http/task_lock.rs"]
+mod task_lock;
+#[path = "http/task_process.rs"]
+mod task_process;
 #[path = "http/world.rs"]
 mod world;
 
@@ -63,9 +73,12 @@ fn main() {
         for case in [
             access::all(),
             events::all(),
+            idempotency::all(),
             input::all(),
             lease::all(),
             locks::all(),
+            lease_batch::all(),
+            lease_line::all(),
             operation::all(),
             people::all(),
             queue::all(),
@@ -75,6 +88,8 @@ fn main() {
             queue_settle::all(),
             sign_in::all(),
             task::all(),
+            task_lock::all(),
+            task_process::all(),
         ]
         .into_iter()
         .flatten()

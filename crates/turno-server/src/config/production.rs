@@ -103,7 +103,6 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::tests::settings;
 
     fn causes(file: &str) -> Vec<String> {

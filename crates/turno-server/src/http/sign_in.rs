@@ -15,6 +15,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
+use turno::Error;
 use turno::core::access::LinkFor;
 use turno::core::id::UserId;
 use turno::core::time::Span;
@@ -152,18 +153,28 @@ async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
         if !caller::same_site(&headers) {
             return Err(Problem::new(Code::CrossSite));
         }
-        // A session that is over already needs no ending.
-        if let Ok(handle) = app.trusted().authenticate(secret).await
-            && let Some(me) = handle.principal()
-        {
-            handle.revoke_token(&me.token).await?;
-        }
+        end(&app, secret).await?;
     }
     let answer = match form::Way::of(&headers) {
         form::Way::Form => Redirect::to("/sign-in").into_response(),
         form::Way::Json => StatusCode::NO_CONTENT.into_response(),
     };
     Ok(cookie::cleared(&app, answer))
+}
+
+/// Ends a session; one that is over already needs no ending.
+async fn end(app: &App, secret: &str) -> Result<(), Problem> {
+    let ended = match app.trusted().authenticate(secret).await {
+        Ok(handle) => match handle.principal() {
+            Some(me) => handle.revoke_token(&me.token).await,
+            None => Ok(()),
+        },
+        Err(error) => Err(error),
+    };
+    match ended {
+        Ok(()) | Err(Error::Denied(_) | Error::Refused(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl form::Way {

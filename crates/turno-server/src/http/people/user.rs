@@ -83,17 +83,18 @@ async fn user_add(
     repeatable: Repeatable<NewUserBody>,
 ) -> Result<Response, Problem> {
     let here = app.clone();
-    let add = async move |body: NewUserBody| -> Result<Made<UserView>, Problem> {
-        let id = user_id("id", &body.id)?;
-        let name = name("name", body.name.unwrap_or(body.id))?;
-        let password = match body.password {
-            Some(password) => Some(hashed(&here, "password", password).await?),
-            None => None,
-        };
-        let person = caller.0.add_person(NewPerson { id, name, role: body.role, password }).await?;
-        Ok(Made { status: StatusCode::CREATED, body: person.into(), repeated: false })
+    repeatable.told_apart_by(NewUserBody::without_password).answer(&app, |body, _| added(here, caller, body)).await
+}
+
+async fn added(app: Shared, caller: Caller, body: NewUserBody) -> Result<Made<UserView>, Problem> {
+    let id = user_id("id", &body.id)?;
+    let name = name("name", body.name.unwrap_or(body.id))?;
+    let password = match body.password {
+        Some(password) => Some(hashed(&app, "password", password).await?),
+        None => None,
     };
-    repeatable.told_apart_by(NewUserBody::without_password).answer(&app, |body, _| add(body)).await
+    let person = caller.0.add_person(NewPerson { id, name, role: body.role, password }).await?;
+    Ok(Made { status: StatusCode::CREATED, body: person.into(), repeated: false })
 }
 
 /// A person.
