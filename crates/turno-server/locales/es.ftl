@@ -16,6 +16,8 @@ problem-ttl_out_of_bounds = ttl_ms debe estar entre 100 y { $max }
     .title = El plazo está fuera de los límites
 problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_ms cuánto hace que la persona no hace nada
     .title = Falta el tiempo de inactividad
+problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+    .title = La contraseña no sirve
 problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
     .title = No se sabe quién llama
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
@@ -109,6 +111,23 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
 
+# Pages of the way in.
+
+page-sign_in =
+    .title = Iniciar sesión
+    .lead = De a uno, por turno, sin perder nada.
+    .user_label = Usuario
+    .password_label = Contraseña
+    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
+    .button = Entrar
+page-setup =
+    .title = Primer administrador
+    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
+    .user_label = Su usuario
+    .password_label = Una contraseña nueva
+    .hint = Al menos 8 caracteres.
+    .button = Crear y entrar
+
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
 task-status = { $status ->
@@ -128,3 +147,45 @@ line-error = { $error ->
     [too_much] la existencia pasaría del máximo
    *[refused] { $message }
     }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
+why-paused = La cola está en pausa; sigue cuando alguien la reanude
+why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
+why-delayed = Se pidió para más tarde; se entrega en { $left }
+why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
+why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
+why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen; reinténtelo o cancélelo
+why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
+why-processed = Se terminó hace { $ago }
+why-cancelled = Se canceló hace { $ago }
+why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-empty = No hay nada sin terminar de { $key }
+why-somebody = Un proceso
+why-no_error = sin más detalle
+
+# Spans of time, as a person says them.
+
+span-moment = menos de un segundo
+span-seconds = { $count ->
+        [one] 1 segundo
+       *[other] { $count } segundos
+    }
+span-minutes = { $count ->
+        [one] 1 minuto
+       *[other] { $count } minutos
+    }
+span-hours = { $count ->
+        [one] 1 hora
+       *[other] { $count } horas
+    }
+span-days = { $count ->
+        [one] 1 día
+       *[other] { $count } días
+    }
+
+# /locks/clear
+
+locks-cleared = Todos los locks y colas han sido limpiados

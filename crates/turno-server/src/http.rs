@@ -5,11 +5,13 @@ mod access;
 mod app;
 mod audit;
 mod caller;
+mod cors;
 mod docs;
 mod events;
 mod extract;
 mod guard;
 mod health;
+mod html;
 mod idempotency;
 mod lease;
 mod listing;
@@ -27,9 +29,12 @@ mod sign_in;
 mod stamp;
 mod stop;
 mod task;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use app::{App, Environment, Shared};
 pub(crate) use server::Server;
+pub(crate) use stamp::Stamp;
 
 use axum::Router;
 use axum::extract::Request;
@@ -65,6 +70,7 @@ fn router(app: Shared) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .layer(CatchPanicLayer::custom(|_| axum::response::IntoResponse::into_response(Problem::new(Code::Internal))))
+        .layer(cors::layer(&app.cors_origins))
         .layer(middleware::from_fn_with_state(app.clone(), guard::edge))
         .with_state(app)
 }

@@ -18,10 +18,22 @@ mod lease;
 mod lease_batch;
 #[path = "http/lease_line.rs"]
 mod lease_line;
+#[path = "http/locks.rs"]
+mod locks;
 #[path = "http/operation.rs"]
 mod operation;
+#[path = "http/people.rs"]
+mod people;
 #[path = "http/queue.rs"]
 mod queue;
+#[path = "http/queue_claim.rs"]
+mod queue_claim;
+#[path = "http/queue_items.rs"]
+mod queue_items;
+#[path = "http/queue_look.rs"]
+mod queue_look;
+#[path = "http/queue_settle.rs"]
+mod queue_settle;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -64,10 +76,16 @@ fn main() {
             idempotency::all(),
             input::all(),
             lease::all(),
+            locks::all(),
             lease_batch::all(),
             lease_line::all(),
             operation::all(),
+            people::all(),
             queue::all(),
+            queue_claim::all(),
+            queue_items::all(),
+            queue_look::all(),
+            queue_settle::all(),
             sign_in::all(),
             task::all(),
             task_lock::all(),

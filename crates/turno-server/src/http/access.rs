@@ -1,7 +1,10 @@
 //! Every route, who may call it, and which room it needs: the one table (R1).
 //!
-//! The guard asks this table before a body is read. A route that is not in it is refused to everybody, and a test
-//! compares the table with the routes that are really served.
+//! The guard asks this table before a body is read, and `docs/reference/access.md` is written from it. A test compares it
+//! with the routes that are really served, and asks every route as everybody.
+
+#[cfg(test)]
+mod page;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -3,18 +3,21 @@
 //! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
 //! Inside it the *guard*: is there room, who calls, may they. Only then is a body read.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::sync::OwnedSemaphorePermit;
 use turno::Permission;
 
 use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
 use super::problem::{self, Problem};
+use super::room::Room;
 use crate::texts::Language;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -65,6 +68,12 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
     response
 }
 
+/// A place in a room, for an answer that goes on after its handler has returned.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(
+    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
+);
+
 /// Room, caller, permission; then the handler.
 pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
@@ -79,9 +88,12 @@ pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next:
 async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
     let needs = row.map_or(Needs::Anybody, |row| row.needs);
     let inside = match row {
-        Some(row) => app.rooms.enter(row.room)?,
+        Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
         None => None,
     };
+    if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
+        request.extensions_mut().insert(Place(place.clone()));
+    }
     if needs == Needs::Nobody || is_public(request) {
         return Ok(inside);
     }

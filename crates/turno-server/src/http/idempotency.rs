@@ -4,6 +4,10 @@
 //! is kept: a refusal changed nothing and may be tried again. An effect that can remember its key itself is given it,
 //! so that not even a crash between effect and answer lets it happen twice.
 
+mod secret;
+
+pub(crate) use secret::Revealed;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

@@ -70,6 +70,9 @@ hot.revision bigint not null
 hot.handed bigint not null default 0
 hot.parked boolean not null default false
 hot.holder text
+hot.size smallint
+hot.request text collate C
+hot.request_fence bigint
 intake.n bigint not null identity
 intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
 intake.kind text not null
@@ -209,18 +212,24 @@ typing.lane bigint not null
 typing.at bigint not null
 CREATE INDEX answer_age ON turno.answer USING btree (made_at)
 CREATE UNIQUE INDEX answer_pkey ON turno.answer USING btree (scope, key)
+CREATE INDEX attempt_error_recent ON turno.attempt_error USING brin (at) WITH (pages_per_range='32', autosummarize='on')
 CREATE INDEX attempt_error_seq ON turno.attempt_error USING btree (seq)
 CREATE UNIQUE INDEX audit_pkey ON turno.audit USING btree (n)
 CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
+CREATE INDEX body_key ON turno.body USING btree (queue, key, seq) WHERE (key IS NOT NULL)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
+CREATE INDEX done_recent ON turno.done USING brin (at) WITH (pages_per_range='32', autosummarize='on')
+CREATE INDEX done_unacked ON turno.done USING btree (queue, ended, seq) WHERE (ended <> 0)
 CREATE UNIQUE INDEX event_in_pkey ON turno.event_in USING btree (n)
 CREATE UNIQUE INDEX event_log_pkey ON turno.event_log USING btree (pos)
 CREATE INDEX hot_expiry ON turno.hot USING btree (expires_at) WHERE (expires_at IS NOT NULL)
 CREATE INDEX hot_lane ON turno.hot USING btree (queue, lane, seq) WHERE (lane IS NOT NULL)
+CREATE INDEX hot_parked ON turno.hot USING btree (queue, seq) WHERE parked
 CREATE UNIQUE INDEX hot_pkey ON turno.hot USING btree (seq)
 CREATE INDEX hot_ready ON turno.hot USING btree (queue, ready_at, seq) WHERE (ready_at IS NOT NULL)
+CREATE INDEX hot_request ON turno.hot USING btree (queue, request) WHERE (request IS NOT NULL)
 CREATE INDEX intake_ack ON turno.intake USING btree (seq, fence) WHERE (seq IS NOT NULL)
 CREATE UNIQUE INDEX intake_pkey ON turno.intake USING btree (n)
 CREATE UNIQUE INDEX intake_refused_pkey ON turno.intake_refused USING btree (n)

@@ -22,6 +22,8 @@ CREATE TABLE attempt_error (
     holder text
 ) strict;
 
+CREATE INDEX attempt_error_age on attempt_error (at);
+
 CREATE INDEX attempt_error_item on attempt_error (seq);
 
 CREATE TRIGGER audit_is_final before update on audit begin
@@ -65,6 +67,8 @@ CREATE TABLE body (
     unique (queue, id)
 ) strict;
 
+CREATE INDEX body_key on body (queue, key, seq) where key is not null;
+
 CREATE TABLE done (
     seq integer primary key,
     queue integer not null,
@@ -77,6 +81,8 @@ CREATE TABLE done (
 ) strict;
 
 CREATE INDEX done_age on done (queue, at, ended);
+
+CREATE INDEX done_unacked on done (queue, ended, seq) where ended <> 0;
 
 CREATE TABLE event_in (
     n integer primary key autoincrement,
@@ -106,13 +112,17 @@ CREATE TABLE hot (
     handed integer not null,
     parked integer not null,
     holder text
-) strict;
+, size integer, request text, request_fence integer) strict;
 
 CREATE INDEX hot_expiry on hot (expires_at) where expires_at is not null;
 
 CREATE INDEX hot_lane on hot (queue, lane, seq) where lane is not null;
 
+CREATE INDEX hot_parked on hot (queue, seq) where parked;
+
 CREATE INDEX hot_ready on hot (queue, ready_at, seq) where ready_at is not null;
+
+CREATE INDEX hot_request on hot (queue, request) where request is not null;
 
 CREATE TABLE lease (
     resource text not null primary key,
