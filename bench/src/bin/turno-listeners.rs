@@ -55,7 +55,11 @@ async fn measure(args: &Args, database: &str) -> Result<(), Box<dyn Error>> {
     pause().await;
     let idle = server.resident_kib()?;
     let each = |after: u64| after.saturating_sub(before) as f64 / args.listeners as f64;
-    println!("{} listeners, idle: {:.1} KiB each ({before} KiB before, {idle} KiB with them)", args.listeners, each(idle));
+    println!(
+        "{} listeners, idle: {:.1} KiB each ({before} KiB before, {idle} KiB with them)",
+        args.listeners,
+        each(idle)
+    );
     let told = tell(&turno, &mut listeners).await?;
     pause().await;
     let after = server.resident_kib()?;

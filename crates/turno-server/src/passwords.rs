@@ -65,10 +65,7 @@ impl Passwords {
         self.work(move || same(&password, hash.as_deref())).await
     }
 
-    async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordRefused> {
+    async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, PasswordRefused> {
         let seat = self.seats.clone().try_acquire_owned().map_err(|_| PasswordRefused::Busy)?;
         let hand = self.hands.clone().acquire_owned().await.map_err(|_| PasswordRefused::Busy)?;
         // Both stay with the work, which goes on even if whoever asked has left.

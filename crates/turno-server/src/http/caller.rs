@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_program_may_sign_in_and_another_sites_page_may_not() {
-        for ours in [&[][..], &[("sec-fetch-site", "none")], &[("origin", "https://t.example"), ("host", "t.example")]] {
+        for ours in [&[][..], &[("sec-fetch-site", "none")], &[("origin", "https://t.example"), ("host", "t.example")]]
+        {
             assert!(not_foreign(&headers(ours)).is_ok(), "{ours:?}");
         }
         for foreign in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "null"), ("host", "t.example")]] {

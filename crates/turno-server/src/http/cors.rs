@@ -55,11 +55,7 @@ mod tests {
 
     fn asking(origin: &str) -> [(&str, &str); 3] {
         let wanted = "authorization,idempotency-key,turno-actor,last-event-id";
-        [
-            ("origin", origin),
-            ("access-control-request-method", "POST"),
-            ("access-control-request-headers", wanted),
-        ]
+        [("origin", origin), ("access-control-request-method", "POST"), ("access-control-request-headers", wanted)]
     }
 
     #[tokio::test]
@@ -70,7 +66,8 @@ mod tests {
         let headers = asked.headers();
         assert_eq!(said(headers, "access-control-allow-origin").as_deref(), Some(PAGE));
         let allowed = said(headers, "access-control-allow-headers").expect("some headers");
-        for name in ["authorization", "content-type", "idempotency-key", "turno-actor", "last-event-id", "x-request-id"] {
+        for name in ["authorization", "content-type", "idempotency-key", "turno-actor", "last-event-id", "x-request-id"]
+        {
             assert!(allowed.contains(name), "{name} in {allowed}");
         }
         assert_eq!(said(headers, "access-control-allow-credentials"), None);

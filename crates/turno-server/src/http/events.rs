@@ -69,7 +69,8 @@ async fn events_get(
     let resume = resume(said.or(query.last_event_id.as_deref()));
     let subscription = caller.0.subscribe(topics, resume).await?;
     let resources = caller.0.principal().map_or_else(Vec::new, |me| me.resources.clone());
-    let stream = stream::Stream::new(app, subscription, resume.is_none(), resources, place.map(|Extension(place)| place));
+    let stream =
+        stream::Stream::new(app, subscription, resume.is_none(), resources, place.map(|Extension(place)| place));
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
@@ -122,7 +123,7 @@ mod tests {
         let token = turno::NewToken::of("ana").expect("a name");
         let (_, secret) = bench.app.trusted().create_token(token).await.expect("made");
         let bearer = format!("Bearer {secret}");
-        let listen = || bench.call("GET", "/v1/events", &[("authorization", bearer.as_str())]);
+        let listen = async || bench.call("GET", "/v1/events", &[("authorization", bearer.as_str())]).await;
         let first = listen().await;
         assert_eq!(first.status(), 200);
         assert_eq!(listen().await.status(), 503, "there is room for one");

@@ -70,7 +70,9 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
 
 /// A place in a room, for an answer that goes on after its handler has returned.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(#[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>);
+pub(crate) struct Place(
+    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
+);
 
 /// Room, caller, permission; then the handler.
 pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {

@@ -86,7 +86,10 @@ mod tests {
     #[test]
     fn the_wrong_permission_or_resource_is_named() {
         let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(permissions(names(&["leases.use", "leases.use"])).ok().flatten().map(|set| set.iter().count()), Some(1));
+        assert_eq!(
+            permissions(names(&["leases.use", "leases.use"])).ok().flatten().map(|set| set.iter().count()),
+            Some(1)
+        );
         assert_eq!(permissions(names(&["leases.use", "all"])).expect_err("unknown").code(), Code::BadField);
         assert_eq!(resources(names(&["caja:", ""])).expect_err("empty").code(), Code::BadField);
         assert_eq!(resources(names(&["caja:"])).ok(), Some(vec!["caja:".to_owned()]));

@@ -33,10 +33,7 @@ use form::Submitted;
 use page::Page;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
-        .routes(routes!(sign_in_page, sign_in))
-        .routes(routes!(sign_out))
-        .merge(setup::routes())
+    OpenApiRouter::new().routes(routes!(sign_in_page, sign_in)).routes(routes!(sign_out)).merge(setup::routes())
 }
 
 mod setup;

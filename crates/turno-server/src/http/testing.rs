@@ -31,9 +31,9 @@ impl Bench {
 
     /// The answer to a request without a body.
     pub(super) async fn call(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> axum::response::Response {
-        let request = headers.iter().fold(Request::builder().method(method).uri(path), |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request = headers
+            .iter()
+            .fold(Request::builder().method(method).uri(path), |request, (name, value)| request.header(*name, *value));
         let request = request.body(Body::empty()).expect("a request");
         tower::ServiceExt::oneshot(self.router.clone(), request).await.unwrap_or_else(|never| match never {})
     }

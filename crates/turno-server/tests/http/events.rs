@@ -119,7 +119,10 @@ async fn events_are_told_as_they_happen_with_their_positions(world: World) {
     let mut listener = Listener::open(&ana, "/v1/events?topics=leases,tasks").await;
     let headers = listener.response.headers();
     assert_eq!(headers["content-type"], "text/event-stream; charset=utf-8");
-    assert_eq!((&headers["cache-control"], &headers["x-accel-buffering"]), (&"no-store".parse().unwrap(), &"no".parse().unwrap()));
+    assert_eq!(
+        (&headers["cache-control"], &headers["x-accel-buffering"]),
+        (&"no-store".parse().unwrap(), &"no".parse().unwrap())
+    );
     let hello = listener.block().await.unwrap();
     assert_eq!((hello.retry, hello.event), (Some(3_000), None));
     let first = claim(&ana, "caja:1").await;

@@ -185,7 +185,10 @@ async fn a_backend_hands_its_page_a_session(world: World) {
     assert_eq!(held["holder"]["name"], "Paco Gil");
     paco.post("/v1/leases/otra:1/claim", json!({})).await.problem(403, "other_resource");
     let entries = eva.get("/v1/audit?action=session_mint").await.expect(200);
-    assert_eq!((&entries["items"][0]["actor"], &entries["items"][0]["resource"]), (&json!("eva"), &json!("laravel-31")));
+    assert_eq!(
+        (&entries["items"][0]["actor"], &entries["items"][0]["resource"]),
+        (&json!("eva"), &json!("laravel-31"))
+    );
     // It lives no longer than the one that made it.
     let maker = eva.post("/v1/tokens", json!({})).await.expect(201);
     let backend = Client::new(&world.server.base, Some(maker["token"].as_str().unwrap().to_owned()));
@@ -231,9 +234,8 @@ async fn a_person_changes_their_own_password_with_the_current_one(world: World) 
     assert_eq!(change(None, "la segunda clave").await.problem(400, "bad_field")["field"], "current");
     assert_eq!(change(Some("la primera clave"), "corta").await.problem(400, "weak_password")["field"], "new");
     change(Some("la primera clave"), "la segunda clave").await.expect(204);
-    let sign_in = async |password: &str| {
-        world.nobody().post("/sign-in", json!({ "user": "rosa", "password": password })).await
-    };
+    let sign_in =
+        async |password: &str| world.nobody().post("/sign-in", json!({ "user": "rosa", "password": password })).await;
     sign_in("la primera clave").await.problem(401, "wrong_password");
     sign_in("la segunda clave").await.expect(200);
     // Whoever has none yet is not given one by a token that somebody may have found.

@@ -86,9 +86,13 @@ async fn a_password_lets_in_and_the_session_ends_with_signing_out(world: World) 
 async fn a_wrong_password_and_a_stranger_are_answered_alike(world: World) {
     person(&world, "rosa", "una clave larga").await;
     let mut answers = Vec::new();
-    for (user, password) in
-        [("rosa", "otra clave larga"), ("nadie", "una clave larga"), ("ana", "una clave larga"), ("a\nb", "x"), ("", "")]
-    {
+    for (user, password) in [
+        ("rosa", "otra clave larga"),
+        ("nadie", "una clave larga"),
+        ("ana", "una clave larga"),
+        ("a\nb", "x"),
+        ("", ""),
+    ] {
         let refused = sign_in(&world, user, password).await;
         assert!(!refused.headers.contains_key("set-cookie"));
         let mut problem = refused.problem(401, "wrong_password");

@@ -42,8 +42,7 @@ pub(super) fn event(position: Position, event: &Event) -> Bytes {
 
 /// A queue changed; without a position, because nothing of it is kept.
 pub(super) fn changed(queue: &QueueName, at: Time) -> Bytes {
-    let data =
-        Data { topic: "queues", resource: queue.as_str(), at: at.into(), fence: None, by: None, detail: None };
+    let data = Data { topic: "queues", resource: queue.as_str(), at: at.into(), fence: None, by: None, detail: None };
     block(None, Some("queue.changed"), &data)
 }
 

@@ -20,9 +20,7 @@ use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
-        .routes(routes!(users_list, user_add))
-        .routes(routes!(user_get, user_change, user_remove))
+    OpenApiRouter::new().routes(routes!(users_list, user_add)).routes(routes!(user_get, user_change, user_remove))
 }
 
 /// A person.
