@@ -15,6 +15,7 @@ mod measure;
 mod raw;
 mod result;
 mod rows;
+mod server;
 mod site;
 mod spec;
 mod table;

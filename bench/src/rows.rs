@@ -4,9 +4,12 @@ mod beats;
 mod drain;
 mod enqueue;
 mod growth;
+mod http;
 mod ordered;
 mod pairs;
 mod pickup;
+
+pub(crate) use http::HttpWork;
 
 use crate::args::Args;
 use crate::measure::Outcome;
@@ -36,6 +39,7 @@ pub(crate) async fn measure(home: &Home, args: &Args, row: &Row) -> Outcome<Meas
         Work::History => growth::history(&bench).await,
         Work::OpenTransaction => growth::open_transaction(&bench).await,
         Work::ManyLanes => growth::many_lanes(&bench).await,
+        Work::Http(work) => http::measure(&bench, work).await,
     }
 }
 

@@ -89,6 +89,11 @@ impl Site {
         Ok(Turno::open(&self.url).await?)
     }
 
+    /// Its URL, for a program of its own.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The file of an embedded database.
     pub(crate) fn file(&self) -> &str {
         self.url.strip_prefix("sqlite:").unwrap_or(&self.url)

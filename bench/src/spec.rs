@@ -3,6 +3,7 @@
 //! Goals and peers' figures are those of the design's table. Peers were measured on the same kind of machine
 //! (2 cores, PostgreSQL 15, the same durability), not in this run and not by this program.
 
+use crate::rows::HttpWork;
 use crate::site::Database::{self, Postgres, Sqlite};
 
 /// What must be reached.
@@ -39,6 +40,8 @@ pub(crate) enum Work {
     History,
     OpenTransaction,
     ManyLanes,
+    /// The same over HTTP.
+    Http(HttpWork),
 }
 
 /// A row of the table.
@@ -58,6 +61,10 @@ pub(crate) struct Row {
 const fn row(name: &'static str, variant: &'static str, database: Database, work: Work) -> Row {
     let (goal, documented, peers) = (Goal::None, None, "");
     Row { name, variant, database, work, goal, documented, peers }
+}
+
+const fn http(name: &'static str, variant: &'static str, database: Database, work: HttpWork) -> Row {
+    row(name, variant, database, Work::Http(work))
 }
 
 impl Row {
@@ -131,4 +138,18 @@ pub(crate) const ROWS: &[Row] = &[
              2.9k -> 0.34k, batched unharmed",
     ),
     row("lanes-100k", "against 1,000 lanes", Postgres, Work::ManyLanes).goal(Goal::Share(0.90)),
+    http("http-enqueue-single", "16 connections", Sqlite, HttpWork::EnqueueSingle).rate(25e3, None),
+    http("http-enqueue-batch", "1,000 at a time", Sqlite, HttpWork::EnqueueBatch).rate(120e3, None),
+    http("http-drain", "100 at a time", Sqlite, HttpWork::Drain).rate(50e3, None),
+    http("http-ordered", "1,000 keys", Sqlite, HttpWork::Ordered).rate(30e3, None),
+    http("http-heartbeats", "256 connections", Sqlite, HttpWork::Heartbeats).rate(45e3, None),
+    http("http-lease-pairs", "64 connections", Sqlite, HttpWork::Pairs),
+    http("http-pick-up", "idle queue", Sqlite, HttpWork::PickUp).goal(latency(1.5, 4.0)),
+    http("http-enqueue-single", "16 connections", Postgres, HttpWork::EnqueueSingle).rate(20e3, None),
+    http("http-enqueue-batch", "1,000 at a time", Postgres, HttpWork::EnqueueBatch).rate(100e3, None),
+    http("http-drain", "100 at a time", Postgres, HttpWork::Drain).rate(40e3, None),
+    http("http-ordered", "1,000 keys", Postgres, HttpWork::Ordered).rate(20e3, None),
+    http("http-heartbeats", "256 connections", Postgres, HttpWork::Heartbeats).rate(40e3, None),
+    http("http-lease-pairs", "64 connections", Postgres, HttpWork::Pairs).rate(12e3, None),
+    http("http-pick-up", "idle queue", Postgres, HttpWork::PickUp).goal(latency(2.0, 5.0)),
 ];

@@ -93,6 +93,23 @@ impl Watch {
         })
     }
 
+    /// The same for deliveries as they come over HTTP, which are acked right afterwards.
+    pub(super) fn saw(&self, deliveries: &[serde_json::Value]) {
+        for delivery in deliveries {
+            let key = delivery["key"].as_str().and_then(|key| key.strip_prefix("key-")?.parse::<usize>().ok());
+            let Some(seen) = key.and_then(|key| self.keys.get(key)) else {
+                self.broken.fetch_add(1, Ordering::Relaxed);
+                continue;
+            };
+            let numbers = delivery["items"].as_array().into_iter().flatten().map(|item| item["payload"]["n"].as_u64());
+            for number in numbers {
+                if number != Some(seen.next.fetch_add(1, Ordering::SeqCst)) {
+                    self.broken.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
     /// From here on the next of the key may be out.
     pub(super) fn lets_go(self: &Arc<Watch>) -> super::drain::Look {
         let watch = self.clone();

@@ -106,6 +106,9 @@ name!(
     /// Whose item it is: items of one key are handled one at a time, in order.
     Key, "key");
 name!(
+    /// A caller's name for one claim, so that it can be repeated.
+    RequestId, "request id");
+name!(
     /// An article in stock.
     Sku, "sku");
 name!(

@@ -24,16 +24,22 @@ mod enqueue;
 mod manage;
 mod policy;
 mod settle;
+mod state;
 #[cfg(test)]
 mod tests;
 mod token;
+mod why;
 
-pub use claim::{Delivery, Want, Wants, hand_out};
+pub use claim::{Delivery, Want, Wants, hand_out, resume};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
-pub use manage::{Manage, ManageAnswer, ManageRead, ManageRefused, manage, typing};
-pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
+pub use manage::{
+    ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
+};
+pub use policy::{BadPolicy, Kind, OnExhausted, Policy, PolicyFields};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
+pub use state::ItemState;
 pub use token::BadDelivery;
+pub use why::{Why, WhyRead, WhyReason, why_done, why_item, why_key};
 
 use crate::audit::Entry;
 use crate::event::Event;
@@ -55,19 +61,6 @@ pub enum Last {
     Expired,
     /// It changed while being processed and was queued again.
     Superseded,
-}
-
-/// What people call the condition of an unfinished item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unfinished {
-    /// Waits for its turn. Also a sync item that changed while it was being processed.
-    Pending,
-    /// Somebody works on it.
-    InProcess,
-    /// Its last attempt failed, or was not settled in time.
-    Error,
-    /// No attempts left, and staying.
-    Exhausted,
 }
 
 /// An unfinished item: the thin row that is claimed and settled.
@@ -105,24 +98,14 @@ pub struct Item {
     pub parked: bool,
     /// Which instance it was last handed to.
     pub holder: Option<Arc<str>>,
+    /// How many items its last hand-out had: with the fence, what a delivery that comes back is compared with.
+    pub size: u32,
 }
 
 impl Item {
     /// Never handed out.
     pub fn is_fresh(&self) -> bool {
         self.group == Fence(0)
-    }
-
-    /// What people call its condition at `now`. Stores count by the same rule in SQL.
-    pub fn state(&self, now: Time) -> Unfinished {
-        match self.expires_at {
-            _ if self.parked => Unfinished::Exhausted,
-            Some(_) if self.revision > self.handed => Unfinished::Pending,
-            Some(at) if now < at => Unfinished::InProcess,
-            Some(_) => Unfinished::Error,
-            None if matches!(self.last, Last::Failed | Last::Expired) => Unfinished::Error,
-            None => Unfinished::Pending,
-        }
     }
 
     /// From when on its age counts for the window.
@@ -236,6 +219,8 @@ pub struct Changes {
     pub undone: Vec<Seq>,
     /// Failed attempts.
     pub errors: Vec<AttemptError>,
+    /// Items that were handed out to a claim with a request id: the item, its fence, and the id.
+    pub requests: Vec<(Seq, Fence, Arc<str>)>,
     /// Somebody types in this lane, as of then.
     pub typing: Vec<(QueueId, Lane, Time)>,
     /// Lanes whose typing is over.

@@ -147,3 +147,45 @@ line-error = { $error ->
     [too_much] stock would grow beyond its bound
    *[refused] { $message }
     }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } has been working on it for { $ago }; unless it reports, it is free again in { $left }
+why-paused = The queue is paused; it goes on when somebody resumes it
+why-window_open = More messages of { $key } may come; they are handed over together in { $left } unless somebody goes on writing
+why-delayed = It was asked for later; it is handed out in { $left }
+why-retry_later = The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
+why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
+why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
+why-lane_held = { $behind } has no attempts left and holds those behind it; retry or cancel it
+why-exhausted = It has no attempts left (it had { $attempt }): { $error }. Retry or cancel it
+why-processed = It was done { $ago } ago
+why-cancelled = It was cancelled { $ago } ago
+why-ready = Nothing keeps it; some process has to ask for work
+why-empty = There is nothing unfinished of { $key }
+why-somebody = A process
+why-no_error = nothing more was said
+
+# Spans of time, as a person says them.
+
+span-moment = less than a second
+span-seconds = { $count ->
+        [one] 1 second
+       *[other] { $count } seconds
+    }
+span-minutes = { $count ->
+        [one] 1 minute
+       *[other] { $count } minutes
+    }
+span-hours = { $count ->
+        [one] 1 hour
+       *[other] { $count } hours
+    }
+span-days = { $count ->
+        [one] 1 day
+       *[other] { $count } days
+    }
+
+# /locks/clear
+
+locks-cleared = All locks and queues have been cleared

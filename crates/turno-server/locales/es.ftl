@@ -147,3 +147,45 @@ line-error = { $error ->
     [too_much] la existencia pasaría del máximo
    *[refused] { $message }
     }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
+why-paused = La cola está en pausa; sigue cuando alguien la reanude
+why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
+why-delayed = Se pidió para más tarde; se entrega en { $left }
+why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
+why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
+why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen; reinténtelo o cancélelo
+why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
+why-processed = Se terminó hace { $ago }
+why-cancelled = Se canceló hace { $ago }
+why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-empty = No hay nada sin terminar de { $key }
+why-somebody = Un proceso
+why-no_error = sin más detalle
+
+# Spans of time, as a person says them.
+
+span-moment = menos de un segundo
+span-seconds = { $count ->
+        [one] 1 segundo
+       *[other] { $count } segundos
+    }
+span-minutes = { $count ->
+        [one] 1 minuto
+       *[other] { $count } minutos
+    }
+span-hours = { $count ->
+        [one] 1 hora
+       *[other] { $count } horas
+    }
+span-days = { $count ->
+        [one] 1 día
+       *[other] { $count } días
+    }
+
+# /locks/clear
+
+locks-cleared = Todos los locks y colas han sido limpiados

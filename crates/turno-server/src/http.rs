@@ -34,6 +34,7 @@ mod testing;
 
 pub(crate) use app::{App, Environment, Shared};
 pub(crate) use server::Server;
+pub(crate) use stamp::Stamp;
 
 use axum::Router;
 use axum::extract::Request;

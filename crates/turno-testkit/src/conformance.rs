@@ -6,18 +6,24 @@
 
 mod access;
 mod audit;
+mod claim;
+mod clear;
 mod console;
+mod delivery;
 mod desk;
 mod inbox;
 mod instances;
 mod lane;
 mod lease;
 mod live;
+mod look;
 mod once;
+mod retry;
 mod schema;
 mod sync;
 mod task;
 mod time;
+mod why;
 mod worker;
 mod world;
 
@@ -53,6 +59,12 @@ pub fn all() -> Vec<Case> {
         lane::cases(),
         inbox::cases(),
         sync::cases(),
+        claim::cases(),
+        delivery::cases(),
+        look::cases(),
+        why::cases(),
+        clear::cases(),
+        retry::cases(),
         time::cases(),
         instances::cases(),
         task::cases(),

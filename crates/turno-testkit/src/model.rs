@@ -6,6 +6,7 @@
 
 mod access;
 mod lease;
+mod look;
 mod queue;
 mod task;
 
@@ -19,14 +20,14 @@ use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Unfinished};
+use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery,
-    LineStep, Outcomes, Past, Peeked, Pending, Purge, QueueRow, Routes, SchemaState, Sequenced, StockLevel, Store,
-    StoreError, TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
+    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -63,6 +64,8 @@ struct Rows {
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     typing: HashMap<(QueueId, Lane), Time>,
+    /// Request ids of claims, by what was handed out to them.
+    requests: HashMap<Seq, (Fence, Arc<str>)>,
     /// The events that are kept; the position of the first is one more than were purged.
     events: Vec<Event>,
     purged: usize,
@@ -106,12 +109,6 @@ impl Rows {
         self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
     }
 
-    fn record(&self, body: &Body) -> ItemRecord {
-        let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
-        let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
-        ItemRecord { body: body.clone(), item, done, errors }
-    }
-
     /// Adds entries to the audit, and tells of them.
     fn enter(&mut self, entries: Vec<Entry>) {
         self.events.extend(entries.iter().map(Entry::event));
@@ -121,29 +118,6 @@ impl Rows {
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
         let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
         Trace::of(handed.fence, self.hot.get(&handed.seq), self.done.get(&handed.seq), &errors).settled()
-    }
-
-    fn counts(&self, queue: QueueId, now: Time) -> Counts {
-        use turno::core::queue::Ended;
-        let mut counts = Counts::default();
-        for item in self.hot.values().filter(|item| item.queue == queue) {
-            let state = match item.state(now) {
-                Unfinished::Pending => &mut counts.pending,
-                Unfinished::InProcess => &mut counts.in_process,
-                Unfinished::Error => &mut counts.error,
-                Unfinished::Exhausted => &mut counts.exhausted,
-            };
-            *state += 1;
-        }
-        for done in self.done.values().filter(|done| done.queue == queue) {
-            let state = match done.ended {
-                Ended::Processed => &mut counts.processed,
-                Ended::Exhausted => &mut counts.exhausted,
-                Ended::Cancelled => &mut counts.cancelled,
-            };
-            *state += 1;
-        }
-        counts
     }
 }
 
@@ -179,6 +153,7 @@ impl Store for Model {
             Group::Claim(group) => rows.claim(group, now),
             Group::Settle(group) => rows.settle(group, now),
             Group::Manage(group) => rows.manage(group, now),
+            Group::Clear(group) => rows.clear(group, now),
             Group::Typing(group) => rows.typing(group, now),
             Group::Task(group) => rows.task(group, now),
             Group::Access(group) => rows.change_access(group, now),
@@ -290,20 +265,39 @@ impl Store for Model {
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
+        let now = self.now();
         let rows = self.rows();
         let body = rows.bodies.values().find(|body| body.queue == queue && body.id == id);
-        ready(Ok(body.map(|body| rows.record(body))))
+        ready(Ok(body.map(|body| rows.record(body, now))))
     }
 
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        let rows = self.rows();
-        let of = rows.bodies.values().filter(|body| body.queue == queue && body.seq > after);
-        ready(Ok(of.take(limit as usize).map(|body| rows.record(body)).collect()))
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        let now = self.now();
+        ready(Ok(self.rows().items(queue, &query, now)))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let now = self.now();
         ready(Ok(self.rows().counts(queue, now)))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        let now = self.now();
+        ready(Ok(self.rows().pulse(queue, since, now)))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        let now = self.now();
+        ready(Ok(self.rows().lane_front(queue, lane, size, now)))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        ready(Ok(self.rows().lanes(queue, after, limit)))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        let now = self.now();
+        ready(Ok(self.rows().lane_locks(now)))
     }
 
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
@@ -407,6 +401,10 @@ impl Store for Model {
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         let now = self.now();
         ready(self.rows().purge(what, limit, now))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
     }
 
     fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {

@@ -36,7 +36,7 @@ use tokio::task::JoinSet;
 use turno_core::access::Epoch;
 use turno_core::id::QueueName;
 use turno_core::lease::{Command, Policies};
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 /// How to open the engine.
 pub struct Options {
@@ -204,6 +204,23 @@ impl Turno {
     /// ```
     pub fn database(&self) -> &str {
         self.inner.store.describe()
+    }
+
+    /// The database's time as far as this process knows it: to be shown, never to decide with.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-now-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let (asked, _) = turno.lease_state("caja:3".try_into()?).await?;
+    /// assert!(turno.now() >= asked);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn now(&self) -> Time {
+        self.inner.clock.estimate()
     }
 
     /// The store underneath, for checks and tools. A handle that acts for somebody has no business there.

@@ -17,6 +17,7 @@ mod access;
 mod answer;
 mod check;
 mod event;
+mod item;
 mod lease;
 mod queue;
 mod schema;
@@ -26,10 +27,11 @@ pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery
 pub use answer::Answer;
 pub use check::{Check, Finding};
 pub use event::{EventSpan, Sequenced};
+pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup, SettleRead,
-    TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup,
+    SettleRead, TypingGroup,
 };
 pub use schema::SchemaState;
 pub use task::{
@@ -43,9 +45,9 @@ use std::sync::Arc;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
-use turno_core::queue::{Accepted, AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome};
+use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -65,6 +67,8 @@ pub enum Group {
     Settle(SettleGroup),
     /// A person's wish about one item.
     Manage(ManageGroup),
+    /// A lane to be cleared.
+    Clear(ClearGroup),
     /// Signs of typing.
     Typing(TypingGroup),
     /// A task.
@@ -96,6 +100,8 @@ pub enum Outcomes {
     },
     /// For [`Group::Manage`].
     Manage(ManageOutcome),
+    /// For [`Group::Clear`].
+    Clear(Cleared),
     /// For [`Group::Typing`].
     Typing,
     /// For [`Group::Task`].
@@ -142,36 +148,6 @@ pub struct QueueRow {
     pub paused: bool,
     /// How many finished items have been forgotten.
     pub purged: i64,
-}
-
-/// How many items of a queue are in which state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Waiting, not failed.
-    pub pending: i64,
-    /// Handed out and live.
-    pub in_process: i64,
-    /// Waiting after a failure.
-    pub error: i64,
-    /// Acked.
-    pub processed: i64,
-    /// No attempts left.
-    pub exhausted: i64,
-    /// Taken out by a person.
-    pub cancelled: i64,
-}
-
-/// Everything that is known about one item: its timeline is read from its rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ItemRecord {
-    /// What it carries.
-    pub body: Body,
-    /// Its condition, while unfinished.
-    pub item: Option<Item>,
-    /// How it finished.
-    pub done: Option<Done>,
-    /// Its failed attempts, oldest first.
-    pub errors: Vec<AttemptError>,
 }
 
 /// A database that remembers.
@@ -234,11 +210,23 @@ pub trait Store: Send + Sync + 'static {
     /// One item with all that is known about it.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;
 
-    /// Items of a queue by place, for lists and checks.
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>>;
+    /// Items of a queue by place, for lists and checks. What is read through which index is said at [`ItemQuery`].
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
 
     /// How many items are in which state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
+
+    /// A queue at a glance, with what was processed and what failed at `since` or later.
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
+
+    /// The first `size` items of a lane.
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
+
+    /// Lanes of a queue that have unfinished items which are not exhausted, in order, behind `after`.
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>>;
+
+    /// What goes on in all lanes of queues of kind lane.
+    fn lane_locks(&self) -> Pending<'_, LaneLocks>;
 
     /// Carries one line of a finalize out, in a transaction of its own: its lease held against takers but not against
     /// heartbeats, the line locked, the clock read, [`begin_line`](turno_core::task::begin_line) asked, the effect
@@ -303,6 +291,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+
+    /// Looks at the next `limit` leases behind `after`, in the order of their names, and forgets those that nobody holds,
+    /// waits for or has held since `before`. Answers how many, and where to go on; nothing at the end.
+    ///
+    /// A lease that is forgotten is as one never seen. Its fences go on growing: they come from the one sequence.
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)>;
 
     /// Makes one look, and answers at most `limit` findings.
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;

@@ -14,6 +14,8 @@ pub struct Want {
     pub instance: Arc<str>,
     /// The most deliveries.
     pub max: u32,
+    /// The caller's name for this claim: repeating it gets the same deliveries for as long as they live.
+    pub request: Option<Arc<str>>,
 }
 
 /// What the store read for the callers of one queue: due heads, locked and in order, and what stands behind them.
@@ -76,7 +78,7 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
                 if let (Some(lane), Some(_)) = (head.lane, typed_at) {
                     changes.typed.push((read.queue, lane));
                 }
-                dealt[caller].push(hand(policy, group, fence, read.now, &wants[caller].instance, &mut changes));
+                dealt[caller].push(hand(policy, group, fence, read.now, &wants[caller], &mut changes));
             }
             Ripe::Now(_) => {}
         }
@@ -84,15 +86,32 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
     (changes, dealt)
 }
 
+/// The deliveries that a claim with the same request id was handed before, from the items that were handed out to it:
+/// those that still live, in the order of their fences. Nothing is handed out anew, and no attempt counted.
+pub fn resume(mut items: Vec<Item>, now: Time) -> Vec<Delivery> {
+    items.retain(|item| item.expires_at.is_some_and(|at| now < at));
+    items.sort_by_key(|item| (item.fence, item.seq));
+    let deliveries = items.chunk_by(|a, b| a.fence == b.fence).map(|members| Delivery {
+        seq: members[0].seq,
+        lane: members[0].lane,
+        fence: members[0].fence,
+        attempt: members[0].attempt,
+        expires_at: members[0].expires_at.unwrap_or(now),
+        revision: members[0].handed,
+        items: members.iter().map(|item| (item.seq, item.attempt)).collect(),
+    });
+    deliveries.collect()
+}
+
 /// Whether the front of a lane may be handed out, and how much of it.
-enum Ripe {
+pub(super) enum Ripe {
     /// The first so many items, now.
     Now(usize),
     /// Nothing before this instant.
     From(Time),
 }
 
-fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> Ripe {
+pub(super) fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> Ripe {
     let head = &front[0];
     if now < head.not_before {
         return Ripe::From(head.not_before);
@@ -103,11 +122,7 @@ fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> R
         let behind = front[1..].iter().take_while(together).count();
         return Ripe::Now(if head.attempt < TOGETHER_ATTEMPTS { 1 + behind } else { 1 });
     }
-    let mates: Vec<&Item> = front
-        .iter()
-        .take(policy.batch_max as usize)
-        .take_while(|item| item.is_fresh() && item.not_before <= now)
-        .collect();
+    let mates = mates(policy, front, now);
     if mates.len() >= policy.batch_max as usize || policy.window == Span::ZERO {
         return Ripe::Now(mates.len());
     }
@@ -117,18 +132,18 @@ fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> R
     if due <= now { Ripe::Now(mates.len()) } else { Ripe::From(due) }
 }
 
-fn hand(
-    policy: &Policy,
-    group: Vec<Item>,
-    fence: Fence,
-    now: Time,
-    instance: &Arc<str>,
-    changes: &mut Changes,
-) -> Delivery {
+/// The first items of a front that would go together in one window.
+pub(super) fn mates<'a>(policy: &Policy, front: &'a [Item], now: Time) -> Vec<&'a Item> {
+    let fresh = |item: &&Item| item.is_fresh() && item.not_before <= now;
+    front.iter().take(policy.batch_max as usize).take_while(fresh).collect()
+}
+
+fn hand(policy: &Policy, group: Vec<Item>, fence: Fence, now: Time, want: &Want, changes: &mut Changes) -> Delivery {
     let hold = policy.max_hold.map_or(policy.lock_timeout, |hold| hold.min(policy.lock_timeout));
     let expires_at = now + hold;
     let mut items = Vec::with_capacity(group.len());
     let (seq, lane, revision) = (group[0].seq, group[0].lane, group[0].revision);
+    let size = u32::try_from(group.len()).unwrap_or(u32::MAX);
     for item in group {
         let handed = Item {
             ready_at: None,
@@ -139,9 +154,13 @@ fn hand(
             group: if item.is_fresh() { fence } else { item.group },
             last: Last::None,
             handed: item.revision,
-            holder: Some(instance.clone()),
+            holder: Some(want.instance.clone()),
+            size,
             ..item
         };
+        if let Some(request) = &want.request {
+            changes.requests.push((handed.seq, fence, request.clone()));
+        }
         items.push((handed.seq, handed.attempt));
         changes.update.push(handed);
     }

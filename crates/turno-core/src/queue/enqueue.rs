@@ -233,6 +233,7 @@ fn fresh(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now: Ti
         handed: 0,
         parked: false,
         holder: None,
+        size: 1,
     }
 }
 

@@ -1,15 +1,23 @@
-//! What people do to single items (retry, cancel), and signs of typing.
+//! What people do to single items (retry, cancel) and to whole lanes (clear), and signs of typing.
 
 use super::settle::promote;
-use super::{Changes, Done, Ended, FrontItem, Item, Kind, Last, Policy};
-use crate::id::{Fence, Lane, QueueId};
+use super::{Body, Changes, Done, Ended, FrontItem, Item, Kind, Last, Policy};
+use crate::audit::Hash;
+use crate::id::{Fence, Lane, Numbers, QueueId};
+use crate::limits::BATCH_MAX;
 use crate::time::{Span, Time};
+use std::sync::Arc;
 
 /// What a person wants of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manage {
     /// Send it round again, in its place.
     Retry,
+    /// The same, with another payload.
+    RetryWith {
+        /// JSON as it came.
+        payload: Arc<str>,
+    },
     /// Take it out.
     Cancel,
 }
@@ -27,6 +35,17 @@ pub struct ManageRead {
     pub front: Vec<Item>,
     /// Its lane and the time it was accepted, to put a finished one back in its place.
     pub home: Option<(Option<Lane>, Time)>,
+    /// What it carries, read only if that is to be replaced: see [`Manage::edits`].
+    pub body: Option<Body>,
+    /// A fresh number, then too: what it carries from now on is a newer change.
+    pub numbers: Numbers,
+}
+
+impl Manage {
+    /// Whether what the item carries is replaced, so that it must be read, and a fresh number taken.
+    pub fn edits(&self) -> bool {
+        matches!(self, Manage::RetryWith { .. })
+    }
 }
 
 /// The person's wish was carried out.
@@ -51,19 +70,30 @@ pub enum ManageRefused {
     Waiting,
 }
 
+/// Tells payloads apart in the audit without showing them.
+pub fn fingerprint(payload: &str) -> Hash {
+    Hash(*blake3::hash(payload.as_bytes()).as_bytes())
+}
+
 /// Decides what a person wants of one item.
-pub fn manage(policy: &Policy, wish: Manage, read: ManageRead) -> (Changes, Result<ManageAnswer, ManageRefused>) {
+pub fn manage(policy: &Policy, wish: &Manage, read: ManageRead) -> (Changes, Result<ManageAnswer, ManageRefused>) {
     let mut changes = Changes::default();
     let answer = match wish {
-        Manage::Retry => retry(policy, read, &mut changes),
+        Manage::Retry => retry(policy, None, read, &mut changes),
+        Manage::RetryWith { payload } => retry(policy, Some(payload), read, &mut changes),
         Manage::Cancel => cancel(policy, read, &mut changes),
     };
     (changes, answer)
 }
 
-fn retry(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
+fn retry(
+    policy: &Policy,
+    payload: Option<&Arc<str>>,
+    mut read: ManageRead,
+    changes: &mut Changes,
+) -> Result<ManageAnswer, ManageRefused> {
     let now = read.now;
-    let item = match (read.item, read.done) {
+    let mut item = match (read.item, read.done) {
         (Some(item), _) if item.expires_at.is_some() => return Err(ManageRefused::InProcess),
         (Some(item), _) if item.parked || item.last == Last::Failed => {
             let attempt = if item.parked { 0 } else { item.attempt };
@@ -80,6 +110,10 @@ fn retry(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<Man
         (None, Some(_)) => return Err(ManageRefused::Finished),
         (None, None) => return Err(ManageRefused::Unknown),
     };
+    if let (Some(payload), Some(body)) = (payload, read.body) {
+        changes.replaced.push(Body { payload: payload.clone(), ..body });
+        item.revision = read.numbers.take();
+    }
     settle_front(policy, item, read.front, now, changes);
     Ok(ManageAnswer::Retried)
 }
@@ -147,7 +181,59 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         handed: done.revision,
         parked: false,
         holder: None,
+        size: 1,
     }
+}
+
+/// What the store read about a lane that a person clears, under its mutex and with its head locked.
+#[derive(Debug)]
+pub struct ClearRead {
+    /// The database's clock, read after the locks.
+    pub now: Time,
+    /// The first [`ClearRead::FRONT`] items of the lane, in order.
+    pub front: Vec<Item>,
+    /// Deliveries that an application's transaction has completed, or is completing at this moment: they are left to it.
+    pub spared: Vec<Fence>,
+}
+
+impl ClearRead {
+    /// How much of a lane is read: as much as one transaction clears, and who comes next.
+    pub const FRONT: u32 = BATCH_MAX as u32 + 1;
+}
+
+/// How much of a lane was cleared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// So many items.
+    pub count: u64,
+    /// There is more to clear.
+    pub more: bool,
+}
+
+/// Takes out all that waits in a lane or is in process, of what was accepted until `until`. What is exhausted stays:
+/// somebody has to look at it.
+pub fn clear(policy: &Policy, until: Time, read: ClearRead) -> (Changes, Cleared) {
+    let mut changes = Changes::default();
+    let more = read.front.len() > BATCH_MAX;
+    let kept = |item: &Item| {
+        let spared = item.expires_at.is_some() && read.spared.contains(&item.fence);
+        item.parked || spared || item.enqueued_at > until
+    };
+    let (mut stays, mut goes): (Vec<Item>, Vec<Item>) = read.front.into_iter().partition(kept);
+    if more {
+        // One transaction takes so many and no more.
+        stays.extend(goes.split_off(goes.len().min(BATCH_MAX)));
+        stays.sort_by_key(|item| item.seq);
+    }
+    for item in &goes {
+        changes.finish(item, Ended::Cancelled, read.now);
+    }
+    let stands = |item: &Item| !(item.parked && policy.kind == Kind::Sync);
+    if !goes.is_empty() && !stays.iter().any(|item| item.expires_at.is_some()) {
+        promote(policy, Vec::new(), stays.into_iter().find(stands), read.now, &mut changes);
+    }
+    let count = goes.len() as u64;
+    (changes, Cleared { count, more: more && count > 0 })
 }
 
 /// Somebody is typing in a lane: worth remembering only while a fresh message waits there for its window.

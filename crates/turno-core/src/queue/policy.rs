@@ -54,6 +54,118 @@ pub struct Policy {
     pub on_exhausted: OnExhausted,
 }
 
+/// A policy as people write it: the kind, and what is to differ from the kind's defaults. The names are those of the
+/// API and of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyFields {
+    /// Lane, inbox or sync.
+    pub kind: Kind,
+    /// [`Policy::lock_timeout`].
+    #[serde(default)]
+    pub lock_timeout_ms: Option<i64>,
+    /// [`Policy::max_hold`].
+    #[serde(default)]
+    pub max_hold_ms: Option<i64>,
+    /// [`Policy::window`].
+    #[serde(default)]
+    pub window_ms: Option<i64>,
+    /// [`Policy::typing_extension`].
+    #[serde(default)]
+    pub typing_extension_ms: Option<i64>,
+    /// [`Policy::max_wait`].
+    #[serde(default)]
+    pub max_wait_ms: Option<i64>,
+    /// [`Policy::batch_max`].
+    #[serde(default)]
+    pub batch_max: Option<u32>,
+    /// [`Policy::max_attempts`].
+    #[serde(default)]
+    pub max_attempts: Option<u32>,
+    /// [`Policy::backoff`].
+    #[serde(default)]
+    pub backoff_ms: Option<i64>,
+    /// [`Policy::retention`].
+    #[serde(default)]
+    pub retention_s: Option<i64>,
+    /// [`Policy::on_exhausted`].
+    #[serde(default)]
+    pub on_exhausted: Option<OnExhausted>,
+}
+
+impl PolicyFields {
+    /// Nothing but the kind's defaults.
+    pub fn of(kind: Kind) -> PolicyFields {
+        PolicyFields {
+            kind,
+            lock_timeout_ms: None,
+            max_hold_ms: None,
+            window_ms: None,
+            typing_extension_ms: None,
+            max_wait_ms: None,
+            batch_max: None,
+            max_attempts: None,
+            backoff_ms: None,
+            retention_s: None,
+            on_exhausted: None,
+        }
+    }
+
+    /// The policy in force, checked: the kind's defaults where nothing is said.
+    ///
+    /// A lock that is to last longer than the kind's longest hold stretches that too, unless it is given: who asks for
+    /// a minute does not want a quarter of it.
+    ///
+    /// ```
+    /// use turno_core::queue::{Kind, PolicyFields};
+    /// use turno_core::time::Span;
+    /// let fields = PolicyFields { window_ms: Some(0), max_attempts: Some(3), ..PolicyFields::of(Kind::Lane) };
+    /// let policy = fields.policy()?;
+    /// assert_eq!((policy.window, policy.max_attempts, policy.batch_max), (Span::ZERO, 3, 50));
+    /// assert!(PolicyFields { backoff_ms: Some(0), ..fields }.policy().is_err(), "at least a millisecond");
+    /// # Ok::<(), turno_core::queue::BadPolicy>(())
+    /// ```
+    pub fn policy(&self) -> Result<Policy, BadPolicy> {
+        let plain = Policy::of(self.kind);
+        let span = |given: Option<i64>, default: Span| given.map_or(default, Span);
+        let lock_timeout = span(self.lock_timeout_ms, plain.lock_timeout);
+        let policy = Policy {
+            kind: self.kind,
+            lock_timeout,
+            max_hold: self.max_hold_ms.map(Span).or(plain.max_hold.map(|hold| hold.max(lock_timeout))),
+            window: span(self.window_ms, plain.window),
+            typing_extension: span(self.typing_extension_ms, plain.typing_extension),
+            max_wait: span(self.max_wait_ms, plain.max_wait),
+            batch_max: self.batch_max.unwrap_or(plain.batch_max),
+            max_attempts: self.max_attempts.unwrap_or(plain.max_attempts),
+            backoff: span(self.backoff_ms, plain.backoff),
+            retention: self.retention_s.map_or(plain.retention, |s| Span(s.saturating_mul(1_000))),
+            on_exhausted: self.on_exhausted.unwrap_or(plain.on_exhausted),
+        };
+        policy.check()?;
+        Ok(policy)
+    }
+}
+
+impl From<&Policy> for PolicyFields {
+    /// All of it said.
+    fn from(policy: &Policy) -> PolicyFields {
+        PolicyFields {
+            kind: policy.kind,
+            lock_timeout_ms: Some(policy.lock_timeout.0),
+            max_hold_ms: policy.max_hold.map(|hold| hold.0),
+            window_ms: Some(policy.window.0),
+            typing_extension_ms: Some(policy.typing_extension.0),
+            max_wait_ms: Some(policy.max_wait.0),
+            batch_max: Some(policy.batch_max),
+            max_attempts: Some(policy.max_attempts),
+            backoff_ms: Some(policy.backoff.0),
+            retention_s: Some(policy.retention.0 / 1_000),
+            on_exhausted: Some(policy.on_exhausted),
+        }
+    }
+}
+
 /// Why a policy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} must be between {min} and {max}")]
@@ -132,4 +244,45 @@ fn scatter(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_written_out_field_by_field_is_the_same_policy() {
+        for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+            assert_eq!(PolicyFields::of(kind).policy(), Ok(Policy::of(kind)), "nothing said means the defaults");
+            assert_eq!(PolicyFields::from(&Policy::of(kind)).policy(), Ok(Policy::of(kind)));
+        }
+        let text = r#"{"kind":"lane","lock_timeout_ms":101,"max_hold_ms":102,"window_ms":103,"typing_extension_ms":104,
+            "max_wait_ms":105,"batch_max":106,"max_attempts":107,"backoff_ms":108,"retention_s":109,"on_exhausted":"hold"}"#;
+        let policy = serde_json::from_str::<PolicyFields>(text).unwrap().policy().unwrap();
+        let expected = Policy {
+            kind: Kind::Lane,
+            lock_timeout: Span(101),
+            max_hold: Some(Span(102)),
+            window: Span(103),
+            typing_extension: Span(104),
+            max_wait: Span(105),
+            batch_max: 106,
+            max_attempts: 107,
+            backoff: Span(108),
+            retention: Span(109_000),
+            on_exhausted: OnExhausted::Hold,
+        };
+        assert_eq!(policy, expected);
+        assert!(serde_json::from_str::<PolicyFields>(r#"{"kind":"lane","windowms":1}"#).is_err(), "a slip is noticed");
+    }
+
+    #[test]
+    fn a_longer_lock_stretches_the_default_hold_and_never_a_given_one() {
+        let fields = PolicyFields { lock_timeout_ms: Some(60_000), ..PolicyFields::of(Kind::Lane) };
+        assert_eq!(fields.policy().unwrap().max_hold, Some(Span(60_000)));
+        let short = PolicyFields { lock_timeout_ms: Some(1_000), ..fields.clone() };
+        assert_eq!(short.policy().unwrap().max_hold, Some(Span(15_000)), "heartbeats may stretch it up to the default");
+        let given = PolicyFields { max_hold_ms: Some(20_000), ..fields };
+        assert_eq!(given.policy().unwrap().max_hold, Some(Span(20_000)));
+    }
 }

@@ -175,6 +175,9 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
         return SettleOutcome::Stale;
     };
+    if !is_whole(&command.handed, &loaded.members) {
+        return SettleOutcome::Stale;
+    }
     // Expiry settles what is over, everybody else what still lives; what was completed lived then.
     if (expires_at <= now) != matches!(command.act, Act::Expire) && command.act != Act::Complete {
         return SettleOutcome::Stale;
@@ -203,6 +206,16 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let left = work.left;
     promote(policy, left, loaded.next.take(), now, changes);
     outcome
+}
+
+/// Whether the items under the fence are exactly the delivery that is named. The name travels outside, where it can be
+/// altered: with another first item there are too few behind it, with another size the items know better.
+fn is_whole(handed: &Handed, members: &[Member]) -> bool {
+    let mine = |member: &Member| {
+        let item = &member.item;
+        item.size == handed.size && (item.queue, item.lane, item.fence) == (handed.queue, handed.lane, handed.fence)
+    };
+    members.len() == handed.size as usize && members[0].item.seq == handed.seq && members.iter().all(mine)
 }
 
 fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {

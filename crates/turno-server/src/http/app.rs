@@ -1,9 +1,11 @@
 //! What the handlers know.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use turno::Turno;
+use turno::core::id::QueueName;
 
 use super::idempotency::Repeats;
 use super::room::{RoomLimits, Rooms};
@@ -48,6 +50,8 @@ pub(crate) struct App {
     pub(crate) stopping: watch::Receiver<bool>,
     /// Whether the page counts what is in the queues: only where that is little.
     pub(crate) shows_queues: bool,
+    /// The queues of the configuration file: their policies are changed there and nowhere else.
+    pub(crate) managed_queues: BTreeSet<QueueName>,
 }
 
 /// The way handlers get it.
@@ -67,6 +71,7 @@ impl App {
             repeats: Repeats::default(),
             stopping,
             shows_queues: false,
+            managed_queues: BTreeSet::new(),
         }
     }
 

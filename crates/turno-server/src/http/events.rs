@@ -123,7 +123,8 @@ mod tests {
         let token = turno::NewToken::of("ana").expect("a name");
         let (_, secret) = bench.app.trusted().create_token(token).await.expect("made");
         let bearer = format!("Bearer {secret}");
-        let listen = async || bench.call("GET", "/v1/events", &[("authorization", bearer.as_str())]).await;
+        let headers = [("authorization", bearer.as_str())];
+        let listen = || bench.call("GET", "/v1/events", &headers);
         let first = listen().await;
         assert_eq!(first.status(), 200);
         assert_eq!(listen().await.status(), 503, "there is room for one");

@@ -61,9 +61,14 @@ impl Running {
 
     /// Asks it to stop, and waits until it has.
     pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.tell_to_stop();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Asks it to stop, and does not wait.
+    pub(crate) fn tell_to_stop(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        self.child.wait().unwrap().code()
     }
 }
 
@@ -194,6 +199,11 @@ impl Client {
     /// The same person at another instance.
     pub(crate) fn at(&self, server: &Running) -> Client {
         Client { base: server.base.clone(), ..self.clone() }
+    }
+
+    /// The same person over connections of their own.
+    pub(crate) fn fresh(&self) -> Client {
+        Client { http: reqwest::Client::new(), ..self.clone() }
     }
 
     pub(crate) fn secret(&self) -> &str {

@@ -8,7 +8,8 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
 use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
 use turno::core::queue::{Act, Handed, Policy};
 use turno::core::time::Span;
-use turno::{Draft, QueueHandle, Settlement, Turno};
+use turno::store::Pulse;
+use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, Turno};
 
 const USERS: [&str; 4] = ["ana", "luis", "eva", "admin"];
 
@@ -32,11 +33,18 @@ pub(super) enum Command {
     Lease { user: usize, which: u64, kind: u64, stale: bool, idle: i64 },
     Put { queue: usize, key: u64, count: u64, id: u64, delay: i64 },
     Typing { queue: usize, key: u64 },
-    Claim { queue: usize, max: u32 },
+    Claim { queue: usize, max: u32, request: Option<u64> },
     ClaimItem { queue: usize, id: u64 },
     Settle { which: usize, kind: u64, forget: bool },
-    Manage { queue: usize, id: u64, retry: bool },
+    Manage { queue: usize, id: u64, kind: u64 },
     Counts { queue: usize },
+    Overview { queue: usize },
+    Items { queue: usize, state: usize, key: Option<u64> },
+    WhyItem { queue: usize, id: u64 },
+    WhyKey { queue: usize, key: u64 },
+    LaneLocks,
+    LaneClear,
+    RetryExhausted { queue: usize, key: Option<u64> },
     Record { queue: usize, id: u64 },
 }
 
@@ -79,15 +87,30 @@ impl Session {
                 Command::Put { queue, key, count: 1 + random.below(3), id, delay }
             }
             55..=57 => Command::Typing { queue, key },
-            58..=71 => Command::Claim { queue, max: 1 + random.below(3) as u32 },
+            58..=71 => {
+                let request = (random.below(4) == 0).then(|| random.below(4));
+                Command::Claim { queue, max: 1 + random.below(3) as u32, request }
+            }
             72..=73 => Command::ClaimItem { queue, id },
             74..=91 if !self.handed.is_empty() => {
                 let which = random.below(self.handed.len() as u64) as usize;
                 Command::Settle { which, kind: random.below(10), forget: random.below(4) > 0 }
             }
-            74..=94 => Command::Manage { queue, id, retry: random.below(2) == 0 },
-            95..=97 => Command::Counts { queue },
-            _ => Command::Record { queue, id },
+            74..=94 => Command::Manage { queue, id, kind: random.below(4) },
+            95 => Command::Counts { queue },
+            96 => Command::Record { queue, id },
+            97 => Command::Overview { queue },
+            98 => Command::WhyKey { queue, key },
+            _ => match random.below(12) {
+                0..=4 => {
+                    let (state, key) = (random.below(7) as usize, (random.below(2) == 0).then_some(key));
+                    Command::Items { queue, state, key }
+                }
+                5..=8 => Command::WhyItem { queue, id },
+                9 => Command::LaneLocks,
+                10 if random.below(6) == 0 => Command::LaneClear,
+                _ => Command::RetryExhausted { queue, key: (random.below(2) == 0).then_some(key) },
+            },
         }
     }
 
@@ -103,30 +126,71 @@ impl Session {
                 self.queues[queue].typing(key_of(key)).await.expect("answers");
                 Answer::Nothing
             }
-            Command::Claim { queue, max } => {
-                let got = self.queues[queue].claim("w", max, Span::ZERO).await.expect("answers");
+            Command::Claim { queue, max, request } => {
+                let request = request.map(|request| format!("r{request}"));
+                let got = self.queues[queue].claim_as("w", max, Span::ZERO, request.as_deref()).await.expect("answers");
                 for got in &got {
                     self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
                 Answer::Got(got)
             }
             Command::ClaimItem { queue, id } => {
-                let got = self.queues[queue].claim_item("w", id_of(id)).await.expect("answers");
-                if let Some(got) = &got {
+                let claimed = self.queues[queue].claim_item("w", id_of(id)).await.expect("answers");
+                if let ClaimedItem::Got(got) = &claimed {
                     self.handed.push((queue, got.handed, got.items.iter().map(|item| item.id.clone()).collect()));
                 }
-                Answer::Got(got.into_iter().collect())
+                Answer::Claimed(Box::new(claimed))
             }
             Command::Settle { which, kind, forget } => self.settle(which, kind, forget).await,
-            Command::Manage { queue, id, retry } => {
+            Command::Manage { queue, id, kind } => {
                 let queue = &self.queues[queue];
-                let answer = if retry { queue.retry(id_of(id)).await } else { queue.cancel(id_of(id)).await };
+                let answer = match kind {
+                    0 => queue.cancel(id_of(id)).await,
+                    1 => queue.retry_with(id_of(id), format!("{{\"otra\":{id}}}")).await,
+                    _ => queue.retry(id_of(id)).await,
+                };
                 Answer::Managed(answer.expect("answers"))
             }
+            Command::LaneLocks => Answer::LaneLocks(self.turno.lane_locks().await.expect("answers")),
+            Command::LaneClear => Answer::Count(self.turno.lane_clear().await.expect("answers")),
+            Command::RetryExhausted { queue, key } => {
+                Answer::Count(self.queues[queue].retry_exhausted(key.map(key_of), 5).await.expect("answers"))
+            }
+            _ => self.look(command).await,
+        }
+    }
+
+    async fn look(&self, command: &Command) -> Answer {
+        match *command {
             Command::Counts { queue } => Answer::Counts(self.queues[queue].counts().await.expect("answers")),
             Command::Record { queue, id } => {
                 Answer::Record(Box::new(self.queues[queue].item(id_of(id)).await.expect("answers")))
             }
+            Command::Overview { queue } => {
+                let seen = self.queues[queue].overview().await.expect("answers");
+                Answer::Overview(Box::new(Pulse {
+                    now: seen.now,
+                    counts: seen.counts,
+                    oldest: seen.oldest_waiting,
+                    processed: seen.processed_last_minute,
+                    failed: seen.failed_last_minute,
+                }))
+            }
+            Command::Items { queue, state, key } => {
+                let state = ItemState::ALL.get(state).copied();
+                let query = ItemQuery { state, key: key.map(key_of), after: None, limit: 7 };
+                let mut found = self.queues[queue].items(query.clone()).await.expect("answers");
+                let after = found.last().map(|last| last.body.seq);
+                found.extend(self.queues[queue].items(ItemQuery { after, ..query }).await.expect("answers"));
+                Answer::Records(found)
+            }
+            Command::WhyItem { queue, id } => {
+                Answer::Why(Box::new(self.queues[queue].why_item(id_of(id)).await.expect("answers")))
+            }
+            Command::WhyKey { queue, key } => {
+                Answer::Why(Box::new(Some(self.queues[queue].why_key(key_of(key)).await.expect("answers"))))
+            }
+            ref other => unreachable!("{other:?} is no look"),
         }
     }
 
@@ -139,7 +203,7 @@ impl Session {
                 .turno
                 .store()
                 .expect("nobody in particular asks")
-                .items(id, turno::core::id::Seq(0), 1_000_000)
+                .items(id, ItemQuery { limit: 1_000_000, ..ItemQuery::default() })
                 .await
                 .expect("answers");
             all.extend(records.into_iter().map(|record| Answer::Record(Box::new(Some(record)))));

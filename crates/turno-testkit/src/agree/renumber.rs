@@ -1,12 +1,11 @@
 //! Answers in the model's numbers.
 
 use std::collections::BTreeMap;
-use turno::Got;
 use turno::core::id::{Fence, Seq};
 use turno::core::lease::{Ending, Outcome, Refused, State};
 use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
-use turno::store::{Counts, ItemRecord};
-use turno::{LeaseAnswer, Settled};
+use turno::store::{Counts, Pulse};
+use turno::{ClaimedItem, Got, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
 /// Everything a session can be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +15,14 @@ pub(super) enum Answer {
     Got(Vec<Got>),
     Settled(Vec<Settled>),
     Managed(Result<ManageAnswer, ManageRefused>),
+    Claimed(Box<ClaimedItem>),
     Counts(Counts),
+    Overview(Box<Pulse>),
+    LaneLocks(LaneLocks),
+    Count(u64),
+    Why(Box<Option<Why>>),
     Record(Box<Option<ItemRecord>>),
+    Records(Vec<ItemRecord>),
     Nothing,
 }
 
@@ -46,7 +51,11 @@ impl Renumber {
     }
 
     fn pair(&mut self, theirs: i64, ours: i64) -> Result<(), String> {
-        // 0 means "none", and what lies below is a mark and not a number of the sequence.
+        // Below 0 stands the place of an item that was sent round again.
+        if theirs < 0 && ours < 0 {
+            return self.pair(-theirs, -ours);
+        }
+        // 0 means "none".
         if theirs <= 0 || ours <= 0 {
             return if theirs == ours { Ok(()) } else { Err(format!("{theirs} is not {ours}")) };
         }
@@ -71,33 +80,51 @@ fn blank(mut answer: Answer, numbers: &mut Vec<i64>) -> Answer {
                 Ok(Outcome::Claimed { .. }) | Ok(_) | Err(_) => {}
             }
         }
-        Answer::Got(got) => got.iter_mut().for_each(|got| {
-            seq(&mut got.handed.seq, numbers);
-            fence(&mut got.handed.fence, numbers);
-            number(&mut got.revision, numbers);
-        }),
-        Answer::Record(record) => record.iter_mut().for_each(|record| {
-            seq(&mut record.body.seq, numbers);
-            if let Some(item) = &mut record.item {
-                seq(&mut item.seq, numbers);
-                fence(&mut item.fence, numbers);
-                fence(&mut item.group, numbers);
-                number(&mut item.revision, numbers);
-                number(&mut item.handed, numbers);
-            }
-            if let Some(done) = &mut record.done {
-                seq(&mut done.seq, numbers);
-                fence(&mut done.fence, numbers);
-                number(&mut done.revision, numbers);
-            }
-            for error in &mut record.errors {
-                seq(&mut error.seq, numbers);
-                fence(&mut error.fence, numbers);
-            }
-        }),
+        Answer::Got(got) => got.iter_mut().for_each(|got| blank_got(got, numbers)),
+        Answer::Claimed(claimed) => match &mut **claimed {
+            ClaimedItem::Got(got) => blank_got(got, numbers),
+            ClaimedItem::NotYet(why) => blank_why(why, numbers),
+            ClaimedItem::AlreadyClaimed | ClaimedItem::AlreadyProcessed | ClaimedItem::Unknown => {}
+        },
+        Answer::Why(why) => why.iter_mut().for_each(|why| blank_why(why, numbers)),
+        Answer::Record(record) => record.iter_mut().for_each(|record| blank_record(record, numbers)),
+        Answer::Records(records) => records.iter_mut().for_each(|record| blank_record(record, numbers)),
         Answer::Accepted(_) | Answer::Settled(_) | Answer::Managed(_) | Answer::Counts(_) | Answer::Nothing => {}
+        Answer::Overview(_) | Answer::LaneLocks(_) | Answer::Count(_) => {}
     }
     answer
+}
+
+fn blank_got(got: &mut Got, numbers: &mut Vec<i64>) {
+    seq(&mut got.handed.seq, numbers);
+    fence(&mut got.handed.fence, numbers);
+    number(&mut got.revision, numbers);
+}
+
+fn blank_why(why: &mut Why, numbers: &mut Vec<i64>) {
+    if let WhyReason::Running { fence: of, .. } | WhyReason::BehindInFlight { fence: of, .. } = &mut why.reason {
+        fence(of, numbers);
+    }
+}
+
+fn blank_record(record: &mut ItemRecord, numbers: &mut Vec<i64>) {
+    seq(&mut record.body.seq, numbers);
+    if let Some(item) = &mut record.item {
+        seq(&mut item.seq, numbers);
+        fence(&mut item.fence, numbers);
+        fence(&mut item.group, numbers);
+        number(&mut item.revision, numbers);
+        number(&mut item.handed, numbers);
+    }
+    if let Some(done) = &mut record.done {
+        seq(&mut done.seq, numbers);
+        fence(&mut done.fence, numbers);
+        number(&mut done.revision, numbers);
+    }
+    for error in &mut record.errors {
+        seq(&mut error.seq, numbers);
+        fence(&mut error.fence, numbers);
+    }
 }
 
 fn state(state: &mut State, numbers: &mut Vec<i64>) {

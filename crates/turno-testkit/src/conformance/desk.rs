@@ -16,6 +16,7 @@ super::cases![
     a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other,
     the_late_one_is_told_that_somebody_else_has_it_now,
     whoever_is_locked_out_leaves_the_lines_they_stand_in,
+    a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing,
 ];
 
 async fn ready(turno: &Turno) -> TaskId {
@@ -244,4 +245,31 @@ async fn whoever_is_locked_out_leaves_the_lines_they_stand_in(world: World) {
     assert_eq!(line("a").await, ("luis".to_owned(), None));
     assert_eq!(line("b").await, ("luis".to_owned(), Some("luis".to_owned())), "it is offered to the next one");
     assert_eq!(line("c").await, ("luis".to_owned(), None));
+}
+
+async fn a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing(mut world: World) {
+    const QUARTER: i64 = 90 * 86_400_000;
+    let on = |turno: &Turno, name: &str, who: &str, action| {
+        let (turno, command) = (turno.clone(), turno.command(name, who, action).unwrap());
+        async move { turno.lease(command).await.unwrap() }
+    };
+    let fence = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
+    on(&world.turno, "a", "ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    on(&world.turno, "left", "ana", claim()).await.answer.unwrap();
+    world.pass(1_000);
+    let late = on(&world.turno, "b", "ana", claim()).await.state.grant.unwrap().fence;
+    on(&world.turno, "b", "ana", Action::Release { fence: late, claim: None }).await.answer.unwrap();
+    assert_eq!(world.turno.purge().await.unwrap().leases, 0);
+    world.pass(QUARTER - 500);
+    let held = on(&world.turno, "held", "luis", claim()).await.state.grant.unwrap().fence;
+    assert_eq!(world.turno.purge().await.unwrap().leases, 1, "a; b ended a second later");
+    world.reopen().await;
+    let (_, state) = world.turno.lease_state(Resource::new("a").unwrap()).await.unwrap();
+    assert_eq!(state, State::unseen(Resource::new("a").unwrap()));
+    let left = world.turno.lease_state(Resource::new("left").unwrap()).await.unwrap().1;
+    assert!(left.grant.is_some(), "an ownership that nobody has noticed the end of stays");
+    let newer = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
+    assert!(fence < newer && late < newer && held < newer, "L2");
+    let late = on(&world.turno, "a", "ana", Action::Heartbeat { fence, idle: None, worked: false }).await;
+    assert!(matches!(late.answer, Err(Refused::Lost { .. })), "the old fence stays dead");
 }

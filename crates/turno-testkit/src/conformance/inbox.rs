@@ -2,12 +2,12 @@
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
-use turno::Draft;
 use turno::core::id::{ItemId, Key};
 use turno::core::limits::NAME_MAX;
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::Counts;
+use turno::{ClaimedItem, Draft};
 
 super::cases![
     concurrent_claims_return_disjoint_work,
@@ -52,12 +52,15 @@ async fn exactly_one_of_many_claims_of_one_record_wins(world: World) {
         let queue = queue.clone();
         calls.spawn(async move { queue.claim_item(&format!("w{n}"), ItemId::new("x").unwrap()).await.unwrap() });
     }
-    let won: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
-    assert_eq!(won.len(), 1);
+    let (won, lost): (Vec<_>, Vec<_>) =
+        calls.join_all().await.into_iter().partition(|claimed| matches!(claimed, ClaimedItem::Got(_)));
+    assert!(lost.iter().all(|claimed| *claimed == ClaimedItem::AlreadyClaimed), "{lost:?}");
+    let won: Vec<_> = won.into_iter().filter_map(ClaimedItem::got).collect();
+    assert_eq!((won.len(), lost.len()), (1, 9));
     assert_eq!(ids(&won[0]), ["x"]);
     ack(&queue, &won[0]).await;
-    assert_eq!(queue.claim_item("late", ItemId::new("x").unwrap()).await.unwrap(), None);
-    assert_eq!(queue.claim_item("late", ItemId::new("never").unwrap()).await.unwrap(), None);
+    assert_eq!(queue.claim_item("late", ItemId::new("x").unwrap()).await.unwrap(), ClaimedItem::AlreadyProcessed);
+    assert_eq!(queue.claim_item("late", ItemId::new("never").unwrap()).await.unwrap(), ClaimedItem::Unknown);
 }
 
 async fn a_failure_puts_the_record_back_with_its_error(world: World) {

@@ -1,6 +1,7 @@
 //! Lanes on a real database: order, one at a time, windows, groups, poison.
 
 use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
+use turno::ItemQuery;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
@@ -269,8 +270,7 @@ async fn counters_equal_a_count_over_the_rows(world: World) {
     queue.cancel(ItemId::new("7-2").unwrap()).await.unwrap().unwrap();
     let expected = Counts { pending: 8, in_process: 3, error: 1, processed: 2, exhausted: 1, cancelled: 1 };
     assert_eq!(queue.counts().await.unwrap(), expected);
-    let row = queue.row().await.unwrap();
-    let records = world.turno.store().unwrap().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
+    let records = queue.items(ItemQuery::default()).await.unwrap();
     assert_eq!(records.len(), 16, "accepted is the sum of the states");
 }
 
@@ -285,7 +285,7 @@ async fn empty_lanes_leave_no_rows_behind(world: World) {
         ack(&queue, &got).await;
     }
     let row = queue.row().await.unwrap();
-    let records = world.turno.store().unwrap().items(row.id, turno::core::id::Seq(0), 100).await.unwrap();
+    let records = queue.items(ItemQuery::default()).await.unwrap();
     assert!(records.iter().all(|record| record.item.is_none() && record.done.is_some()));
     assert_eq!(world.turno.store().unwrap().next_look(row.id, turno::core::time::Time(0)).await.unwrap(), None);
 }
@@ -311,7 +311,7 @@ async fn every_column_of_an_item_survives_the_store(mut world: World) {
     assert_eq!((stored.attempt, stored.fence, stored.group), (1, got.handed.fence, got.handed.fence));
     assert_eq!((stored.last, stored.expires_at, stored.parked), (Last::Failed, None, false));
     assert_eq!((stored.holder.as_deref(), stored.lane), (Some("worker-1"), got.handed.lane));
-    assert_eq!((stored.revision, stored.handed), (got.revision, got.revision));
+    assert_eq!((stored.revision, stored.handed, stored.size), (got.revision, got.revision, 1));
     assert_eq!(record.body.action.as_deref(), Some("ACTUALIZAR"));
     assert_eq!(record.body.key.as_ref().map(Key::as_str), Some("clave ü"));
     let error = &record.errors[0];

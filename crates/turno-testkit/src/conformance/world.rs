@@ -65,11 +65,6 @@ impl World {
         World { turno, time, url, backend, _directory: directory }
     }
 
-    /// For another database of the same kind.
-    pub(super) fn backend(&self) -> Backend {
-        self.backend
-    }
-
     /// Another instance on the same database, with a guarded clock of its own.
     pub async fn instance(&self) -> Turno {
         open(&self.url, &self.time).await
@@ -85,6 +80,11 @@ impl World {
     /// Closes the engine and opens the database anew, as after a restart.
     pub async fn reopen(&mut self) {
         self.turno = self.instance().await;
+    }
+
+    /// On which kind of database it is, for cases that need a second, empty one.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// Where the database is.

@@ -47,6 +47,29 @@ impl Rows {
         states
     }
 
+    pub(super) fn purge_leases(
+        &mut self,
+        after: Option<&Resource>,
+        before: Time,
+        limit: usize,
+    ) -> (u64, Option<Resource>) {
+        let mut names: Vec<Resource> = self.leases.keys().cloned().collect();
+        names.retain(|name| after.is_none_or(|after| name > after));
+        names.sort();
+        names.truncate(limit);
+        let says_nothing = |state: &State| {
+            let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
+            state.grant.is_none() && !waits && state.ended.as_ref().is_none_or(|ending| ending.at < before)
+        };
+        let count = self.leases.len();
+        for name in &names {
+            if self.leases.get(name).is_some_and(says_nothing) {
+                self.leases.remove(name);
+            }
+        }
+        ((count - self.leases.len()) as u64, names.pop())
+    }
+
     pub(super) fn past(&self, resource: &Resource, from: Past, limit: usize) -> Vec<Ending> {
         let of = self.history.iter().filter(|(of, _)| of == resource).map(|(_, ending)| ending);
         match from {

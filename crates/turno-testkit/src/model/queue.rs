@@ -2,11 +2,12 @@
 
 use super::Rows;
 use std::collections::HashMap;
-use turno::core::id::Lane;
-use turno::core::queue::{Changes, EnqueueRead, FrontItem, Item, Kind, Loaded, ManageRead, Member, Wants};
+use turno::core::id::{Lane, Numbers};
+use turno::core::queue::{Changes, ClearRead, EnqueueRead, FrontItem, Item, Kind, Loaded, ManageRead, Member, Wants};
 use turno::core::time::Time;
 use turno::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead, TypingGroup,
+    Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
+    TypingGroup,
 };
 
 impl Rows {
@@ -26,12 +27,30 @@ impl Rows {
         Outcomes::Enqueue(answers)
     }
 
-    fn front_item(&self, item: &Item) -> FrontItem {
+    pub(super) fn front_item(&self, item: &Item) -> FrontItem {
         let body = &self.bodies[&item.seq];
         FrontItem { item: item.clone(), id: body.id.clone(), key: body.key.clone() }
     }
 
+    /// What was handed out before to the claim of the same request id.
+    fn requested(&self, group: &ClaimGroup) -> Vec<Item> {
+        let Some((instance, request)) = group.request() else {
+            return Vec::new();
+        };
+        let mine = |item: &&Item| {
+            let of = self.requests.get(&item.seq).is_some_and(|(fence, of)| (*fence, of) == (item.fence, request));
+            item.queue == group.queue && item.holder.as_ref() == Some(instance) && of
+        };
+        self.hot.values().filter(mine).cloned().collect()
+    }
+
     pub(super) fn claim(&mut self, group: &ClaimGroup, now: Time) -> Outcomes {
+        let before = group.resume(self.requested(group), now);
+        if !before.is_empty() {
+            let seqs = before.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
+            let bodies = seqs.map(|seq| (seq, self.bodies[&seq].clone())).collect();
+            return Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries: vec![before], bodies, more: false });
+        }
         let Some(row) = self.queues.iter().find(|row| row.id == group.queue) else {
             return Outcomes::Claim(ClaimOutcome::Paused);
         };
@@ -102,10 +121,23 @@ impl Rows {
                 None => Vec::new(),
             },
             home: body.map(|body| (lane, body.enqueued_at)),
+            body: body.filter(|_| group.wish.edits()).cloned(),
+            numbers: Numbers::new(Vec::new()),
         };
+        let read = ManageRead { numbers: self.numbers(group.numbers()), ..read };
         let (changes, outcome) = group.decide(read, self.head());
         self.write(changes);
         Outcomes::Manage(outcome)
+    }
+
+    pub(super) fn clear(&mut self, group: &ClearGroup, now: Time) -> Outcomes {
+        let front = self.lane_front(group.queue, group.lane, ClearRead::FRONT, now).items;
+        let key = front.first().and_then(|known| known.key.clone());
+        let front = front.into_iter().map(|known| known.item).collect();
+        let read = ClearRead { now, front, spared: Vec::new() };
+        let (changes, cleared) = group.decide(read, key.as_ref(), self.head());
+        self.write(changes);
+        Outcomes::Clear(cleared)
     }
 
     pub(super) fn typing(&mut self, group: &TypingGroup, now: Time) -> Outcomes {
@@ -132,6 +164,7 @@ impl Rows {
         }
         self.done.extend(changes.done.into_iter().map(|done| (done.seq, done)));
         self.errors.extend(changes.errors);
+        self.requests.extend(changes.requests.into_iter().map(|(seq, fence, request)| (seq, (fence, request))));
         self.events.extend(changes.events);
         self.typing.extend(changes.typing.into_iter().map(|(queue, lane, at)| ((queue, lane), at)));
         for gone in changes.typed {

@@ -257,7 +257,7 @@ impl Tx {
             Group::Task(group) => group.numbers(),
             Group::Enqueue(group) => group.numbers(),
             Group::Claim(group) => group.heads(),
-            Group::Settle(_) | Group::Manage(_) | Group::Typing(_) | Group::Access(_) => 0,
+            Group::Settle(_) | Group::Manage(_) | Group::Clear(_) | Group::Typing(_) | Group::Access(_) => 0,
         }
     }
 }

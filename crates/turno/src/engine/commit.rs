@@ -13,8 +13,8 @@ pub(crate) use dealt::Dealt;
 use super::Announce;
 use crate::error::Error;
 use crate::store::{
-    AccessGroup, AccessOutcome, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup, TaskOutcome,
-    TypingGroup,
+    AccessGroup, AccessOutcome, ClearGroup, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup,
+    TaskOutcome, TypingGroup,
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use turno_core::access::Epoch;
 use turno_core::id::{ItemId, Lane};
 use turno_core::lease::{Action, Command, Decision, State};
-use turno_core::queue::{Accepted, Enqueue, Settle, SettleOutcome, Want};
+use turno_core::queue::{Accepted, Cleared, Enqueue, Settle, SettleOutcome, Want};
 use turno_core::time::Time;
 
 /// Commands that may wait at one route before callers are told to come back: bounds memory and delay.
@@ -49,6 +49,7 @@ pub(crate) enum Job {
     ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<Dealt>),
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
+    Clear(ClearGroup, Reply<Cleared>),
     Typing(TypingGroup, Reply<()>),
     Task(Box<TaskGroup>, Reply<TaskOutcome>),
     Access(Box<AccessGroup>, Reply<AccessOutcome>),
@@ -124,6 +125,7 @@ impl Committers {
             },
             Job::Claim(..) | Job::ClaimItem(..) => pick(&self.routes.items, turn),
             Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
+            Job::Clear(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             // With the claims of the same lease.
             Job::Task(group, _) => pick(&self.routes.leases, group.resource().map_or(turn, |resource| hash(&resource))),

@@ -1,21 +1,26 @@
 //! Queues, as an application calls them.
 
+mod claim;
+mod lanes;
+mod look;
 mod manage;
 mod settle;
 
+pub use claim::ClaimedItem;
+pub use look::Overview;
 pub use settle::{Settled, Settlement};
 
+use super::Turno;
 use super::access::Needs;
 use super::commit::Job;
-use super::{LOOK_AGAIN, Turno};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{ClaimOutcome, QueueRow};
+use crate::store::QueueRow;
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName};
 use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
-use turno_core::queue::{Accepted, Delivery, Enqueue, Handed, Kind, NewItem, Policy, Want};
+use turno_core::queue::{Accepted, Enqueue, Handed, Kind, NewItem, Policy};
 use turno_core::time::{Span, Time};
 
 /// An item to be queued.
@@ -96,9 +101,6 @@ pub struct GotItem {
     /// When it was accepted.
     pub enqueued_at: Time,
 }
-
-/// What taking and settling items needs.
-const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
 
 /// One queue of an open engine.
 #[derive(Clone, Debug)]
@@ -221,154 +223,24 @@ impl QueueHandle {
         let answers = self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await?;
         Ok(ids.into_iter().zip(answers).collect())
     }
+}
 
-    /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
-    ///
-    /// It may be dropped at any time: what was handed out and not yet taken goes back.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
-    /// use turno::core::time::Span;
-    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
-    /// assert_eq!(&*got[0].items[0].payload, "\"hola\"");
-    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "somebody has it");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
-        self.claim_unless(instance, max, wait, std::future::pending()).await
+/// Whether it can be kept.
+fn check_payload(payload: &str) -> Result<(), String> {
+    if payload.len() > PAYLOAD_MAX {
+        return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
     }
-
-    /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
-    pub(super) async fn claim_unless(
-        &self,
-        instance: &str,
-        max: u32,
-        wait: Span,
-        leave: impl Future<Output = ()>,
-    ) -> Result<Vec<Got>, Error> {
-        if max == 0 || max as usize > BATCH_MAX {
-            return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
-        }
-        let inner = &self.turno.inner;
-        let mut row = self.row().await?;
-        let want = Want { instance: instance_name(instance)?, max };
-        let signal = inner.signals.queue(row.id);
-        let deadline = inner.clock.estimate() + wait;
-        let mut swept = false;
-        tokio::pin!(leave);
-        loop {
-            let changed = signal.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            let asked = inner.clock.estimate();
-            let claim = (row.clone(), want.clone());
-            let outcome =
-                self.turno.submit(CONSUME, claim, |(row, want), reply| Job::Claim(row, want, reply)).await?.take();
-            let next = match outcome {
-                ClaimOutcome::PolicyChanged => {
-                    row = inner.refresh(&self.name).await?;
-                    continue;
-                }
-                ClaimOutcome::Paused => None,
-                ClaimOutcome::Dealt { now, more, .. } => {
-                    let got = unpack(&row, outcome);
-                    if !got.is_empty() {
-                        return Ok(got);
-                    }
-                    if more {
-                        // The heads that were looked at went to others or were not ripe; there may be some behind them.
-                        continue;
-                    }
-                    // Nothing was due: perhaps an application left something, or somebody's hand-out has expired.
-                    let fresh = inner.intake.try_now().await;
-                    let (found, next_expiry) = inner.sweep.now().await?;
-                    if (fresh || found) && !std::mem::replace(&mut swept, true) {
-                        continue;
-                    }
-                    if wait == Span::ZERO {
-                        return Ok(got);
-                    }
-                    // What became due between the choice of heads and the reading of the clock was not looked at.
-                    let next_look = inner.store.next_look(row.id, asked.min(now)).await?;
-                    next_expiry.into_iter().chain(next_look).min()
-                }
-            };
-            let now = inner.clock.estimate();
-            if deadline <= now {
-                return Ok(Vec::new());
-            }
-            let look = deadline.min(now + LOOK_AGAIN).min(next.unwrap_or(deadline));
-            tokio::select! {
-                () = changed => {}
-                () = inner.clock.sleep_until(look) => {}
-                () = &mut leave => return Ok(Vec::new()),
-            }
-            swept = false;
-        }
+    if payload.contains('\0') {
+        return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
     }
-
-    /// Takes this very item, if it is due and heads its lane; nothing otherwise.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
-    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// assert!(queue.claim_item("worker-1", id.clone()).await?.is_some());
-    /// assert!(queue.claim_item("worker-2", id).await?.is_none(), "one wins");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<Option<Got>, Error> {
-        let inner = &self.turno.inner;
-        let want = Want { instance: instance_name(instance)?, max: 1 };
-        let mut row = self.row().await?;
-        let mut swept = false;
-        loop {
-            let claim = (row.clone(), want.clone(), id.clone());
-            let dealt = self
-                .turno
-                .submit(CONSUME, claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
-                .await?;
-            let outcome = dealt.take();
-            match outcome {
-                ClaimOutcome::PolicyChanged => row = inner.refresh(&self.name).await?,
-                ClaimOutcome::Paused => return Ok(None),
-                ClaimOutcome::Dealt { .. } => {
-                    let got = unpack(&row, outcome).pop();
-                    if got.is_some() || std::mem::replace(&mut swept, true) {
-                        return Ok(got);
-                    }
-                    let fresh = inner.intake.try_now().await;
-                    if !inner.sweep.now().await?.0 && !fresh {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-    }
+    Ok(())
 }
 
 fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
     if kind != Kind::Inbox && draft.key.is_none() {
         return Err("/key: a lane or sync queue needs to know whose item it is".to_owned());
     }
-    if draft.payload.len() > PAYLOAD_MAX {
-        return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
-    }
-    if draft.payload.contains('\0') {
-        return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
-    }
+    check_payload(&draft.payload)?;
     if draft.action.as_ref().is_some_and(|action| action.len() > NAME_MAX || action.contains('\0')) {
         return Err(format!("/action: longer than {NAME_MAX} bytes, or contains a NUL character"));
     }
@@ -381,38 +253,4 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
         None => ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?,
     };
     Ok(NewItem { id, id_given, key: draft.key, action: draft.action, payload: draft.payload, delay: draft.delay })
-}
-
-fn instance_name(instance: &str) -> Result<Arc<str>, Error> {
-    turno_core::id::Instance::new(instance)?;
-    Ok(instance.into())
-}
-
-/// A caller's deliveries with what they carry.
-fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
-    let ClaimOutcome::Dealt { now, deliveries, mut bodies, .. } = outcome else {
-        return Vec::new();
-    };
-    let mut got = |delivery: Delivery| {
-        let mut key = None;
-        let items: Vec<GotItem> = delivery
-            .items
-            .iter()
-            .filter_map(|(seq, attempt)| {
-                let body = bodies.remove(seq)?;
-                key = body.key;
-                Some(GotItem {
-                    id: body.id,
-                    action: body.action,
-                    payload: body.payload,
-                    attempt: *attempt,
-                    enqueued_at: body.enqueued_at,
-                })
-            })
-            .collect();
-        let handed = Handed::of(row.id, &delivery);
-        let Delivery { attempt, revision, expires_at, .. } = delivery;
-        Got { handed, key, attempt, revision, now, expires_at, items }
-    };
-    deliveries.into_iter().flatten().map(&mut got).collect()
 }

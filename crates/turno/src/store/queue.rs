@@ -1,13 +1,15 @@
 //! Groups of queue commands and their decisions.
 
+use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 use turno_core::audit::{Actor, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{
-    Accepted, Act, Body, Changes, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Kind, Loaded, Manage,
-    ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, enqueue, hand_out, manage,
-    settle, typing,
+    Accepted, Act, Body, Changes, ClearRead, Cleared, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Item, Kind,
+    Loaded, Manage, ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, clear,
+    enqueue, fingerprint, hand_out, manage, resume, settle, typing,
 };
 use turno_core::time::Time;
 
@@ -127,6 +129,20 @@ impl ClaimGroup {
         self.policy.kind == Kind::Lane && self.policy.batch_max > 1
     }
 
+    /// Who claims under which request id. Such a claim is alone in its group, so that its repeats come one by one: what
+    /// was handed out to it before is looked for first, under a lock of that id.
+    pub fn request(&self) -> Option<(&Arc<str>, &Arc<str>)> {
+        match self.wants() {
+            [Want { instance, request: Some(request), .. }] => Some((instance, request)),
+            _ => None,
+        }
+    }
+
+    /// What was handed out to an earlier claim under the same request id and still lives: then that is the answer.
+    pub fn resume(&self, items: Vec<Item>, now: Time) -> Vec<Delivery> {
+        resume(items, now)
+    }
+
     /// Deals the heads out.
     pub fn decide(&self, read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
         hand_out(&self.policy, self.wants(), read)
@@ -221,19 +237,61 @@ impl ManageGroup {
         self.policy.batch_max + 3
     }
 
+    /// How many fresh numbers the decision uses.
+    pub fn numbers(&self) -> usize {
+        usize::from(self.wish.edits())
+    }
+
     /// Decides the wish; what was done is audited. `head` is the head of the audit, locked after everything else.
     pub fn decide(&self, read: ManageRead, mut head: Head) -> (Changes, ManageOutcome) {
         let now = read.now;
-        let (mut changes, outcome) = manage(&self.policy, self.wish, read);
+        let before = read.body.as_ref().map(|body| fingerprint(&body.payload));
+        let (mut changes, outcome) = manage(&self.policy, &self.wish, read);
         if outcome.is_ok() {
-            let action = match self.wish {
-                Manage::Retry => "item_retry",
-                Manage::Cancel => "item_cancel",
+            let entry = |action| Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id));
+            let entry = match &self.wish {
+                Manage::Retry => entry("item_retry"),
+                Manage::Cancel => entry("item_cancel"),
+                Manage::RetryWith { payload } => entry("item_edit").with([
+                    ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
+                    ("payload_after", fingerprint(payload).to_string().into()),
+                ]),
             };
-            let entry = Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id));
             changes.audit = chain(&mut head, now, vec![entry]);
         }
         (changes, outcome)
+    }
+}
+
+/// A person clears a lane: what waits there is cancelled, and so is what is in process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClearGroup {
+    /// The queue.
+    pub queue: QueueId,
+    /// Its name, for the audit.
+    pub name: QueueName,
+    /// Its policy.
+    pub policy: Policy,
+    /// The lane.
+    pub lane: Lane,
+    /// What was accepted later stays.
+    pub until: Time,
+    /// By whom.
+    pub by: Actor,
+}
+
+impl ClearGroup {
+    /// Decides what goes; if anything does, that is audited. `key` is whose lane it is, `head` is the head
+    /// of the audit, locked after everything else.
+    pub fn decide(&self, read: ClearRead, key: Option<&Key>, mut head: Head) -> (Changes, Cleared) {
+        let now = read.now;
+        let (mut changes, cleared) = clear(&self.policy, self.until, read);
+        if cleared.count > 0 {
+            let resource = key.map_or_else(|| self.name.to_string(), |key| format!("{}/{key}", self.name));
+            let entry = Draft::new(self.by.clone(), "lane_clear", resource);
+            changes.audit = chain(&mut head, now, vec![entry.with([("count", cleared.count.into())])]);
+        }
+        (changes, cleared)
     }
 }
 

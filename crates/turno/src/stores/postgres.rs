@@ -15,7 +15,7 @@
 //! | `audit` | its head, which everybody locks last, and its entries |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
+//! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
 //! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
 //!
@@ -52,6 +52,7 @@ mod migrate;
 mod purge;
 mod queue;
 mod read;
+mod record;
 mod row;
 mod settle;
 mod slot;
@@ -63,9 +64,9 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep,
-    Outcomes, Past, Peeked, Pending, Purge, QueueRow, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError,
-    TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
+    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
+    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -83,7 +84,7 @@ use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -250,12 +251,28 @@ impl Store for PostgresStore {
         Box::pin(async move { self.item_get(queue, &id).await })
     }
 
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        Box::pin(self.item_list(queue, after, limit))
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        Box::pin(self.item_list(queue, query))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         Box::pin(self.queue_counts(queue))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        Box::pin(self.queue_pulse(queue, since))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        Box::pin(self.lane_begin(queue, lane, size))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        Box::pin(self.lane_list(queue, after, limit))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        Box::pin(self.lane_counts())
     }
 
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
@@ -340,6 +357,10 @@ impl Store for PostgresStore {
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         Box::pin(async move { self.purge_some(&what, limit).await })
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        Box::pin(async move { self.purge_free(after.as_ref(), before, limit).await })
     }
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {

@@ -23,6 +23,7 @@ mod line;
 mod looks;
 mod purge;
 mod queue;
+mod records;
 mod rows;
 mod schema;
 mod statements;
@@ -34,9 +35,9 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemRecord, LeaseQuery, LineStep,
-    Outcomes, Past, Peeked, Pending, Purge, QueueRow, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError,
-    TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
+    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
+    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -46,7 +47,7 @@ use tokio::sync::Notify;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -175,6 +176,7 @@ fn commit(
         Group::Claim(group) => queue::claim(tx, now, group),
         Group::Settle(group) => queue::settle(tx, now, group),
         Group::Manage(group) => queue::manage(tx, now, group),
+        Group::Clear(group) => queue::clear(tx, now, group),
         Group::Typing(group) => queue::typing(tx, now, group),
         Group::Task(group) => task::run(tx, now, group),
         Group::Access(group) => access::run(tx, now, group),
@@ -285,16 +287,37 @@ impl Store for SqliteStore {
     }
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
-        self.looks.run(move |db| looks::item_record(db, queue, &id))
+        let clock = self.clock.clone();
+        self.looks.run(move |db| records::one(db, now(&clock), queue, &id))
     }
 
-    fn items(&self, queue: QueueId, after: Seq, limit: u32) -> Pending<'_, Vec<ItemRecord>> {
-        self.looks.run(move |db| looks::item_records(db, queue, after, limit))
+    fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| records::list(db, now(&clock), queue, &query))
     }
 
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| looks::counts(db, now(&clock), queue))
+        self.looks.run(move |db| records::counts(db, now(&clock), queue))
+    }
+
+    fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| records::pulse(db, now(&clock), queue, since))
+    }
+
+    fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| records::lane_front(db, now(&clock), queue, lane, size))
+    }
+
+    fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>> {
+        self.looks.run(move |db| records::lanes(db, queue, after, limit))
+    }
+
+    fn lane_locks(&self) -> Pending<'_, LaneLocks> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| records::lane_locks(db, now(&clock)))
     }
 
     fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep> {
@@ -387,6 +410,10 @@ impl Store for SqliteStore {
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         self.write(move |write| purge::run(write, &what, limit))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        self.write(move |write| purge::leases(write, after.as_ref(), before, limit))
     }
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {

@@ -217,3 +217,45 @@ fn lost_problem(lost: &Lost<'_>, live: Option<&Grant>) -> Problem {
         .with("by", lost.by)
         .with("note", lost.note)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::{Language, Texts};
+    use turno::core::lease::Cause;
+
+    #[test]
+    fn whoever_lost_a_lease_is_told_how_in_both_languages() {
+        let (texts, eva) = (Texts::load(), UserId::new("eva").expect("a name"));
+        let said = |cause: Option<&'static str>, language| {
+            let lost = Lost { reason: "expired", cause, by: Some(&eva), note: Some("cierre") };
+            let document = lost_problem(&lost, None).document(&texts, language, None);
+            document["detail"].as_str().expect("a sentence").to_owned()
+        };
+        for language in [Language::Spanish, Language::English] {
+            let causes = Cause::ALL.map(|cause| Some(cause.as_str()));
+            let mut sentences: Vec<String> =
+                causes.into_iter().chain([None]).map(|cause| said(cause, language)).collect();
+            assert!(sentences.iter().all(|sentence| !sentence.contains(['{', '$'])), "{sentences:?}");
+            sentences.sort();
+            sentences.dedup();
+            assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
+        }
+        let english = said(Some("override"), Language::English);
+        let expected = "This lease is not yours any more: eva stepped in: cierre. Nothing was stored; claim it again if it \
+                        is free";
+        assert_eq!(english, expected);
+    }
+
+    #[test]
+    fn what_was_applied_before_a_lock_was_lost_is_not_denied() {
+        let lost = Lost { reason: "expired", cause: Some("no_heartbeat"), by: None, note: None };
+        let problem = lost_problem(&lost, None).arg("kept", "some");
+        let document = problem.document(&Texts::load(), Language::Spanish, None);
+        let detail = document["detail"].as_str().expect("a sentence");
+        assert!(
+            detail.contains("Lo que ya se aplicó queda aplicado") && !detail.contains("Nada se guardó"),
+            "{detail}"
+        );
+    }
+}

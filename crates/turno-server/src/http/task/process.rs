@@ -158,7 +158,7 @@ fn finalized(
     answer: FinalizeAnswer,
 ) -> Result<FinalizedView, Problem> {
     let FinalizeAnswer { answer, lines, repeated, lease, now } = answer;
-    let applied = lines.iter().any(|(_, outcome)| *outcome != LineOutcome::Skipped);
+    let applied = lines.iter().any(|(_, outcome)| *outcome == LineOutcome::Applied);
     let lines: Vec<_> = lines.iter().map(|(number, outcome)| OutcomeView::new(reader, *number, outcome)).collect();
     match answer {
         Ok(finalized) => {

@@ -55,7 +55,7 @@ impl Tx {
                 Some(changes)
             }
             (Group::Manage(group), Read::Manage { item, done, front, home }) => {
-                let read = ManageRead { now, item, done, front, home };
+                let read = ManageRead { now, item, done, front, home, body: None, numbers };
                 let (mut changes, answer) = group.decide(read, head.unwrap_or_default());
                 if env.has(Bug::ManageUnaudited) {
                     changes.audit.clear();

@@ -44,7 +44,7 @@ impl Tx {
                 let id = group.command.task;
                 return self.lock_task(env, id);
             }
-            Group::Typing(_) | Group::Access(_) => Vec::new(),
+            Group::Typing(_) | Group::Clear(_) | Group::Access(_) => Vec::new(),
         };
         if self.goes_unlocked(env) {
             return true;
@@ -151,7 +151,7 @@ impl Tx {
                 let group = group.clone();
                 Some(self.read_task(env, &group))
             }
-            Group::Access(_) => unreachable!("nobody asks for it"),
+            Group::Clear(_) | Group::Access(_) => unreachable!("nobody asks for it"),
         }
     }
 

@@ -10,7 +10,8 @@ use crate::store::{
 use std::collections::HashMap;
 use tokio::sync::mpsc;
 use turno_core::id::QueueId;
-use turno_core::queue::{Accepted, Enqueue, Settle};
+use turno_core::limits::BATCH_MAX;
+use turno_core::queue::{Accepted, Cleared, Enqueue, Settle};
 
 /// Items or deliveries in one group: little enough to keep its transaction short.
 const ITEMS_MAX: usize = 4_000;
@@ -28,6 +29,7 @@ pub(super) enum Replies {
     /// With how many settlements each call carried.
     Settle(Vec<(usize, Reply<SettleDecided>)>),
     Manage(Reply<ManageOutcome>),
+    Clear(Reply<Cleared>),
     Typing(Vec<Reply<()>>),
     Task(Reply<TaskOutcome>),
     Access(Reply<AccessOutcome>),
@@ -54,6 +56,10 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
             }
             Job::Settle(settlements, reply) => settle_batch(&mut settle, settlements, reply),
             Job::Enqueue(call, reply) => enqueue_batch(&mut enqueue, call, reply),
+            // Alone, so that its repeats come one by one.
+            Job::Claim(queue, want, reply) if want.request.is_some() => {
+                claims.push(claim_batch(&queue, Claim::Next(vec![want]), reply));
+            }
             Job::Claim(queue, want, reply) => {
                 let open = claim_of.get(&queue.id).copied().filter(|at| fits(&claims[*at], queue.version, want.max));
                 match open {
@@ -76,6 +82,7 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
             Job::Manage(group, reply) => {
                 rest.push(Batch { group: Group::Manage(group), replies: Replies::Manage(reply) })
             }
+            Job::Clear(group, reply) => rest.push(Batch { group: Group::Clear(group), replies: Replies::Clear(reply) }),
             Job::Typing(group, reply) => typing_batch(&mut rest, group, reply),
             Job::Task(group, reply) => {
                 rest.push(Batch { group: Group::Task(group), replies: Replies::Task(reply) });
@@ -151,6 +158,7 @@ impl Batch {
             Group::Enqueue(group) => group.numbers(),
             Group::Settle(group) => group.settlements.len(),
             Group::Claim(group) => group.heads(),
+            Group::Clear(_) => BATCH_MAX,
             Group::Manage(_) | Group::Typing(_) | Group::Task(_) | Group::Access(_) => 1,
         }
     }
@@ -197,6 +205,7 @@ impl Replies {
                 }
             }
             (Replies::Manage(reply), Outcomes::Manage(outcome)) => drop(reply.send(Ok(outcome))),
+            (Replies::Clear(reply), Outcomes::Clear(cleared)) => drop(reply.send(Ok(cleared))),
             (Replies::Typing(replies), Outcomes::Typing) => {
                 replies.into_iter().for_each(|reply| drop(reply.send(Ok(()))))
             }
@@ -218,6 +227,7 @@ impl Replies {
             Replies::Claim(replies) => all(replies, error),
             Replies::Settle(replies) => all(replies.into_iter().map(|(_, reply)| reply), error),
             Replies::Manage(reply) => all([reply], error),
+            Replies::Clear(reply) => all([reply], error),
             Replies::Typing(replies) => all(replies, error),
             Replies::Task(reply) => all([reply], error),
             Replies::Access(reply) => all([reply], error),

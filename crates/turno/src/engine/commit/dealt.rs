@@ -23,13 +23,16 @@ pub(crate) struct Dealt {
 pub(super) struct WayBack {
     queue: QueueId,
     policy: Policy,
+    /// Not for a claim with a request id: whoever left may repeat it, and then gets them.
+    kept: bool,
     /// The route of settlements. A weak end: what is on its way keeps no closed engine alive.
     jobs: mpsc::WeakSender<Waiting>,
 }
 
 impl WayBack {
     pub(super) fn new(group: &ClaimGroup, jobs: &mpsc::WeakSender<Waiting>) -> WayBack {
-        WayBack { queue: group.queue, policy: group.policy.clone(), jobs: jobs.clone() }
+        let kept = group.request().is_some();
+        WayBack { queue: group.queue, policy: group.policy.clone(), kept, jobs: jobs.clone() }
     }
 
     fn give_back(&self, deliveries: impl Iterator<Item = Delivery>) {
@@ -40,7 +43,7 @@ impl WayBack {
                 act: Act::Return,
             })
             .collect();
-        if settlements.is_empty() {
+        if settlements.is_empty() || self.kept {
             return;
         }
         tracing::debug!(count = settlements.len(), "a caller left; its deliveries go back");

@@ -120,6 +120,7 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
             once(settled.map(|(settle, _)| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
+        (Group::Clear(group), _) => announce.tell(Hint::Queue(group.queue)),
         (Group::Task(group), Outcomes::Task(outcome)) if outcome.lease.grant.is_none() => {
             if let Some(resource) = group.resource() {
                 announce.tell(Hint::Lease(resource));
@@ -137,6 +138,7 @@ fn may_have_events(outcome: &Outcomes) -> bool {
             answers.iter().any(|answer| matches!(answer, SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted))
         }
         Outcomes::Manage(answer) => answer.is_ok(),
+        Outcomes::Clear(cleared) => cleared.count > 0,
         Outcomes::Task(outcome) => outcome.answer.is_ok(),
         Outcomes::Access(answer) => answer.is_ok(),
         Outcomes::Enqueue(_) | Outcomes::Claim(_) | Outcomes::Typing => false,

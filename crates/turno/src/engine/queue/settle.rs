@@ -6,6 +6,7 @@ use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::ItemRecord;
 use turno_core::access::Permission;
+use turno_core::id::Seq;
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
 
@@ -51,7 +52,11 @@ impl QueueHandle {
             return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
         }
         let row = self.row().await?;
-        let here = |handed| Handed { queue: row.id, ..handed };
+        // What was handed out by another queue is nothing that this one knows: no item has this place.
+        let here = |handed: Handed| {
+            let seq = if handed.queue == row.id { handed.seq } else { Seq(0) };
+            Handed { queue: row.id, seq, ..handed }
+        };
         let acts: Vec<(Handed, Act)> = settlements.iter().map(|said| (here(said.handed), said.act.clone())).collect();
         let policy = row.policy.clone();
         let batch = settlements.into_iter().map(|said| Settle {

@@ -33,7 +33,7 @@ impl PostgresStore {
             .text(&new.body)
             .big(at.0)
             .big(lapsed.0);
-        let mut answers = self.read_on(&self.keeper, vec![keep, find(of)]).await?;
+        let mut answers = self.read(vec![keep, find(of)]).await?;
         answers.take();
         let kept = answers.take().first().map(answer).transpose()?;
         Ok(kept.map(|(kept, _)| kept).ok_or_else(|| garbled("no answer was kept"))?)

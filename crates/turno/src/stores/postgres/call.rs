@@ -67,6 +67,8 @@ statements! {
     CLAIM_HEADS = "claim_heads",
     CLAIM_ITEM = "claim_item",
     CLAIM_QUEUE = "claim_queue",
+    CLAIM_REQUEST = "claim_request",
+    CLAIM_REQUEST_LOCK = "claim_request_lock",
     CLAIM_TYPING = "claim_typing",
     CLOCK = "clock",
     COMMIT = "commit",
@@ -91,6 +93,7 @@ statements! {
     HINT_NOTIFY = "hint_notify",
     HOT_ADD = "hot_add",
     HOT_REMOVE = "hot_remove",
+    HOT_REQUEST = "hot_request",
     HOT_SAVE = "hot_save",
     INTAKE_LOCK = "intake_lock",
     INTAKE_LOOK = "intake_look",
@@ -100,9 +103,17 @@ statements! {
     ITEM = "item",
     ITEM_ERRORS = "item_errors",
     ITEMS = "items",
+    ITEMS_CANCELLED = "items_cancelled",
+    ITEMS_EXHAUSTED = "items_exhausted",
+    ITEMS_IN_PROCESS = "items_in_process",
+    ITEMS_OF_KEY = "items_of_key",
+    ITEMS_PROCESSED = "items_processed",
+    ITEMS_WAITING = "items_waiting",
     LANE_FRONTS = "lane_fronts",
     LANE_HEADS_LOCK = "lane_heads_lock",
     LANE_LOCK = "lane_lock",
+    LANE_LOCKS = "lane_locks",
+    LANE_NAMES = "lane_names",
     LEASE_END = "lease_end",
     LEASE_ENDING = "lease_ending",
     LEASE_HISTORY = "lease_history",
@@ -137,6 +148,7 @@ statements! {
     PURGE_ANSWERS = "purge_answers",
     PURGE_HISTORY = "purge_history",
     PURGE_ITEMS = "purge_items",
+    PURGE_LEASES = "purge_leases",
     PURGE_LINKS = "purge_links",
     PURGE_TOKENS = "purge_tokens",
     QUEUE_ADD = "queue_add",
@@ -148,6 +160,7 @@ statements! {
     QUEUE_LOCK = "queue_lock",
     QUEUE_PAUSE = "queue_pause",
     QUEUE_PURGED = "queue_purged",
+    QUEUE_RATES = "queue_rates",
     REBIRTH_NOTE = "rebirth_note",
     REBIRTH_READ = "rebirth_read",
     ROLLBACK = "rollback",
@@ -253,6 +266,10 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn smalls(self, values: impl Iterator<Item = i16>) -> Call<'a> {
+        self.with(values.collect::<Vec<_>>(), Type::INT2_ARRAY)
+    }
+
+    pub(super) fn maybe_smalls(self, values: impl Iterator<Item = Option<i16>>) -> Call<'a> {
         self.with(values.collect::<Vec<_>>(), Type::INT2_ARRAY)
     }
 

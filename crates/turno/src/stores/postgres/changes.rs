@@ -3,7 +3,7 @@
 use super::audit;
 use super::call::{self, Call};
 use super::lease::events;
-use super::row::{attempt_to, ended_to, last_to};
+use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
 use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last};
 
@@ -38,6 +38,12 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     if !changes.errors.is_empty() {
         calls.push(add_errors(&changes.errors));
     }
+    if !changes.requests.is_empty() {
+        let requests = || changes.requests.iter();
+        let call = Call::new(&call::HOT_REQUEST).bigs(requests().map(|(seq, _, _)| seq.0));
+        let call = call.bigs(requests().map(|(_, fence, _)| fence.0));
+        calls.push(call.texts(requests().map(|(_, _, request)| &**request)));
+    }
     typing(changes, &mut calls);
     if !changes.events.is_empty() {
         calls.push(events(&changes.events));
@@ -54,6 +60,7 @@ fn is_plain(item: &Item) -> bool {
         && item.fence == Fence(0)
         && item.group == Fence(0)
         && item.last == Last::None
+        && item.size == 1
         && !item.parked
 }
 
@@ -102,6 +109,7 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .bigs(items().map(|item| item.handed))
         .flags(items().map(|item| item.parked))
         .maybe_texts(items().map(|item| item.holder.as_deref()))
+        .maybe_smalls(items().map(|item| size_to(item.size)))
 }
 
 fn add_done(done: &[Done]) -> Call<'_> {

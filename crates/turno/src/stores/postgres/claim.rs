@@ -4,7 +4,7 @@ use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::floor::{BOTTOM, Place, Scan};
-use super::row::{ITEM, get, item};
+use super::row::{ITEM, body, get, item};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
 use std::collections::HashMap;
@@ -20,8 +20,35 @@ const HEADS_MAX: usize = 5_000;
 /// the whole queue is looked at.
 const SLOW_COMMIT: Span = Span::from_secs(10);
 
+/// What was handed out to an earlier claim under the same request id, if it lives: read after its repeats were put in
+/// line by a lock, which is held until this transaction ends.
+async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Failure> {
+    let Some((instance, request)) = group.request() else {
+        return Ok(None);
+    };
+    let line = format!("{}/{instance}/{request}", group.queue.0);
+    let lock = Call::new(&call::CLAIM_REQUEST_LOCK).text(&line);
+    let read = Call::new(&call::CLAIM_REQUEST).int(group.queue.0).text(request).text(instance);
+    let mut answers = tx.trip(vec![lock, read, Moment::call(0, false)]).await?;
+    answers.take();
+    let before = answers.take().iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
+    let now = tx.moment(&answers.take())?.now;
+    let deliveries = group.resume(before, now);
+    if deliveries.is_empty() {
+        return Ok(None);
+    }
+    let seqs = deliveries.iter().flat_map(|delivery| &delivery.items).map(|(seq, _)| seq.0);
+    let rows = tx.trip(vec![Call::new(&call::CLAIM_BODIES).bigs(seqs)]).await?.take();
+    let bodies = rows.iter().map(|row| body(row).map(|body| (body.seq, body))).collect::<Result<Bodies, _>>()?;
+    let outcome = ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more: false };
+    Ok(Some(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None)))
+}
+
 /// Locks due heads, reads what stands behind them where that may go along, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, Failure> {
+    if let Some(plan) = resumed(tx, group).await? {
+        return Ok(plan);
+    }
     let estimate = shared.clock.estimate();
     let limit = group.heads().min(HEADS_MAX);
     let mut scan = matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));

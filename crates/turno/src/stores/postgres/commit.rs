@@ -49,6 +49,7 @@ impl PostgresStore {
             Group::Claim(group) => claim::plan(tx, &self.shared, group).await,
             Group::Settle(group) => settle::plan(tx, &self.shared, group).await,
             Group::Manage(group) => manage::plan(tx, group).await,
+            Group::Clear(group) => manage::clear(tx, group).await,
             Group::Typing(group) => manage::typing(tx, &self.shared, group).await,
             Group::Task(group) => task::plan(tx, group).await,
             Group::Access(group) => access::plan(tx, group).await,
@@ -213,7 +214,9 @@ impl PostgresStore {
 /// answer waits until it is free: whoever has it and comes next must find it.
 fn hides_rows(outcomes: &Outcomes) -> bool {
     match outcomes {
-        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) | Outcomes::Task(_) => true,
+        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) | Outcomes::Clear(_) | Outcomes::Task(_) => {
+            true
+        }
         // A stale settlement may have locked an item that waits for its turn again; a renewal only what is handed out.
         Outcomes::Settle { answers, .. } => {
             answers.iter().any(|answer| !matches!(answer, SettleOutcome::Renewed { .. }))

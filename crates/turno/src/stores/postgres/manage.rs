@@ -1,4 +1,4 @@
-//! What people do to single items, and signs of typing.
+//! What people do to single items and to lanes, and signs of typing.
 
 use super::Shared;
 use super::audit;
@@ -6,12 +6,12 @@ use super::call::{self, Call};
 use super::enqueue::front_items;
 use super::failure::Failure;
 use super::lane::{self, LaneOf};
-use super::row::{done, get, item, maybe_name};
+use super::row::{body, done, get, item, maybe_name};
 use super::tx::{Moment, Plan, Tx, Write};
-use crate::store::{ManageGroup, Outcomes, TypingGroup};
+use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
 use std::collections::HashMap;
 use turno_core::id::{Key, Lane, Seq};
-use turno_core::queue::{Changes, Kind, ManageRead};
+use turno_core::queue::{Changes, ClearRead, Item, Kind, ManageRead};
 use turno_core::time::Time;
 
 /// Finds the item's lane, takes its mutex and its head, reads item and front, locks the audit, reads the clock,
@@ -35,8 +35,11 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     }
     calls.push(Call::new(&call::MANAGE_ITEM).big(seq.0));
     calls.push(Call::new(&call::MANAGE_DONE).big(seq.0));
+    if group.wish.edits() {
+        calls.push(Call::new(&call::CLAIM_BODIES).bigs([seq.0].into_iter()));
+    }
     calls.push(audit::lock());
-    calls.push(Moment::call(0, true));
+    calls.push(Moment::call(group.numbers(), true));
     let mut answers = tx.trip(calls).await?;
     let mut front = Vec::new();
     if lane.is_some() {
@@ -47,12 +50,45 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     }
     let unfinished = answers.take().first().map(|row| item(row, 0)).transpose()?;
     let finished = answers.take().first().map(|row| done(row, 0)).transpose()?;
+    let edited = if group.wish.edits() { answers.take().first().map(body).transpose()? } else { None };
     let head = audit::head(&answers.take())?;
-    let moment = tx.moment(&answers.take())?;
+    let mut moment = tx.moment(&answers.take())?;
     let home = home.map(|(_, _, enqueued_at)| (lane, enqueued_at));
-    let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home };
+    let numbers = moment.numbers();
+    let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home, body: edited, numbers };
     let (changes, outcome) = group.decide(read, head);
     Ok(Plan::new(Outcomes::Manage(outcome), write(changes), moment.xid))
+}
+
+/// Takes the lane's mutex and its head, reads what is there, keeps off what applications are completing, locks the
+/// audit, reads the clock, decides.
+pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, Failure> {
+    let of = (group.queue, group.lane);
+    let fronts = |sql| lane::fronts(sql, &[(of, ClearRead::FRONT)], &[Seq(0)]);
+    let calls = vec![lane::lock([of].into_iter()), fronts(&call::LANE_HEADS_LOCK), fronts(&call::LANE_FRONTS)];
+    let mut answers = tx.trip(calls).await?;
+    answers.take();
+    answers.take();
+    let front = front_items(&answers.take())?.remove(&of).unwrap_or_default();
+    let key = front.first().and_then(|known| known.key.clone());
+    let front: Vec<Item> = front.into_iter().map(|known| known.item).collect();
+    let handed: Vec<&Item> = front.iter().filter(|item| item.expires_at.is_some()).collect();
+    let numbers = || (0_i32..).take(handed.len());
+    let seqs = || handed.iter().map(|item| item.seq.0);
+    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
+    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
+    let completed = completed.bigs(handed.iter().map(|item| item.fence.0));
+    let mut answers = tx.trip(vec![completing, completed, audit::lock(), Moment::call(0, true)]).await?;
+    let mut spared = Vec::new();
+    for row in answers.take().iter().chain(&answers.take()) {
+        let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
+        spared.extend(handed.get(index).map(|item| item.fence));
+    }
+    let head = audit::head(&answers.take())?;
+    let moment = tx.moment(&answers.take())?;
+    let read = ClearRead { now: moment.now, front, spared };
+    let (changes, cleared) = group.decide(read, key.as_ref(), head);
+    Ok(Plan::new(Outcomes::Clear(cleared), write(changes), moment.xid))
 }
 
 /// Reads the lanes' first items, without a lock, and the clock. A sign of typing that comes a moment too late

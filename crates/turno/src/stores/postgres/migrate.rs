@@ -19,8 +19,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
     // An older program would take back what a transaction is completing.
     Migration { version: 4, min_compatible: 4, text: include_str!("migrations/0004_application.sql") },
-    Migration { version: 5, min_compatible: 4, text: include_str!("migrations/0005_queue_reads.sql") },
-    Migration { version: 6, min_compatible: 4, text: include_str!("migrations/0006_answers.sql") },
+    // An older program would hand out groups without their size.
+    Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
+    Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
 ];
 
 /// Applies what is missing, in one transaction: all of it or nothing.

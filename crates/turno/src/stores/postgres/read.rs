@@ -1,4 +1,4 @@
-//! Reading without a group: leases at a glance, queues, items, and what the sweeper looks for.
+//! Reading without a group: leases at a glance, and what the sweeper looks for. Items are in `record`.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -8,11 +8,10 @@ use super::slot::Slot;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
 use crate::engine::LOOK_AGAIN;
-use crate::store::{Counts, ItemRecord, LeaseQuery, Past, Peeked, StoreError};
-use std::collections::HashMap;
+use crate::store::{LeaseQuery, Past, Peeked, StoreError};
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
-use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, UserId};
+use turno_core::id::{Fence, Lane, QueueId, Resource, Seq, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::limits::NAME_MAX;
 use turno_core::queue::{Handed, SettleOutcome, Trace};
@@ -158,61 +157,10 @@ impl PostgresStore {
         Ok(outcomes)
     }
 
-    pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())]).await?.take();
-        Ok(self.records(&rows).await?.pop())
-    }
-
-    pub(super) async fn item_list(
-        &self,
-        queue: QueueId,
-        after: Seq,
-        limit: u32,
-    ) -> Result<Vec<ItemRecord>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::ITEMS).int(queue.0).big(after.0).big(limit.into())]).await?.take();
-        self.records(&rows).await
-    }
-
-    async fn records(&self, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
-        let seqs = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<i64>, _>>()?;
-        let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
-        if !seqs.is_empty() {
-            for row in &self.read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())]).await?.take() {
-                let error = row::attempt_error(row)?;
-                errors.entry(error.seq).or_default().push(error);
-            }
-        }
-        let record = |row| {
-            let body = row::body(row)?;
-            let there = |at| get::<Option<i64>>(row, at).map(|seq| seq.is_some());
-            let item = if there(row::BODY)? { Some(row::item(row, row::BODY)?) } else { None };
-            let at = row::BODY + row::ITEM;
-            let done = if there(at)? { Some(row::done(row, at)?) } else { None };
-            let errors = errors.remove(&body.seq).unwrap_or_default();
-            Ok(ItemRecord { body, item, done, errors })
-        };
-        rows.iter().map(record).collect()
-    }
-
     /// One statement without the settings that forbid plain scans: for people and checks.
     pub(super) async fn scan(&self, call: Call<'_>) -> Result<Vec<Row>, Failure> {
         let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
         Ok(answers.into_iter().next().unwrap_or_default())
-    }
-
-    /// Counted by a plain scan, and hence without the settings that forbid one.
-    pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
-        let call = Call::new(&call::QUEUE_COUNTS).int(queue.0).big(self.shared.clock.estimate().0);
-        let rows = self.scan(call).await?;
-        let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
-        Ok(Counts {
-            pending: get(row, 0)?,
-            in_process: get(row, 1)?,
-            error: get(row, 2)?,
-            exhausted: get::<i64>(row, 3)? + get::<i64>(row, 5)?,
-            processed: get(row, 4)?,
-            cancelled: get(row, 6)?,
-        })
     }
 }
 

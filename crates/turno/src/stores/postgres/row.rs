@@ -10,7 +10,7 @@ use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Kind, Last};
 use turno_core::time::Time;
 
 /// How many columns an item has in every statement that reads one.
-pub(super) const ITEM: usize = 16;
+pub(super) const ITEM: usize = 17;
 /// How many columns a body has.
 pub(super) const BODY: usize = 7;
 
@@ -60,6 +60,7 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
         handed: get(row, at + 13)?,
         parked: get(row, at + 14)?,
         holder: get::<Option<&str>>(row, at + 15)?.map(Arc::from),
+        size: get::<Option<i16>>(row, at + 16)?.map_or(Ok(1), u32::try_from).map_err(garbled)?,
     })
 }
 
@@ -120,6 +121,11 @@ fn attempt(row: &Row, column: usize) -> Result<u32, Failure> {
 /// Attempts are bounded well below what two bytes hold.
 pub(super) fn attempt_to(attempt: u32) -> i16 {
     i16::try_from(attempt).unwrap_or(i16::MAX)
+}
+
+/// Nearly all deliveries have one item; that is not written.
+pub(super) fn size_to(size: u32) -> Option<i16> {
+    i16::try_from(size).ok().filter(|size| *size != 1)
 }
 
 pub(super) fn kind_to(kind: Kind) -> &'static str {

@@ -30,7 +30,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Fai
         let locked = !answers.take().is_empty();
         let task = tasks(&answers.take())?.pop();
         answers.take();
-        let states = lock.states(&mut answers, &resources)?;
+        let states = lock.states(&mut answers, &resources, locked)?;
         let stock = if group.validates().is_some() { stock(&answers.take())? } else { None };
         let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
         let clock = answers.take();

@@ -3,7 +3,7 @@
 //! Every change concerns exactly one row that was read under the same write lock. One that finds no row, or
 //! two, is a bug, and the whole group is rolled back rather than half of it stored.
 
-use super::rows::{ended_number, last_number};
+use super::rows::{ended_number, last_number, size_number};
 use super::{audit, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
@@ -16,6 +16,9 @@ pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError
     bodies(tx, changes)?;
     items(tx, changes)?;
     finished(tx, changes)?;
+    each(tx, sql::HOT_REQUEST, &changes.requests, |to, (seq, fence, request)| {
+        to.execute((seq.0, fence.0, &**request))
+    })?;
     each(tx, sql::TYPING_SAVE, &changes.typing, |to, (queue, lane, at)| to.execute((queue.0, lane.0, at.0)))?;
     each(tx, sql::TYPING_REMOVE, &changes.typed, |to, (queue, lane)| to.execute((queue.0, lane.0)))?;
     event::add(tx, &changes.events)?;
@@ -58,6 +61,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.handed,
             item.parked,
             item.holder,
+            size_number(item.size),
         ])
     })?;
     each(tx, sql::HOT_SAVE, &changes.update, |to, item| {
@@ -76,6 +80,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.handed,
             item.parked,
             item.holder,
+            size_number(item.size),
         ])
     })?;
     each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))

@@ -1,15 +1,14 @@
-//! What is only looked at: expiries, ends of deliveries, queues, items and their counts.
+//! What is only looked at: expiries, ends of deliveries, queues. Items and their counts are in `records`.
 
-use super::queue::{find, items};
-use super::rows::{attempt_error, body, done, json, last_of, queue};
+use super::rows::{done, json, last_of, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{Counts, ItemRecord, QueueRow, StoreError};
+use crate::store::{QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
 use turno_core::audit::{Actor, Draft};
-use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{Body, Handed, Kind, Policy, SettleOutcome, Trace};
+use turno_core::id::{Fence, Lane, QueueId, QueueName, Seq};
+use turno_core::queue::{Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
 /// Overdue deliveries, oldest first, and when the next one will be.
@@ -130,53 +129,4 @@ pub(super) fn queues(db: &Connection) -> Result<Vec<QueueRow>, StoreError> {
     let mut read = db.prepare_cached(sql::QUEUE_LIST)?;
     let found = read.query_map([], queue)?;
     Ok(found.collect::<Result<_, _>>()?)
-}
-
-pub(super) fn item_record(db: &mut Connection, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
-    let tx = db.transaction()?;
-    let Some(home) = find(&tx, queue, id)? else {
-        return Ok(None);
-    };
-    let body = tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?;
-    Ok(Some(record(&tx, body)?))
-}
-
-pub(super) fn item_records(
-    db: &mut Connection,
-    queue: QueueId,
-    after: Seq,
-    limit: u32,
-) -> Result<Vec<ItemRecord>, StoreError> {
-    let tx = db.transaction()?;
-    let mut read = tx.prepare_cached(sql::BODY_LIST)?;
-    let mut records = Vec::new();
-    for body in read.query_map((queue.0, after.0, limit), body)? {
-        records.push(record(&tx, body?)?);
-    }
-    Ok(records)
-}
-
-/// The body together with the rows that tell its item's story.
-fn record(db: &Connection, body: Body) -> Result<ItemRecord, StoreError> {
-    let seq = body.seq.0;
-    let item = items(db, sql::HOT_READ, [seq])?.pop();
-    let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
-    let mut read = db.prepare_cached(sql::ERROR_LIST)?;
-    let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
-    Ok(ItemRecord { body, item, done, errors })
-}
-
-pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
-    let tx = db.transaction()?;
-    let mut counts = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
-        let (pending, in_process) = (row.get(0)?, row.get(1)?);
-        Ok(Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() })
-    })?;
-    tx.query_row(sql::DONE_COUNT, [queue.0], |row| {
-        counts.processed = row.get(0)?;
-        counts.exhausted += row.get::<_, i64>(1)?;
-        counts.cancelled = row.get(2)?;
-        Ok(())
-    })?;
-    Ok(counts)
 }

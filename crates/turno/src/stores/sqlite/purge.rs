@@ -5,7 +5,7 @@ use crate::store::{Purge, StoreError};
 use rusqlite::OptionalExtension;
 use serde_json::Value;
 use turno_core::audit::{Actor, Draft};
-use turno_core::id::QueueId;
+use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// Forgets up to `limit` things and commits; answers how many.
@@ -52,4 +52,25 @@ fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32
         .with([("count", Value::from(count)), ("before_ms", Value::from(before.0))]);
     audit::note(tx, write.now, entry)?;
     Ok(count as u64)
+}
+
+/// Leases that are as if never seen, among the next ones.
+pub(super) fn leases(
+    write: Write<'_>,
+    after: Option<&Resource>,
+    before: Time,
+    limit: u32,
+) -> Result<(u64, Option<Resource>), StoreError> {
+    let tx = &write.tx;
+    let after = after.map_or("", Resource::as_str);
+    let last: Option<String> = tx.prepare_cached(sql::LEASE_WALK)?.query_row((after, limit), |row| row.get(0))?;
+    let Some(last) = last else {
+        return Ok((0, None));
+    };
+    let gone = tx.prepare_cached(sql::LEASE_PURGE)?.execute((after, &last, before.0))? as u64;
+    if gone > 0 {
+        write.commit()?;
+    }
+    let last = Resource::new(last).map_err(|bad| StoreError::Schema(format!("a lease's name: {bad}")))?;
+    Ok((gone, Some(last)))
 }

@@ -3,14 +3,16 @@
 use super::rows::{ITEM_COLUMNS, body, done, item, name, name_if};
 use super::{audit, changes, numbers, statements as sql};
 use crate::store::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead, StoreError,
-    TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
+    StoreError, TypingGroup,
 };
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Delivery, EnqueueRead, FrontItem, Handed, Item, Kind, Loaded, ManageRead, Member, Wants};
+use turno_core::queue::{
+    ClearRead, Delivery, EnqueueRead, FrontItem, Handed, Item, Kind, Loaded, ManageRead, Member, Wants,
+};
 use turno_core::time::{Span, Time};
 
 pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Result<Outcomes, StoreError> {
@@ -33,6 +35,14 @@ pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Resul
 }
 
 pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
+    if let Some((instance, request)) = group.request() {
+        let before = items(tx, sql::HOT_REQUESTED, (group.queue.0, &**request, &**instance))?;
+        let deliveries = vec![group.resume(before, now)];
+        if !deliveries[0].is_empty() {
+            let bodies = bodies(tx, &deliveries)?;
+            return Ok(Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more: false }));
+        }
+    }
     let mut read = tx.prepare_cached(sql::QUEUE_READ)?;
     let queue: Option<(i64, bool)> =
         read.query_row([group.queue.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -108,9 +118,10 @@ fn load(tx: &Connection, handed: &Handed, named: bool) -> Result<Loaded, StoreEr
     let (Some(first), Some(lane)) = (members.first(), lane) else {
         return Ok(Loaded { members: with_ids(tx, members, named)?, next: None });
     };
-    let first = first.seq;
-    if handed.size > 1 {
-        members = items(tx, sql::HOT_MEMBERS, (queue, lane, first.0, fence, handed.size))?;
+    let (first, size) = (first.seq, first.size);
+    // Of another size than it had, it is not looked for: the decision refuses it by its first item.
+    if handed.size > 1 && handed.size == size {
+        members = items(tx, sql::HOT_MEMBERS, (queue, lane, first.0, fence, size))?;
     }
     let next = items(tx, sql::HOT_NEXT, (queue, lane, fence))?.pop();
     Ok(Loaded { members: with_ids(tx, members, named)?, next })
@@ -130,7 +141,8 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
 }
 
 pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Outcomes, StoreError> {
-    let mut read = ManageRead { now, item: None, done: None, front: Vec::new(), home: None };
+    let numbers = numbers(tx, group.numbers())?;
+    let mut read = ManageRead { now, item: None, done: None, front: Vec::new(), home: None, body: None, numbers };
     if let Some(home) = find(tx, group.queue, &group.id)? {
         read.item = items(tx, sql::HOT_READ, [home.seq.0])?.pop();
         read.done = tx.prepare_cached(sql::DONE_READ)?.query_row([home.seq.0], done).optional()?;
@@ -144,10 +156,24 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
             read.front = items(tx, sql::HOT_FRONT, place)?;
         }
         read.home = Some((lane, home.enqueued_at));
+        if group.wish.edits() {
+            read.body = Some(tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?);
+        }
     }
     let (written, outcome) = group.decide(read, audit::head(tx)?);
     changes::write(tx, &written)?;
     Ok(Outcomes::Manage(outcome))
+}
+
+/// There is one writer, so no application can be completing what is cleared.
+pub(super) fn clear(tx: &Connection, now: Time, group: &ClearGroup) -> Result<Outcomes, StoreError> {
+    let front = front_named(tx, group.queue, group.lane, ClearRead::FRONT)?;
+    let key = front.first().and_then(|known| known.key.clone());
+    let front = front.into_iter().map(|known| known.item).collect();
+    let read = ClearRead { now, front, spared: Vec::new() };
+    let (written, cleared) = group.decide(read, key.as_ref(), audit::head(tx)?);
+    changes::write(tx, &written)?;
+    Ok(Outcomes::Clear(cleared))
 }
 
 pub(super) fn typing(tx: &Connection, now: Time, group: &TypingGroup) -> Result<Outcomes, StoreError> {
@@ -182,7 +208,12 @@ pub(super) fn items(db: &Connection, text: &str, values: impl Params) -> Result<
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn front_named(tx: &Connection, queue: QueueId, lane: Lane, size: u32) -> Result<Vec<FrontItem>, StoreError> {
+pub(super) fn front_named(
+    tx: &Connection,
+    queue: QueueId,
+    lane: Lane,
+    size: u32,
+) -> Result<Vec<FrontItem>, StoreError> {
     let mut read = tx.prepare_cached(sql::HOT_FRONT_NAMED)?;
     let found = read.query_map((queue.0, lane.0, size), |row| {
         Ok(FrontItem {

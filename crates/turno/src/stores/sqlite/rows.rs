@@ -13,7 +13,7 @@ use turno_core::time::Time;
 use crate::store::QueueRow;
 
 /// How many columns [`item`] reads.
-pub(super) const ITEM_COLUMNS: usize = 16;
+pub(super) const ITEM_COLUMNS: usize = 17;
 
 /// A validated name. It was validated before it was stored, so a failure means a damaged file.
 pub(super) fn name<T>(
@@ -84,6 +84,7 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         handed: row.get(13)?,
         parked: row.get(14)?,
         holder: row.get(15)?,
+        size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
     })
 }
 
@@ -150,6 +151,11 @@ pub(super) fn last_number(last: Last) -> i64 {
 pub(super) fn last_of(number: i64) -> Option<Last> {
     let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
     all.into_iter().find(|last| last_number(*last) == number)
+}
+
+/// The size of a delivery in the database. Nearly all have one item; that is not written.
+pub(super) fn size_number(size: u32) -> Option<u32> {
+    (size != 1).then_some(size)
 }
 
 /// The number of an [`Ended`] in the database.

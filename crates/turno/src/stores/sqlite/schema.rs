@@ -19,8 +19,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
     Migration { version: 4, min_compatible: 1, text: include_str!("migrations/0004_application.sql") },
-    Migration { version: 5, min_compatible: 1, text: include_str!("migrations/0005_queue_reads.sql") },
-    Migration { version: 6, min_compatible: 1, text: include_str!("migrations/0006_answers.sql") },
+    // An older program would hand out groups without their size.
+    Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
+    Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
 ];
 
 /// The newest schema that this program knows.

@@ -1,7 +1,7 @@
 //! Queues: what the statements of this store must get right.
 
 use super::*;
-use crate::store::{Counts, ManageGroup};
+use crate::store::{Counts, ItemQuery, ManageGroup};
 use turno_core::queue::{Manage, ManageAnswer};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
@@ -128,7 +128,7 @@ async fn a_group_is_settled_by_its_items_names() {
     let record = store.item(queue.id, ItemId::new("a2").unwrap()).await.unwrap().unwrap();
     assert_eq!((record.errors.len(), record.errors[0].error.as_str()), (1, "a2 is bad"));
     assert_eq!(record.item.unwrap().attempt, 1);
-    let records = store.items(queue.id, turno_core::id::Seq(0), 10).await.unwrap();
+    let records = store.items(queue.id, ItemQuery::default()).await.unwrap();
     assert_eq!(records.iter().map(|record| record.done.is_some()).collect::<Vec<_>>(), [true, false, false, false]);
     let (_, ids) = claim(&store, &queue, 5).await.remove(0);
     assert_eq!(ids, ["a2", "a3"], "those of the first hand-out stay together");

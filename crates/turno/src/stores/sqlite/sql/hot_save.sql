@@ -13,5 +13,6 @@ update hot set
     revision = ?11,
     handed = ?12,
     parked = ?13,
-    holder = ?14
+    holder = ?14,
+    size = ?15
 where seq = ?1

@@ -3,11 +3,10 @@
 use super::calls::{enqueue, item, queue};
 use super::{Folder, START, store};
 use crate::clock::{Clock, Manual};
-use crate::store::{AuditQuery, Store, StoreError};
+use crate::store::{AuditQuery, ItemQuery, Store, StoreError};
 use crate::stores::sqlite::open;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use turno_core::id::Seq;
 use turno_core::queue::{Kind, Policy};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,9 +43,9 @@ async fn a_backup_opens_and_holds_one_instant_while_writes_go_on() {
 
     let clock = Arc::new(Clock::manual(Manual::starting_at(START)));
     let copy = open(&to.display().to_string(), clock, true).await.unwrap();
-    let items = copy.items(inbox.id, Seq(0), 100_000).await.unwrap();
+    let items = copy.items(inbox.id, ItemQuery { limit: 100_000, ..ItemQuery::default() }).await.unwrap();
     assert!(items.len() >= 500 && items.len() <= 500 + 2 * written && items.len() % 2 == 0, "{}", items.len());
-    let all = store.items(inbox.id, Seq(0), items.len() as u32).await.unwrap();
+    let all = store.items(inbox.id, ItemQuery { limit: items.len() as u32, ..ItemQuery::default() }).await.unwrap();
     assert_eq!(items, all);
     assert_eq!(copy.audit(AuditQuery::default()).await, store.audit(AuditQuery::default()).await);
     let sound: String =

@@ -2,9 +2,9 @@
 
 use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, want};
 use super::{Folder, START, one, store};
-use crate::store::{Claim, ClaimOutcome, Counts, Group, ManageGroup, Outcomes, QueueRow, Store, StoreError};
+use crate::store::{Claim, ClaimOutcome, Counts, Group, ItemQuery, ManageGroup, Outcomes, QueueRow, Store, StoreError};
 use turno_core::audit::Actor;
-use turno_core::id::{Fence, QueueName, Seq};
+use turno_core::id::{Fence, QueueName};
 use turno_core::queue::{Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
@@ -50,9 +50,12 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
     assert_eq!((done.holder.as_deref(), record.item), (Some("worker-7"), None));
     let counts = Counts { in_process: 1, processed: 1, ..Counts::default() };
     assert_eq!(store.counts(inbox.id).await.unwrap(), counts);
-    let listed = store.items(inbox.id, Seq(0), 10).await.unwrap();
+    let listed = store.items(inbox.id, ItemQuery::default()).await.unwrap();
     assert_eq!(listed.iter().map(|record| record.body.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(store.items(inbox.id, listed[0].body.seq, 10).await.unwrap(), listed[1..]);
+    assert_eq!(
+        store.items(inbox.id, ItemQuery { after: Some(listed[0].body.seq), ..ItemQuery::default() }).await.unwrap(),
+        listed[1..]
+    );
 }
 
 #[tokio::test]

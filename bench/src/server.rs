@@ -1,0 +1,144 @@
+//! The program `turno` as a process of its own, and a client that costs little: what is measured is the server.
+//!
+//! The client keeps its connection, writes a request that was put together beforehand, and reads the answer by its
+//! length. It understands exactly what `turno` answers, and refuses the rest.
+
+use crate::measure::{Failure, Outcome};
+use crate::site::Site;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use turno::{NewPerson, NewToken, Role};
+
+/// A server on a database, and a token that may do everything there.
+pub(crate) struct Server {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Server {
+    pub(crate) async fn start(site: &Site) -> Outcome<Server> {
+        let turno = site.turno().await?;
+        turno.add_person(NewPerson::new("bench", "Bench", Role::Admin)?).await?;
+        let (_, token) = turno.create_token(NewToken::of("bench")?).await?;
+        drop(turno);
+        let program = std::env::current_exe()?.with_file_name("turno");
+        if !program.exists() {
+            return Err("there is no server beside this program; build it with `cargo build --release`".into());
+        }
+        let mut child = Command::new(program)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .env("TURNO_DATABASE", site.url())
+            .env("TURNO_LOG", "error")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut lines = BufReader::new(child.stdout.take().ok_or("its output is piped")?).lines();
+        let listening =
+            lines.find_map(|line| line.ok()?.split_once("listening on http://").map(|(_, at)| at.to_owned()));
+        let address = listening.ok_or("the server ended before it listened")?;
+        Ok(Server { child, address, token })
+    }
+
+    /// One connection that stays.
+    pub(crate) async fn connect(&self) -> Outcome<Connection> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Connection(Arc::new(Mutex::new(Wire { stream, buffer: Vec::with_capacity(64 << 10) }))))
+    }
+
+    /// A request, ready to be sent again and again.
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Arc<[u8]> {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            self.token,
+            body.len()
+        );
+        [head.as_bytes(), body.as_bytes()].concat().into()
+    }
+
+    /// How much memory it holds, in bytes, if the system tells.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It holds nothing that the next round needs.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A connection of one caller. Clones share it, one call at a time.
+#[derive(Clone)]
+pub(crate) struct Connection(Arc<Mutex<Wire>>);
+
+struct Wire {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    /// Sends a request and reads its answer to the end.
+    pub(crate) async fn call(&self, request: &[u8]) -> Outcome<(u16, Vec<u8>)> {
+        self.0.lock().await.call(request).await
+    }
+
+    /// The same where only one status is right.
+    pub(crate) async fn expect(&self, status: u16, request: &[u8]) -> Outcome<Vec<u8>> {
+        match self.call(request).await? {
+            (got, body) if got == status => Ok(body),
+            (got, body) => Err(Failure::from(format!("{got} instead of {status}: {}", String::from_utf8_lossy(&body)))),
+        }
+    }
+
+    /// The same, read as JSON.
+    pub(crate) async fn json(&self, status: u16, request: &[u8]) -> Outcome<Value> {
+        Ok(serde_json::from_slice(&self.expect(status, request).await?)?)
+    }
+}
+
+impl Wire {
+    async fn call(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>)> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        let (status, start, length) = loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err("the server closed the connection".into());
+            }
+            if let Some(found) = head(&self.buffer)? {
+                break found;
+            }
+        };
+        while self.buffer.len() < start + length {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err("the server closed the connection within an answer".into());
+            }
+        }
+        Ok((status, self.buffer[start..start + length].to_vec()))
+    }
+}
+
+/// Status, where the body begins, and its length, once the whole head is there.
+fn head(buffer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
+    let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let head = std::str::from_utf8(&buffer[..end])?;
+    let status = head.get(9..12).ok_or("an answer without a status")?.parse()?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>())
+    });
+    Ok(Some((status, end + 4, length.ok_or("an answer without a length")??)))
+}

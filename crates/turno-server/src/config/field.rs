@@ -1,0 +1,194 @@
+//! What a single value may look like, wherever it was written: in the file, in a variable, behind a flag.
+//!
+//! A message never repeats a text that was given, because it may hold a password; the place where it stands is
+//! named instead.
+
+use super::suggest;
+use super::tree::{Node, What};
+
+/// A value of the right form and within its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// On or off.
+    Switch(bool),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// A table of its own.
+    Table(super::table::Given),
+}
+
+/// Which values are accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// A text that the function accepts; it returns the text as it is kept.
+    Text(fn(&str) -> Result<String, Wrong>),
+    /// Texts, each of which the function accepts.
+    Texts(fn(&str) -> Result<String, Wrong>),
+    /// A whole number between two bounds, both included.
+    Whole(i64, i64),
+    /// The same, or `false` for "not at all".
+    WholeOrFalse(i64, i64),
+    /// `true` or `false`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A table with these keys.
+    Table(&'static [Field]),
+}
+
+/// A key of a table and what it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// The key.
+    pub(crate) name: &'static str,
+    /// What it takes.
+    pub(crate) shape: Shape,
+}
+
+/// Why a value is not accepted, as a fragment that follows its name, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// `is …`, `must …`, `has …`.
+    pub(crate) cause: String,
+    /// What to do.
+    pub(crate) next: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(cause: impl Into<String>, next: impl Into<String>) -> Wrong {
+        Wrong { cause: cause.into(), next: next.into() }
+    }
+
+    fn form(found: &str, expected: &str) -> Wrong {
+        Wrong::new(format!("is {found}, but must be {expected}"), format!("write {expected}"))
+    }
+}
+
+impl Shape {
+    /// The value, in words for people.
+    pub(crate) fn expected(self) -> String {
+        match self {
+            Shape::Text(_) => "a text in quotes".to_owned(),
+            Shape::Texts(_) => "a list of texts, such as [\"one\", \"two\"]".to_owned(),
+            Shape::Whole(min, max) => format!("a whole number between {min} and {max}"),
+            Shape::WholeOrFalse(min, max) => format!("a whole number between {min} and {max}, or false"),
+            Shape::Switch => "true or false".to_owned(),
+            Shape::Choice(words) => choice(words),
+            Shape::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// Takes a value of the file; tables are read by `table`, which knows where they stand.
+    pub(super) fn of_node(self, node: &Node) -> Result<Value, Wrong> {
+        match (self, &node.what) {
+            (Shape::Text(check), What::Text(text)) => check(text).map(Value::Text),
+            (Shape::Texts(check), What::List(list)) => {
+                let one = |node: &Node| match &node.what {
+                    What::Text(text) => check(text),
+                    other => Err(Wrong::form(&format!("a list with {}", other.named()), &self.expected())),
+                };
+                list.iter().map(one).collect::<Result<_, _>>().map(Value::Texts)
+            }
+            (Shape::Whole(min, max) | Shape::WholeOrFalse(min, max), What::Whole(number)) => {
+                within(*number, min, max).map(Value::Whole)
+            }
+            (Shape::WholeOrFalse(..), What::Switch(false)) => Ok(Value::Switch(false)),
+            (Shape::Switch, What::Switch(on)) => Ok(Value::Switch(*on)),
+            (Shape::Choice(words), What::Text(text)) => chosen(text, words).map(Value::Text),
+            (_, other) => Err(Wrong::form(other.named(), &self.expected())),
+        }
+    }
+
+    /// Takes a value that is nothing but text: of a variable or a flag.
+    pub(crate) fn of_text(self, text: &str) -> Result<Value, Wrong> {
+        match self {
+            Shape::Text(check) => check(text).map(Value::Text),
+            Shape::Texts(check) => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                parts.map(check).collect::<Result<_, _>>().map(Value::Texts)
+            }
+            Shape::WholeOrFalse(..) if text.trim() == "false" => Ok(Value::Switch(false)),
+            Shape::Whole(min, max) | Shape::WholeOrFalse(min, max) => match text.trim().parse() {
+                Ok(number) => within(number, min, max).map(Value::Whole),
+                Err(_) => Err(Wrong::form("something else", &self.expected())),
+            },
+            Shape::Switch => match text.trim() {
+                "true" | "1" => Ok(Value::Switch(true)),
+                "false" | "0" => Ok(Value::Switch(false)),
+                _ => Err(Wrong::form("neither", "true or false")),
+            },
+            Shape::Choice(words) => chosen(text.trim(), words).map(Value::Text),
+            Shape::Table(_) => Err(Wrong::form("a text", "a table")),
+        }
+    }
+}
+
+fn within(number: i64, min: i64, max: i64) -> Result<i64, Wrong> {
+    if (min..=max).contains(&number) {
+        return Ok(number);
+    }
+    let next = format!("write a number from {min} to {max}");
+    Err(Wrong::new(format!("is {number}, but must be between {min} and {max}"), next))
+}
+
+fn chosen(text: &str, words: &[&str]) -> Result<String, Wrong> {
+    if words.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let next = match suggest::nearest(text, words) {
+        Some(word) => format!("did you mean \"{word}\"?"),
+        None => format!("write {}", choice(words)),
+    };
+    Err(Wrong::new(format!("must be {}", choice(words)), next))
+}
+
+fn choice(words: &[&str]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
+}
+
+impl Value {
+    /// As it would be written, for people.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Whole(number) => number.to_string(),
+            Value::Switch(on) => on.to_string(),
+            Value::Texts(texts) => texts.join(", "),
+            Value::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_variables_become_values_of_their_shape() {
+        assert_eq!(Shape::Whole(1, 9).of_text(" 9 "), Ok(Value::Whole(9)));
+        assert_eq!(Shape::Switch.of_text("0"), Ok(Value::Switch(false)));
+        assert_eq!(Shape::WholeOrFalse(5, 9).of_text("false"), Ok(Value::Switch(false)));
+        let any = |text: &str| Ok(text.to_owned());
+        assert_eq!(Shape::Texts(any).of_text("a, ,b"), Ok(Value::Texts(vec!["a".into(), "b".into()])));
+    }
+
+    #[test]
+    fn a_refused_value_names_the_bound_and_never_repeats_a_text() {
+        let cause = |shape: Shape, text: &str| shape.of_text(text).unwrap_err().cause;
+        assert_eq!(cause(Shape::Whole(1, 9), "10"), "is 10, but must be between 1 and 9");
+        assert_eq!(cause(Shape::Choice(&["text", "json"]), "s3cret"), "must be \"text\" or \"json\"");
+        for shape in [Shape::Whole(1, 9), Shape::WholeOrFalse(1, 9), Shape::Switch, Shape::Table(&[])] {
+            assert!(!cause(shape, "s3cret").contains("s3cret"), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_word_is_suggested() {
+        let wrong = Shape::Choice(&["development", "production"]).of_text("prodution").unwrap_err();
+        assert_eq!(wrong.next, "did you mean \"production\"?");
+    }
+}

@@ -1,0 +1,114 @@
+//! The flags of the command line that override the configuration, made from the list of keys.
+
+use super::key::{KEYS, Key};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::collections::BTreeMap;
+
+/// What was said on the command line. `#[command(flatten)]` puts its flags into a command.
+///
+/// `--database` is not among them: it belongs to every command, and is handed over with [`Overrides::with`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Overrides {
+    given: BTreeMap<&'static str, String>,
+}
+
+/// Stands on every command, so that it is defined there.
+const GLOBAL: &str = "database";
+
+impl Overrides {
+    /// Adds what was said for a key, if anything was.
+    pub(crate) fn with(mut self, key: &'static str, value: Option<String>) -> Overrides {
+        debug_assert!(KEYS.iter().any(|one| one.name == key), "{key} is no key");
+        if let Some(value) = value {
+            self.given.insert(key, value);
+        }
+        self
+    }
+
+    /// What was said for a key.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.given.get(key).map(String::as_str)
+    }
+}
+
+fn flags() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(|key| key.name != GLOBAL)
+}
+
+fn arg(key: &'static Key) -> Arg {
+    let default = match key.default {
+        Some(default) if !default.is_empty() && !key.placeholder.is_empty() => format!(" [default: {default}]"),
+        _ => String::new(),
+    };
+    let help = format!("{}{default} [env: {}]", key.help, key.variable);
+    // What is rarely needed does not stand between people and the flags they look for.
+    let arg = Arg::new(key.name).long(key.flag).help(help).hide_short_help(key.name.contains('.'));
+    if key.placeholder.is_empty() {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let list = matches!(key.shape, super::field::Shape::Texts(_));
+    arg.value_name(key.placeholder).action(if list { ArgAction::Append } else { ArgAction::Set })
+}
+
+impl clap::Args for Overrides {
+    fn augment_args(command: Command) -> Command {
+        command.args(flags().map(arg))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Overrides::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Overrides {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Overrides, clap::Error> {
+        let mut overrides = Overrides::default();
+        overrides.update_from_arg_matches(matches)?;
+        Ok(overrides)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for key in flags() {
+            let value = if key.placeholder.is_empty() {
+                matches.get_flag(key.name).then(|| (!key.flag.starts_with("no-")).to_string())
+            } else {
+                let all = matches.get_many::<String>(key.name);
+                all.map(|all| all.map(String::as_str).collect::<Vec<_>>().join(","))
+            };
+            if let Some(value) = value {
+                self.given.insert(key.name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, FromArgMatches};
+
+    fn given(words: &[&str]) -> Overrides {
+        let command = Overrides::augment_args(Command::new("turno"));
+        command.clone().debug_assert();
+        let matches = command.try_get_matches_from([&["turno"], words].concat()).unwrap();
+        Overrides::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn only_what_was_said_overrides() {
+        assert_eq!(given(&[]), Overrides::default());
+        let said = given(&["--no-migrate", "--behind-proxy", "--env", "production", "--limits-requests=7"]);
+        assert_eq!(said.get("migrate"), Some("false"));
+        assert_eq!(said.get("behind_proxy"), Some("true"));
+        assert_eq!(said.get("env"), Some("production"));
+        assert_eq!(said.get("limits.requests"), Some("7"));
+        assert_eq!(said.get("listen"), None);
+    }
+
+    #[test]
+    fn a_list_is_given_by_repeating_its_flag() {
+        let said = given(&["--cors-origin", "https://a.example", "--cors-origin", "https://b.example"]);
+        assert_eq!(said.get("cors_origins"), Some("https://a.example,https://b.example"));
+    }
+}

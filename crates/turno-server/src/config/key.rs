@@ -1,0 +1,235 @@
+//! Every key that is a single value, in one list: file, variables, flags, `turno config` and the page
+//! `docs/reference/configuration.md` all follow it.
+
+use super::field::Shape;
+use super::text;
+
+/// A key with a single value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// Its name in the file; before the dot, the table where it stands.
+    pub(crate) name: &'static str,
+    /// What it takes.
+    pub(crate) shape: Shape,
+    /// What is in force if nobody says anything, as a variable would give it. Nothing: it is off.
+    pub(crate) default: Option<&'static str>,
+    /// The variable of the environment.
+    pub(crate) variable: &'static str,
+    /// The flag, without its dashes. A flag `no-…` switches off.
+    pub(crate) flag: &'static str,
+    /// What the flag's value is called; nothing for a switch.
+    pub(crate) placeholder: &'static str,
+    /// What it is for.
+    pub(crate) help: &'static str,
+}
+
+/// A claim may wait for 30 s, and its answer must still come.
+const REQUEST_TIMEOUT_MIN: i64 = 35_000;
+
+/// All of them, in the order in which they are shown.
+pub(crate) const KEYS: &[Key] = &[
+    Key {
+        name: "database",
+        shape: Shape::Text(text::database),
+        default: Some("sqlite:turno.db"),
+        variable: "TURNO_DATABASE",
+        flag: "database",
+        placeholder: "URL",
+        help: "Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE",
+    },
+    Key {
+        name: "listen",
+        shape: Shape::Text(text::address),
+        default: Some("127.0.0.1:7171"),
+        variable: "TURNO_LISTEN",
+        flag: "listen",
+        placeholder: "ADDR",
+        help: "Address and port; port 0 takes a free one",
+    },
+    Key {
+        name: "env",
+        shape: Shape::Choice(&["development", "production"]),
+        default: Some("development"),
+        variable: "TURNO_ENV",
+        flag: "env",
+        placeholder: "ENV",
+        help: "development or production; production refuses to start with unsafe settings",
+    },
+    Key {
+        name: "migrate",
+        shape: Shape::Switch,
+        default: Some("true"),
+        variable: "TURNO_MIGRATE",
+        flag: "no-migrate",
+        placeholder: "",
+        help: "Do not create or upgrade the schema; end if it does not fit",
+    },
+    Key {
+        name: "public_url",
+        shape: Shape::Text(text::public_url),
+        default: None,
+        variable: "TURNO_PUBLIC_URL",
+        flag: "public-url",
+        placeholder: "URL",
+        help: "The address under which people reach the server, for links and cookies",
+    },
+    Key {
+        name: "behind_proxy",
+        shape: Shape::Switch,
+        default: Some("false"),
+        variable: "TURNO_BEHIND_PROXY",
+        flag: "behind-proxy",
+        placeholder: "",
+        help: "Something in front of the server speaks HTTPS with the world",
+    },
+    Key {
+        name: "cors_origins",
+        shape: Shape::Texts(text::origin),
+        default: Some(""),
+        variable: "TURNO_CORS_ORIGINS",
+        flag: "cors-origin",
+        placeholder: "ORIGIN",
+        help: "A page's origin that may call the server from a browser; may be repeated",
+    },
+    Key {
+        name: "metrics_listen",
+        shape: Shape::Text(text::address),
+        default: None,
+        variable: "TURNO_METRICS_LISTEN",
+        flag: "metrics-listen",
+        placeholder: "ADDR",
+        help: "Serve metrics, without a token, on an address of their own",
+    },
+    Key {
+        name: "otlp_endpoint",
+        shape: Shape::Text(text::service_url),
+        default: None,
+        variable: "TURNO_OTLP_ENDPOINT",
+        flag: "otlp-endpoint",
+        placeholder: "URL",
+        help: "Send traces to this OpenTelemetry collector",
+    },
+    Key {
+        name: "keep_history_days",
+        shape: Shape::Whole(1, 3_660),
+        default: Some("90"),
+        variable: "TURNO_KEEP_HISTORY_DAYS",
+        flag: "keep-history-days",
+        placeholder: "DAYS",
+        help: "How long it is remembered who held what",
+    },
+    Key {
+        name: "log.format",
+        shape: Shape::Choice(&["auto", "text", "json"]),
+        default: Some("auto"),
+        variable: "TURNO_LOG_FORMAT",
+        flag: "log-format",
+        placeholder: "FORMAT",
+        help: "text, json, or auto: text on a terminal, json elsewhere",
+    },
+    Key {
+        name: "log.level",
+        shape: Shape::Text(text::filter),
+        default: Some("info"),
+        variable: "TURNO_LOG_LEVEL",
+        flag: "log-level",
+        placeholder: "FILTER",
+        help: "error, warn, info, debug or trace, also by module as in info,turno=debug",
+    },
+    Key {
+        name: "limits.requests",
+        shape: Shape::Whole(1, 100_000),
+        default: Some("4096"),
+        variable: "TURNO_LIMITS_REQUESTS",
+        flag: "limits-requests",
+        placeholder: "N",
+        help: "Requests under way at once; a waiting claim is one",
+    },
+    Key {
+        name: "limits.connections",
+        shape: Shape::Whole(1, 1_000_000),
+        default: Some("10000"),
+        variable: "TURNO_LIMITS_CONNECTIONS",
+        flag: "limits-connections",
+        placeholder: "N",
+        help: "Open connections",
+    },
+    Key {
+        name: "limits.listeners",
+        shape: Shape::Whole(1, 100_000),
+        default: Some("4096"),
+        variable: "TURNO_LIMITS_LISTENERS",
+        flag: "limits-listeners",
+        placeholder: "N",
+        help: "Open streams of live events",
+    },
+    Key {
+        name: "limits.request_timeout_ms",
+        shape: Shape::Whole(REQUEST_TIMEOUT_MIN, 600_000),
+        default: Some("60000"),
+        variable: "TURNO_LIMITS_REQUEST_TIMEOUT_MS",
+        flag: "limits-request-timeout-ms",
+        placeholder: "MS",
+        help: "How long a request may take; streams of events are exempt",
+    },
+    Key {
+        name: "limits.stop_grace_ms",
+        shape: Shape::Whole(0, 600_000),
+        default: Some("10000"),
+        variable: "TURNO_LIMITS_STOP_GRACE_MS",
+        flag: "limits-stop-grace-ms",
+        placeholder: "MS",
+        help: "How long requests under way may go on once the server was told to stop",
+    },
+    Key {
+        name: "push.allow",
+        shape: Shape::Texts(text::network),
+        default: Some(""),
+        variable: "TURNO_PUSH_ALLOW",
+        flag: "push-allow",
+        placeholder: "NETWORK",
+        help: "A private network that endpoints set over the API may name; may be repeated",
+    },
+    Key {
+        name: "push.allow_private",
+        shape: Shape::Switch,
+        default: Some("false"),
+        variable: "TURNO_PUSH_ALLOW_PRIVATE",
+        flag: "push-allow-private",
+        placeholder: "",
+        help: "Let endpoints set over the API name any private address (development only)",
+    },
+];
+
+impl Key {
+    /// The table where it stands, and its name there.
+    pub(crate) fn place(&self) -> (&'static str, &'static str) {
+        self.name.split_once('.').unwrap_or(("", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_default_is_a_value_that_could_be_given() {
+        for key in KEYS {
+            let value = key.default.map(|default| key.shape.of_text(default));
+            assert!(value.is_none_or(|value| value.is_ok()), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn variables_and_flags_are_named_like_their_keys_and_only_once() {
+        let names: BTreeSet<&str> = KEYS.iter().flat_map(|key| [key.variable, key.flag]).collect();
+        assert_eq!(names.len(), KEYS.len() * 2);
+        for key in KEYS {
+            assert_eq!(key.variable, format!("TURNO_{}", key.name.to_uppercase().replace('.', "_")));
+            assert!(key.placeholder.is_empty() == matches!(key.shape, Shape::Switch), "{}", key.name);
+            let switches_off = key.default == Some("true");
+            assert_eq!(key.flag.starts_with("no-"), switches_off, "a flag must change something: {}", key.name);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `[leases.PREFIX]`: the times that govern leases, by the part of a resource's name before the first `:`.
+
+use super::field::{Field, Shape, Value, Wrong};
+use super::origin::Shown;
+use super::table::{Given, Table};
+use super::tree::{Nodes, by_line};
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use turno::core::lease::{Policies, Policy};
+use turno::core::limits::{NAME_MAX, SPAN_MAX, SPAN_MIN};
+use turno::core::time::Span;
+
+const TIME: Shape = Shape::Whole(SPAN_MIN.0, SPAN_MAX.0);
+const TIME_OR_FALSE: Shape = Shape::WholeOrFalse(SPAN_MIN.0, SPAN_MAX.0);
+
+/// The keys of every `[leases.PREFIX]`.
+pub(super) const FIELDS: &[Field] = &[
+    Field { name: "ttl_ms", shape: TIME },
+    Field { name: "max_ttl_ms", shape: TIME },
+    Field { name: "idle_guard_ms", shape: TIME_OR_FALSE },
+    Field { name: "rolling_timeout_ms", shape: TIME_OR_FALSE },
+    Field { name: "heartbeat_interval_ms", shape: TIME },
+    Field { name: "offer_ms", shape: TIME },
+];
+
+/// For whatever has no policy of its own.
+const DEFAULT: &str = "default";
+/// Tasks have one of their own also without a file.
+const TASK: &str = "task";
+
+/// The policies in force, and how to show them.
+pub(super) fn read(path: &Arc<Path>, leases: &Nodes) -> Result<(Policies, Vec<Shown>), Failure> {
+    let mut given = BTreeMap::new();
+    for (prefix, node) in by_line(leases) {
+        check_prefix(path, prefix, node.line)?;
+        given.insert(prefix.as_str(), Table::of(path, format!("leases.{prefix}"), node)?.read(FIELDS)?);
+    }
+    let mut shown = Vec::new();
+    let mut policy = |prefix: &str, base: Policy| {
+        let given = given.get(prefix).cloned().unwrap_or_else(|| Given::nothing(format!("leases.{prefix}")));
+        let policy = governed(base, &given)?;
+        shown.extend(rows(&policy, &given));
+        Ok::<Policy, Failure>(policy)
+    };
+    let default = policy(DEFAULT, Policy::default())?;
+    let mut by_prefix = [(TASK.to_owned(), policy(TASK, Policy::of_tasks())?)].into_iter().collect::<BTreeMap<_, _>>();
+    for prefix in given.keys().filter(|prefix| ![DEFAULT, TASK].contains(*prefix)) {
+        by_prefix.insert((*prefix).to_owned(), policy(prefix, default.clone())?);
+    }
+    Ok((Policies { default, by_prefix: by_prefix.into_iter().collect() }, shown))
+}
+
+fn check_prefix(path: &Path, prefix: &str, line: usize) -> Result<(), Failure> {
+    let good = !prefix.is_empty() && prefix.chars().count() <= NAME_MAX;
+    if good && !prefix.contains(|one: char| one == ':' || one.is_control()) {
+        return Ok(());
+    }
+    let cause = format!("{} line {line}: a table under [leases] has a name that is no prefix", path.display());
+    Err(Failure::usage(cause, "write the part of the resource's name before the first `:`, as in [leases.file]"))
+}
+
+/// A policy that starts from another one. What was not given follows what was, where it would otherwise make no
+/// sense: no claim could have its ttl, or no holder would beat in time.
+fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
+    let time = |field| given.whole(field).map(Span);
+    let guard = |field, inherited| match given.value(field) {
+        Some(Value::Switch(_)) => None,
+        Some(Value::Whole(number)) => Some(Span(*number)),
+        _ => inherited,
+    };
+    let ttl = time("ttl_ms").unwrap_or(base.ttl);
+    let policy = Policy {
+        ttl,
+        max_ttl: time("max_ttl_ms").unwrap_or(base.max_ttl.max(ttl)),
+        idle_guard: guard("idle_guard_ms", base.idle_guard),
+        rolling_timeout: guard("rolling_timeout_ms", base.rolling_timeout),
+        heartbeat_interval: time("heartbeat_interval_ms")
+            .unwrap_or(base.heartbeat_interval.min(Span(ttl.0 / 3).max(SPAN_MIN))),
+        offer: time("offer_ms").unwrap_or(base.offer),
+    };
+    if policy.max_ttl < policy.ttl {
+        let cause = format!("is {}, but must be at least ttl_ms, which is {}", policy.max_ttl.0, policy.ttl.0);
+        return Err(given.wrong("max_ttl_ms", Wrong::new(cause, "raise max_ttl_ms or lower ttl_ms")));
+    }
+    // Every field has its bounds above; should the engine's be narrower, it is said here and not at the start.
+    policy.check().map_err(|bad| {
+        let cause = format!("must be between {} and {}", bad.min, bad.max);
+        given.wrong(bad.field, Wrong::new(cause, "write a number between the two"))
+    })?;
+    Ok(policy)
+}
+
+fn rows(policy: &Policy, given: &Given) -> Vec<Shown> {
+    let guard = |time: Option<Span>| time.map_or("false".to_owned(), |time| time.0.to_string());
+    let values = [
+        ("ttl_ms", policy.ttl.0.to_string()),
+        ("max_ttl_ms", policy.max_ttl.0.to_string()),
+        ("idle_guard_ms", guard(policy.idle_guard)),
+        ("rolling_timeout_ms", guard(policy.rolling_timeout)),
+        ("heartbeat_interval_ms", policy.heartbeat_interval.0.to_string()),
+        ("offer_ms", policy.offer.0.to_string()),
+    ];
+    let row =
+        |(field, value): (&str, String)| Shown::new(format!("{}.{field}", given.name), value, given.origin(field));
+    values.into_iter().map(row).collect()
+}
+
+/// What works, and yet is probably not meant.
+pub(super) fn doubts(policies: &Policies) -> Vec<String> {
+    let named = policies.by_prefix.iter().map(|(prefix, policy)| (prefix.as_str(), policy));
+    let mut doubts: Vec<String> = named
+        .chain([(DEFAULT, &policies.default)])
+        .filter(|(_, policy)| policy.heartbeat_interval >= policy.ttl)
+        .map(|(prefix, _)| {
+            format!("leases.{prefix}.heartbeat_interval_ms is not shorter than ttl_ms: holders will beat too late")
+        })
+        .collect();
+    doubts.sort();
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::{refused, settings};
+    use turno::core::id::Resource;
+
+    fn policy(file: &str, resource: &str) -> Policy {
+        settings(file).leases.of(&Resource::new(resource).unwrap()).clone()
+    }
+
+    #[test]
+    fn without_a_file_the_engines_own_policies_are_in_force() {
+        assert_eq!(settings("").leases, Policies::default());
+    }
+
+    #[test]
+    fn a_prefix_starts_from_the_default_and_tasks_from_their_own() {
+        let file = "[leases.default]\noffer_ms = 7000\n[leases.file]\nttl_ms = 5000\n[leases.task]\nttl_ms = 60000\n";
+        let of_files = policy(file, "file:a");
+        assert_eq!((of_files.ttl, of_files.offer, of_files.idle_guard), (Span(5_000), Span(7_000), None));
+        let of_tasks = policy(file, "task:7");
+        assert_eq!(of_tasks, Policy { ttl: Span(60_000), ..Policy::of_tasks() });
+        assert_eq!(policy(file, "other:1").offer, Span(7_000));
+    }
+
+    #[test]
+    fn the_longest_ttl_rises_with_the_ttl_unless_it_is_given() {
+        assert_eq!(policy("[leases.task]\nttl_ms = 600000", "task:1").max_ttl, Span(600_000));
+        assert_eq!(policy("[leases.task]\nttl_ms = 1000", "task:1").max_ttl, Span(180_000));
+        let failure = refused("[leases.x]\nttl_ms = 5000\nmax_ttl_ms = 4000");
+        assert!(failure.cause.contains("line 3: leases.x.max_ttl_ms is 4000, but must be at least"), "{failure:?}");
+    }
+
+    #[test]
+    fn holders_are_asked_to_beat_in_time_also_under_a_short_ttl() {
+        assert_eq!(policy("[leases.x]\nttl_ms = 3000", "x:1").heartbeat_interval, Span(1_000));
+        let file = "[leases.x]\nttl_ms = 3000\nheartbeat_interval_ms = 3000";
+        assert_eq!(policy(file, "x:1").heartbeat_interval, Span(3_000), "who says it gets it");
+        assert_eq!(settings(file).doubts().len(), 1);
+        assert!(settings("").doubts().is_empty());
+    }
+
+    #[test]
+    fn a_guard_can_be_switched_off() {
+        let of_tasks = policy("[leases.task]\nidle_guard_ms = false\nrolling_timeout_ms = false", "task:1");
+        assert_eq!((of_tasks.idle_guard, of_tasks.rolling_timeout), (None, None));
+        assert!(refused("[leases.task]\nidle_guard_ms = true").cause.contains("is true, but must be a whole number"));
+        assert!(refused("[leases.task]\nttl_ms = false").cause.contains("ttl_ms is false"));
+    }
+
+    #[test]
+    fn times_are_bounded_and_prefixes_have_no_colon() {
+        let failure = refused("\n[leases.task]\nttl_ms = 99");
+        let cause = "turno.toml line 3: leases.task.ttl_ms is 99, but must be between 100 and 31622400000";
+        assert_eq!(failure.cause, cause);
+        assert!(refused("[leases.\"task:7\"]\nttl_ms = 1000").cause.contains("no prefix"));
+        assert!(refused("[leases]\nttl_ms = 1000").cause.contains("leases.ttl_ms is a whole number"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Where a value comes from, so that whoever wonders about it knows where to change it.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A line of the file.
+    File {
+        /// The file as it was named.
+        path: Arc<Path>,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A preset that the file asked for.
+    Preset(&'static str),
+    /// A variable of the environment.
+    Environment(&'static str),
+    /// A flag on the command line, without its dashes.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Origin::Preset(name) => write!(f, "preset {name}"),
+            Origin::Environment(variable) => f.write_str(variable),
+            Origin::Flag(flag) => write!(f, "--{flag}"),
+        }
+    }
+}
+
+impl serde::Serialize for Origin {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// One value in force, fit to be shown to anybody.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Shown {
+    /// Its key with dots, as in `limits.requests`.
+    pub(crate) key: String,
+    /// The value; a secret in it is masked. Nothing if there is none.
+    pub(crate) value: Option<String>,
+    /// Where it comes from.
+    pub(crate) origin: Origin,
+}
+
+impl Shown {
+    pub(super) fn new(key: impl Into<String>, value: impl Into<Option<String>>, origin: Origin) -> Shown {
+        Shown { key: key.into(), value: value.into(), origin }
+    }
+}
+
+/// Key, value and origin in three columns, for a terminal.
+pub(crate) fn columns(rows: &[Shown]) -> String {
+    let cells: Vec<[String; 3]> =
+        rows.iter().map(|row| [row.key.clone(), one_line(row), row.origin.to_string()]).collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (keys, values) = (width(0), width(1).min(60));
+    let line = |[key, value, origin]: &[String; 3]| format!("{key:keys$}  {value:values$}  {origin}\n");
+    cells.iter().map(line).collect()
+}
+
+fn one_line(row: &Shown) -> String {
+    let value = row.value.as_deref().unwrap_or("-");
+    value.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_name_the_origin() {
+        let file = Origin::File { path: Path::new("turno.toml").into(), line: 3 };
+        let rows = [
+            Shown::new("listen", "127.0.0.1:1".to_owned(), Origin::Environment("TURNO_LISTEN")),
+            Shown::new("log.format", "json".to_owned(), file),
+            Shown::new("public_url", None, Origin::Default),
+        ];
+        let shown = columns(&rows);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], "listen      127.0.0.1:1  TURNO_LISTEN");
+        assert_eq!(lines[1], "log.format  json         turno.toml line 3");
+        assert_eq!(lines[2], "public_url  -            default");
+    }
+
+    #[test]
+    fn the_same_rows_can_be_read_by_a_machine() {
+        let row = Shown::new("migrate", "false".to_owned(), Origin::Flag("no-migrate"));
+        let json = serde_json::to_value(row).unwrap();
+        assert_eq!(json, serde_json::json!({"key": "migrate", "value": "false", "origin": "--no-migrate"}));
+    }
+}

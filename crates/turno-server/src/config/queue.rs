@@ -1,0 +1,260 @@
+//! `[queues.NAME]`, and with the very same fields the body of `PUT /v1/queues/{q}`.
+
+use super::endpoint::{self, Endpoint, EndpointFields};
+use super::field::{Field, Shape, Wrong};
+use super::origin::Shown;
+use super::table::{Given, Table};
+use super::tree::{Nodes, by_line};
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use turno::core::id::QueueName;
+use turno::core::limits::{ATTEMPTS_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
+use turno::core::queue::{Kind, OnExhausted, Policy};
+use turno::core::time::Span;
+
+const KINDS: &[&str] = &["lane", "inbox", "sync"];
+const ON_EXHAUSTED: &[&str] = &["continue", "hold"];
+
+/// The keys of every `[queues.NAME]`. The bounds are those of the policy; of a batch, those of a lane.
+pub(super) const FIELDS: &[Field] = &[
+    Field { name: "kind", shape: Shape::Choice(KINDS) },
+    Field { name: "lock_timeout_ms", shape: Shape::Whole(SPAN_MIN.0, SPAN_MAX.0) },
+    Field { name: "max_hold_ms", shape: Shape::Whole(SPAN_MIN.0, SPAN_MAX.0) },
+    Field { name: "window_ms", shape: Shape::Whole(0, SPAN_MAX.0) },
+    Field { name: "typing_extension_ms", shape: Shape::Whole(0, SPAN_MAX.0) },
+    Field { name: "max_wait_ms", shape: Shape::Whole(0, SPAN_MAX.0) },
+    Field { name: "batch_max", shape: Shape::Whole(1, BATCH_MAX as i64) },
+    Field { name: "max_attempts", shape: Shape::Whole(1, ATTEMPTS_MAX as i64) },
+    Field { name: "backoff_ms", shape: Shape::Whole(1, SPAN_MAX.0) },
+    Field { name: "retention_s", shape: Shape::Whole(1, SPAN_MAX.0 / 1000) },
+    Field { name: "on_exhausted", shape: Shape::Choice(ON_EXHAUSTED) },
+    Field { name: "push", shape: Shape::Table(endpoint::FIELDS) },
+];
+
+/// What can be said about a queue. What is left out follows from its kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueueFields {
+    /// `lane`: per key in order; `inbox`: each item on its own; `sync`: per key only the newest.
+    #[schema(schema_with = kind_schema)]
+    pub(crate) kind: Kind,
+    /// How long a hand-out lasts without a heartbeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 100)]
+    pub(crate) lock_timeout_ms: Option<i64>,
+    /// How long a hand-out lasts at most, whatever the heartbeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 100)]
+    pub(crate) max_hold_ms: Option<i64>,
+    /// Messages of a key that arrive within this time of each other are handed over together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub(crate) window_ms: Option<i64>,
+    /// How much longer the window stays open after a sign of typing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub(crate) typing_extension_ms: Option<i64>,
+    /// The longest that a window may be stretched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub(crate) max_wait_ms: Option<i64>,
+    /// The most items in one delivery; 1 unless it is a lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub(crate) batch_max: Option<i64>,
+    /// Hand-outs before an item is exhausted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10_000)]
+    pub(crate) max_attempts: Option<i64>,
+    /// The first back-off; it doubles up to a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub(crate) backoff_ms: Option<i64>,
+    /// How long finished items and their ids are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub(crate) retention_s: Option<i64>,
+    /// What an exhausted head does to its lane: `continue` or `hold`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = on_exhausted_schema)]
+    pub(crate) on_exhausted: Option<OnExhausted>,
+    /// Where deliveries are sent, for a queue that is not polled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) push: Option<EndpointFields>,
+}
+
+fn words(words: &'static [&'static str]) -> utoipa::openapi::Object {
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::schema::Type::String)
+        .enum_values(Some(words.iter().copied()))
+        .build()
+}
+
+fn kind_schema() -> utoipa::openapi::Object {
+    words(KINDS)
+}
+
+fn on_exhausted_schema() -> utoipa::openapi::Object {
+    words(ON_EXHAUSTED)
+}
+
+/// A field that is not accepted, for a 400 that names it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} {cause}; {next}")]
+pub(crate) struct BadField {
+    /// The field; inside another one, with a dot as in `push.url`.
+    pub(crate) field: String,
+    /// What is wrong, as a fragment behind the field's name.
+    pub(crate) cause: String,
+    /// What to write instead.
+    pub(crate) next: String,
+}
+
+impl BadField {
+    pub(super) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
+        BadField { field: field.into(), cause: wrong.cause, next: wrong.next }
+    }
+
+    pub(super) fn bound(field: &str, min: i64, max: i64) -> BadField {
+        let cause = format!("must be between {min} and {max}");
+        BadField::new(field, Wrong::new(cause, format!("write a number from {min} to {max}")))
+    }
+}
+
+impl QueueFields {
+    /// A queue of a kind, about which nothing else was said.
+    pub(crate) fn of(kind: Kind) -> QueueFields {
+        QueueFields {
+            kind,
+            lock_timeout_ms: None,
+            max_hold_ms: None,
+            window_ms: None,
+            typing_extension_ms: None,
+            max_wait_ms: None,
+            batch_max: None,
+            max_attempts: None,
+            backoff_ms: None,
+            retention_s: None,
+            on_exhausted: None,
+            push: None,
+        }
+    }
+
+    /// The policy in force: the kind's, with what was given.
+    pub(crate) fn policy(&self) -> Result<Policy, BadField> {
+        let base = Policy::of(self.kind);
+        let time = |given: Option<i64>, inherited| given.map_or(inherited, Span);
+        let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
+        // A longer lock that was asked for is not cut by a bound that nobody asked for.
+        let max_hold = self.max_hold_ms.map(Span).or(base.max_hold.map(|hold| hold.max(lock_timeout)));
+        let batch_most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
+        let policy = Policy {
+            kind: self.kind,
+            lock_timeout,
+            max_hold,
+            window: time(self.window_ms, base.window),
+            typing_extension: time(self.typing_extension_ms, base.typing_extension),
+            max_wait: time(self.max_wait_ms, base.max_wait),
+            batch_max: counted("batch_max", self.batch_max, base.batch_max, batch_most)?,
+            max_attempts: counted("max_attempts", self.max_attempts, base.max_attempts, ATTEMPTS_MAX.into())?,
+            backoff: time(self.backoff_ms, base.backoff),
+            retention: self.retention_s.map_or(base.retention, Span::from_secs),
+            on_exhausted: self.on_exhausted.unwrap_or(base.on_exhausted),
+        };
+        policy.check().map_err(|bad| BadField::bound(bad.field, bad.min, bad.max))?;
+        Ok(policy)
+    }
+
+    /// The policy, and where deliveries are pushed.
+    pub(crate) fn settings(&self) -> Result<QueueSettings, BadField> {
+        let policy = self.policy()?;
+        let push = self
+            .push
+            .as_ref()
+            .map(|push| push.endpoint("POST"))
+            .transpose()
+            .map_err(|bad| BadField { field: format!("push.{}", bad.field), ..bad })?;
+        Ok(QueueSettings { policy, push })
+    }
+}
+
+fn counted(field: &str, given: Option<i64>, inherited: u32, most: i64) -> Result<u32, BadField> {
+    match given {
+        None => Ok(inherited),
+        Some(count) if (1..=most).contains(&count) => u32::try_from(count).map_err(|_| BadField::bound(field, 1, most)),
+        Some(_) => Err(BadField::bound(field, 1, most)),
+    }
+}
+
+/// A queue as it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueueSettings {
+    /// Its policy.
+    pub(crate) policy: Policy,
+    /// Where deliveries are pushed, if they are.
+    pub(crate) push: Option<Endpoint>,
+}
+
+/// The queues of the file.
+pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueName, (QueueSettings, Given)>, Failure> {
+    let mut all = BTreeMap::new();
+    for (name, node) in by_line(queues) {
+        let queue = QueueName::new(name.as_str()).map_err(|bad| {
+            let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
+            Failure::usage(cause, "give the queue another name")
+        })?;
+        let given = Table::of(path, format!("queues.{name}"), node)?.read(FIELDS)?;
+        let settings = of(&given)?;
+        all.insert(queue, (settings, given));
+    }
+    Ok(all)
+}
+
+fn of(given: &Given) -> Result<QueueSettings, Failure> {
+    if !given.has("kind") {
+        let next = "add kind = \"lane\", \"inbox\" or \"sync\"";
+        return Err(given.wrong("kind", Wrong::new("is missing", next)));
+    }
+    if given.table("push").is_some_and(|push| !push.has("url")) {
+        return Err(given.wrong("push", Wrong::new("has no url", "add url = \"https://…\"")));
+    }
+    // Forms and bounds have been checked; what remains is what depends on the kind.
+    let fields: QueueFields = serde_json::from_value(given.json())
+        .map_err(|error| given.wrong("kind", Wrong::new(error.to_string(), "correct the table")))?;
+    fields.settings().map_err(|bad| {
+        let field = bad.field.split('.').next().unwrap_or_default().to_owned();
+        given.wrong(&field, Wrong::new(bad.cause, bad.next))
+    })
+}
+
+/// What is in force, to be shown.
+pub(super) fn rows(settings: &QueueSettings, given: &Given) -> Vec<Shown> {
+    let QueueSettings { policy, push } = settings;
+    let word = |value: serde_json::Result<serde_json::Value>| {
+        value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let values = [
+        ("kind", Some(word(serde_json::to_value(policy.kind)))),
+        ("lock_timeout_ms", Some(policy.lock_timeout.0.to_string())),
+        ("max_hold_ms", policy.max_hold.map(|hold| hold.0.to_string())),
+        ("window_ms", Some(policy.window.0.to_string())),
+        ("typing_extension_ms", Some(policy.typing_extension.0.to_string())),
+        ("max_wait_ms", Some(policy.max_wait.0.to_string())),
+        ("batch_max", Some(policy.batch_max.to_string())),
+        ("max_attempts", Some(policy.max_attempts.to_string())),
+        ("backoff_ms", Some(policy.backoff.0.to_string())),
+        ("retention_s", Some((policy.retention.0 / 1000).to_string())),
+        ("on_exhausted", Some(word(serde_json::to_value(policy.on_exhausted)))),
+        ("push", push.as_ref().map(Endpoint::shown)),
+    ];
+    let row = |(field, value): (&str, Option<String>)| {
+        Shown::new(format!("{}.{field}", given.name), value, given.origin(field))
+    };
+    values.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! `[[sync.source]]`: tables whose changes are carried elsewhere. Here they are only read and checked; nothing is
+//! installed, and whether tables and columns exist is for the database to say.
+
+use super::endpoint::{self, Endpoint, EndpointFields};
+use super::field::{Field, Shape, Value, Wrong};
+use super::origin::Shown;
+use super::queue::{QueueFields, QueueSettings};
+use super::table::{Given, Table};
+use super::text;
+use super::tree::{self, Node, Nodes, What};
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use turno::core::id::QueueName;
+use turno::core::limits::{ATTEMPTS_MAX, SPAN_MAX, SPAN_MIN};
+use turno::core::queue::{Kind, Policy};
+use turno::core::time::Span;
+
+const SIPER: &str = "siper";
+const PRESETS: &[&str] = &[SIPER];
+
+/// A destination that is down is asked again at least this often.
+const PROBE_MAX_MS: i64 = 3_600_000;
+const PROBE_MS: i64 = 30_000;
+
+/// The keys of `actions`.
+pub(super) const ACTION_FIELDS: &[Field] = &[
+    Field { name: "update", shape: Shape::Text(text::name) },
+    Field { name: "deactivate", shape: Shape::Text(text::name) },
+];
+
+/// The keys of every `[[sync.source]]`.
+pub(super) const FIELDS: &[Field] = &[
+    Field { name: "preset", shape: Shape::Choice(PRESETS) },
+    Field { name: "name", shape: Shape::Text(text::name) },
+    Field { name: "queue", shape: Shape::Text(text::name) },
+    Field { name: "table", shape: Shape::Text(text::relation) },
+    Field { name: "key", shape: Shape::Text(text::identifier) },
+    Field { name: "watch", shape: Shape::Texts(text::identifier) },
+    Field { name: "current_when", shape: Shape::Text(text::condition) },
+    Field { name: "enqueue_when", shape: Shape::Text(text::condition) },
+    Field { name: "on_leave", shape: Shape::Choice(&["ignore", "deactivate"]) },
+    Field { name: "one_current_per_key", shape: Shape::Switch },
+    Field { name: "trigger", shape: Shape::Text(text::identifier) },
+    Field { name: "view", shape: Shape::Text(text::relation) },
+    Field { name: "actions", shape: Shape::Table(ACTION_FIELDS) },
+    Field { name: "payload", shape: Shape::Texts(text::identifier) },
+    Field { name: "max_attempts", shape: Shape::Whole(1, ATTEMPTS_MAX as i64) },
+    Field { name: "backoff_ms", shape: Shape::Whole(1, SPAN_MAX.0) },
+    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) },
+    Field { name: "deliver", shape: Shape::Table(endpoint::FIELDS) },
+];
+
+/// A table or a view.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Relation {
+    /// Its schema, if one was named.
+    pub(crate) schema: Option<String>,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// What happens when a row stops meeting `enqueue_when`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnLeave {
+    /// Nothing; it is counted and shown.
+    Ignore,
+    /// Its key is deactivated at the destination.
+    Deactivate,
+}
+
+/// A table whose changes are carried to a destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyncSource {
+    /// What people call it.
+    pub(crate) name: String,
+    /// The queue that carries its changes.
+    pub(crate) queue: QueueName,
+    /// The table.
+    pub(crate) table: Relation,
+    /// The column that names what is synchronised.
+    pub(crate) key: String,
+    /// The columns whose change matters.
+    pub(crate) watch: Vec<String>,
+    /// Which row speaks for its key; nothing if every row does.
+    pub(crate) current_when: Option<String>,
+    /// Which rows take part; nothing if all do.
+    pub(crate) enqueue_when: Option<String>,
+    /// What happens when a row stops taking part.
+    pub(crate) on_leave: OnLeave,
+    /// Whether a unique index allows one current row per key.
+    pub(crate) one_current_per_key: bool,
+    /// The trigger's name.
+    pub(crate) trigger: String,
+    /// The view that shows the queue to people of the database.
+    pub(crate) view: Option<Relation>,
+    /// What the destination calls an update.
+    pub(crate) update: String,
+    /// What the destination calls a deactivation.
+    pub(crate) deactivate: String,
+    /// The columns that are sent.
+    pub(crate) payload: Vec<String>,
+    /// How often a destination that is down as a whole is asked again.
+    pub(crate) probe: Span,
+    /// Where changes are sent; nothing if somebody claims them from the queue.
+    pub(crate) deliver: Option<Endpoint>,
+}
+
+/// A source with what its table in the file gave.
+pub(super) type Read = (SyncSource, Given);
+
+/// The sources of the file.
+pub(super) fn read(path: &Arc<Path>, sync: &Nodes, line: usize) -> Result<Vec<Read>, Failure> {
+    let whole = Table { path, name: "sync".to_owned(), line, nodes: sync };
+    let mut sources: Vec<Read> = Vec::new();
+    for (key, node) in sync {
+        if key != "source" {
+            return Err(whole.unknown(key, node.line, &["source"]));
+        }
+        for node in listed(path, node)? {
+            let source = of(&Table::of(path, "sync.source".to_owned(), node)?)?;
+            unlike(&sources, &source)?;
+            sources.push(source);
+        }
+    }
+    Ok(sources)
+}
+
+fn listed<'a>(path: &Path, node: &'a Node) -> Result<&'a [Node], Failure> {
+    match &node.what {
+        What::List(list) => Ok(list),
+        other => {
+            let cause = format!("{} line {}: sync.source is {}", path.display(), node.line, other.named());
+            Err(Failure::usage(cause, "write [[sync.source]] with two brackets: there may be several"))
+        }
+    }
+}
+
+fn of(table: &Table<'_>) -> Result<Read, Failure> {
+    let mut given = table.read(FIELDS)?;
+    if given.text("preset") == Some(SIPER) {
+        given = given.filled_from(SIPER, siper()?);
+    }
+    if let Some(name) = given.text("name") {
+        given.name = format!("sync.{name}");
+    }
+    let source = checked(&given)?;
+    Ok((source, given))
+}
+
+/// The example of the seed, read by the same rules as a file.
+fn siper() -> Result<Given, Failure> {
+    let path: Arc<Path> = Path::new("preset siper").into();
+    let nodes = tree::parse(&path, include_str!("sync/siper.toml"))?;
+    Table { path: &path, name: "sync.source".to_owned(), line: 1, nodes: &nodes }.read(FIELDS)
+}
+
+fn checked(given: &Given) -> Result<SyncSource, Failure> {
+    let text = |field: &str| given.text(field).map(str::to_owned);
+    let needed = |field: &str| {
+        let next = format!("add {field}, or start from preset = \"{SIPER}\"");
+        text(field).ok_or_else(|| given.wrong(field, Wrong::new("is missing", next)))
+    };
+    let name = needed("name")?;
+    let key = needed("key")?;
+    let watch = columns(given, "watch")?
+        .ok_or_else(|| given.wrong("watch", Wrong::new("is missing", "list the columns whose change matters")))?;
+    let payload = columns(given, "payload")?.unwrap_or_else(|| {
+        // The key says whose change it is, and the rest is what changed.
+        [&key].into_iter().chain(watch.iter().filter(|column| **column != key)).cloned().collect()
+    });
+    let one_current_per_key = given.switch("one_current_per_key").unwrap_or(false);
+    if one_current_per_key && !given.has("current_when") {
+        let next = "add current_when, or remove one_current_per_key";
+        return Err(given.wrong("one_current_per_key", Wrong::new("needs current_when", next)));
+    }
+    let (update, deactivate) = actions(given)?;
+    let queue = QueueName::new(needed("queue")?)
+        .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
+    Ok(SyncSource {
+        queue,
+        table: relation(&needed("table")?),
+        trigger: trigger(given, &name)?,
+        view: text("view").map(|view| relation(&view)),
+        current_when: text("current_when"),
+        enqueue_when: text("enqueue_when"),
+        on_leave: if given.text("on_leave") == Some("deactivate") { OnLeave::Deactivate } else { OnLeave::Ignore },
+        probe: Span(given.whole("probe_ms").unwrap_or(PROBE_MS)),
+        deliver: deliver(given)?,
+        name,
+        key,
+        watch,
+        payload,
+        one_current_per_key,
+        update,
+        deactivate,
+    })
+}
+
+/// Columns: at least one, each once.
+fn columns(given: &Given, field: &str) -> Result<Option<Vec<String>>, Failure> {
+    let Some(columns) = given.texts(field) else { return Ok(None) };
+    if columns.is_empty() {
+        return Err(given.wrong(field, Wrong::new("is an empty list", "name at least one column")));
+    }
+    let twice = columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column));
+    match twice {
+        Some((_, column)) => Err(given.wrong(field, Wrong::new(format!("names {column} twice"), "remove one of them"))),
+        None => Ok(Some(columns.to_vec())),
+    }
+}
+
+fn trigger(given: &Given, name: &str) -> Result<String, Failure> {
+    match given.text("trigger") {
+        Some(trigger) => Ok(trigger.to_owned()),
+        None => text::identifier(&format!("turno_sync_{name}")).map_err(|_| {
+            let cause = "is missing, and none can be made from this source's name";
+            given.wrong("trigger", Wrong::new(cause, "add trigger with a name of at most 63 bytes, without dots"))
+        }),
+    }
+}
+
+fn actions(given: &Given) -> Result<(String, String), Failure> {
+    let Some(actions) = given.table("actions") else { return Ok(("update".to_owned(), "deactivate".to_owned())) };
+    match (actions.text("update"), actions.text("deactivate")) {
+        (Some(update), Some(deactivate)) if update != deactivate => Ok((update.to_owned(), deactivate.to_owned())),
+        (Some(_), Some(_)) => Err(given.wrong("actions", Wrong::new("gives both the same name", "tell them apart"))),
+        _ => {
+            let next = "write actions = { update = \"…\", deactivate = \"…\" }";
+            Err(given.wrong("actions", Wrong::new("must name both update and deactivate", next)))
+        }
+    }
+}
+
+fn deliver(given: &Given) -> Result<Option<Endpoint>, Failure> {
+    let Some(deliver) = given.table("deliver") else { return Ok(None) };
+    let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
+    let fields: EndpointFields = serde_json::from_value(deliver.json())
+        .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
+    // A change is the whole of what is true now, so that repeating it is harmless: that is what PUT says.
+    fields.endpoint("PUT").map(Some).map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))
+}
+
+fn relation(text: &str) -> Relation {
+    match text.split_once('.') {
+        Some((schema, name)) => Relation { schema: Some(schema.to_owned()), name: name.to_owned() },
+        None => Relation { schema: None, name: text.to_owned() },
+    }
+}
+
+/// Refuses what two sources cannot share.
+fn unlike(others: &[Read], (source, given): &Read) -> Result<(), Failure> {
+    for (other, _) in others {
+        let shared = if other.name == source.name {
+            "name"
+        } else if other.queue == source.queue {
+            "queue"
+        } else if other.view.is_some() && other.view == source.view {
+            "view"
+        } else if other.table == source.table && other.trigger == source.trigger {
+            "trigger"
+        } else {
+            continue;
+        };
+        let next = format!("give each source a {shared} of its own");
+        return Err(given.wrong(shared, Wrong::new(format!("is that of the source {}, too", other.name), next)));
+    }
+    Ok(())
+}
+
+/// The queue of a source: as `[queues.NAME]` says if there is one, with what the source says.
+pub(super) fn queue(
+    (source, given): &Read,
+    queues: &BTreeMap<QueueName, (QueueSettings, Given)>,
+) -> Result<QueueSettings, Failure> {
+    let base = match queues.get(&source.queue) {
+        None => QueueFields::of(Kind::Sync).policy().unwrap_or_else(|_| Policy::of(Kind::Sync)),
+        Some((settings, table)) => {
+            let name = &source.name;
+            if settings.policy.kind != Kind::Sync {
+                let cause = format!("must be \"sync\", because the source {name} uses the queue");
+                return Err(table.wrong("kind", Wrong::new(cause, "write kind = \"sync\"")));
+            }
+            if let Some(field) = ["max_attempts", "backoff_ms", "push"].into_iter().find(|field| table.has(field)) {
+                let own = if field == "push" { "deliver" } else { field };
+                let cause = format!("belongs to the source {name}, which uses the queue");
+                return Err(table.wrong(field, Wrong::new(cause, format!("give {own} in its [[sync.source]]"))));
+            }
+            settings.policy.clone()
+        }
+    };
+    let attempts = given.whole("max_attempts").and_then(|count| u32::try_from(count).ok());
+    let policy = Policy {
+        max_attempts: attempts.unwrap_or(base.max_attempts),
+        backoff: given.whole("backoff_ms").map_or(base.backoff, Span),
+        ..base
+    };
+    Ok(QueueSettings { policy, push: None })
+}
+
+/// What is in force, to be shown.
+pub(super) fn rows((source, given): &Read, queue: &QueueSettings) -> Vec<Shown> {
+    let known = |field: &str| match field {
+        "trigger" => Some(source.trigger.clone()),
+        "payload" => Some(source.payload.join(", ")),
+        "on_leave" => Some(if source.on_leave == OnLeave::Ignore { "ignore" } else { "deactivate" }.to_owned()),
+        "one_current_per_key" => Some(source.one_current_per_key.to_string()),
+        "actions" => Some(format!("{}, {}", source.update, source.deactivate)),
+        "max_attempts" => Some(queue.policy.max_attempts.to_string()),
+        "backoff_ms" => Some(queue.policy.backoff.0.to_string()),
+        "probe_ms" => Some(source.probe.0.to_string()),
+        "deliver" => source.deliver.as_ref().map(Endpoint::shown),
+        other => given.value(other).map(Value::shown),
+    };
+    let row = |field: &Field| {
+        Shown::new(format!("{}.{}", given.name, field.name), known(field.name), given.origin(field.name))
+    };
+    FIELDS.iter().filter(|field| field.name != "preset").map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

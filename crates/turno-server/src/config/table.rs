@@ -1,0 +1,195 @@
+//! A table of the file, read against the list of its keys: unknown ones are refused, each value has its form.
+
+use super::field::{Field, Shape, Value, Wrong};
+use super::origin::Origin;
+use super::suggest;
+use super::tree::{Node, Nodes, What, by_line};
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where everything is explained.
+pub(super) const PAGE: &str = "docs/reference/configuration.md";
+
+/// What a table gives, each value with its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// The table's name with dots, as in `leases.task`; empty for the file itself.
+    pub(super) name: String,
+    /// Where the table stands.
+    pub(super) origin: Origin,
+    values: BTreeMap<&'static str, (Value, Origin)>,
+}
+
+/// A table of the file that has not been read yet.
+#[derive(Clone, Debug)]
+pub(super) struct Table<'a> {
+    pub(super) path: &'a Arc<Path>,
+    pub(super) name: String,
+    pub(super) line: usize,
+    pub(super) nodes: &'a Nodes,
+}
+
+impl<'a> Table<'a> {
+    /// The table under a key, or a refusal if it is something else.
+    pub(super) fn of(path: &'a Arc<Path>, name: String, node: &'a Node) -> Result<Table<'a>, Failure> {
+        match &node.what {
+            What::Table(nodes) => Ok(Table { path, name, line: node.line, nodes }),
+            other => {
+                let cause = format!("{} line {}: {name} is {}", path.display(), node.line, other.named());
+                Err(Failure::usage(cause, format!("write it as a table, [{name}]; {PAGE} has an example")))
+            }
+        }
+    }
+
+    /// Reads it; the first key that is unknown or wrong is named, with its line.
+    pub(super) fn read(&self, fields: &'static [Field]) -> Result<Given, Failure> {
+        let mut values = BTreeMap::new();
+        for (key, node) in by_line(self.nodes) {
+            let Some(field) = fields.iter().find(|field| field.name == key) else {
+                let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                return Err(self.unknown(key, node.line, &names));
+            };
+            let value = self.value(field, node)?;
+            values.insert(field.name, (value, self.origin(node.line)));
+        }
+        Ok(Given { name: self.name.clone(), origin: self.origin(self.line), values })
+    }
+
+    fn value(&self, field: &Field, node: &Node) -> Result<Value, Failure> {
+        let name = qualified(&self.name, field.name);
+        if let Shape::Table(fields) = field.shape {
+            return Table::of(self.path, name, node)?.read(fields).map(Value::Table);
+        }
+        field.shape.of_node(node).map_err(|wrong| refusal(&self.origin(node.line), &name, wrong))
+    }
+
+    /// The refusal of a key that nobody knows.
+    pub(super) fn unknown(&self, key: &str, line: usize, names: &[&str]) -> Failure {
+        let place = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
+        let key: String = key.chars().take(100).flat_map(char::escape_debug).collect();
+        let cause = format!("{}: unknown key `{key}`{place}", self.origin(line));
+        match suggest::nearest(&key, names) {
+            Some(meant) => Failure::usage(
+                format!("{cause}; did you mean `{meant}`?"),
+                format!("write `{meant}`, or remove the line; {PAGE} lists every key"),
+            ),
+            None => Failure::usage(cause, format!("remove the line; known here: {}", names.join(", "))),
+        }
+    }
+
+    fn origin(&self, line: usize) -> Origin {
+        Origin::File { path: self.path.clone(), line }
+    }
+}
+
+impl Given {
+    /// A table that gives nothing.
+    pub(super) fn nothing(name: impl Into<String>) -> Given {
+        Given { name: name.into(), origin: Origin::Default, values: BTreeMap::new() }
+    }
+
+    /// Whether the key was given.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.values.contains_key(field)
+    }
+
+    /// The value, and `None` if the key was not given.
+    pub(super) fn value(&self, field: &str) -> Option<&Value> {
+        self.values.get(field).map(|(value, _)| value)
+    }
+
+    pub(super) fn whole(&self, field: &str) -> Option<i64> {
+        match self.value(field) {
+            Some(Value::Whole(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, field: &str) -> Option<&str> {
+        match self.value(field) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn texts(&self, field: &str) -> Option<&[String]> {
+        match self.value(field) {
+            Some(Value::Texts(texts)) => Some(texts),
+            _ => None,
+        }
+    }
+
+    pub(super) fn switch(&self, field: &str) -> Option<bool> {
+        match self.value(field) {
+            Some(Value::Switch(on)) => Some(*on),
+            _ => None,
+        }
+    }
+
+    pub(super) fn table(&self, field: &str) -> Option<&Given> {
+        match self.value(field) {
+            Some(Value::Table(given)) => Some(given),
+            _ => None,
+        }
+    }
+
+    /// Where the value comes from.
+    pub(super) fn origin(&self, field: &str) -> Origin {
+        self.values.get(field).map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    /// Adds what `preset` has and this table has not. A table inside is taken whole, or not at all.
+    pub(super) fn filled_from(mut self, preset: &'static str, other: Given) -> Given {
+        for (field, (value, _)) in other.values {
+            self.values.entry(field).or_insert((value, Origin::Preset(preset)));
+        }
+        self
+    }
+
+    /// Takes over what another table says about these keys, with its origin.
+    pub(super) fn borrowing(mut self, fields: &[&'static str], other: &Given) -> Given {
+        for field in fields {
+            if let Some(said) = other.values.get(field) {
+                self.values.insert(field, said.clone());
+            }
+        }
+        self
+    }
+
+    /// The refusal of a key's value, or of its absence.
+    pub(super) fn wrong(&self, field: &str, wrong: Wrong) -> Failure {
+        let origin = if self.has(field) { self.origin(field) } else { self.origin.clone() };
+        refusal(&origin, &qualified(&self.name, field), wrong)
+    }
+
+    /// The table as JSON, the form in which the same fields arrive over HTTP.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let entry = |(field, (value, _)): (&&'static str, &(Value, Origin))| {
+            let value = match value {
+                Value::Text(text) => text.as_str().into(),
+                Value::Whole(number) => (*number).into(),
+                Value::Switch(on) => (*on).into(),
+                Value::Texts(texts) => texts.clone().into(),
+                Value::Table(given) => given.json(),
+            };
+            ((*field).to_owned(), value)
+        };
+        serde_json::Value::Object(self.values.iter().map(entry).collect())
+    }
+}
+
+/// A name within its table.
+pub(super) fn qualified(table: &str, field: &str) -> String {
+    if table.is_empty() { field.to_owned() } else { format!("{table}.{field}") }
+}
+
+/// The refusal of a value, with where it stands.
+pub(super) fn refusal(origin: &Origin, name: &str, wrong: Wrong) -> Failure {
+    let cause = match origin {
+        Origin::Default => format!("{name} {}", wrong.cause),
+        origin => format!("{origin}: {name} {}", wrong.cause),
+    };
+    Failure::usage(cause, format!("{}; {PAGE} explains every key", wrong.next))
+}

@@ -1,0 +1,227 @@
+//! Claims of a certain item, and claims that can be repeated.
+
+use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
+use std::collections::HashSet;
+use turno::core::id::{ItemId, Key};
+use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
+use turno::core::time::Span;
+use turno::{ClaimedItem, Draft, Error, Got, QueueHandle};
+
+super::cases![
+    a_claim_of_one_item_says_what_became_of_it,
+    a_claim_of_one_item_takes_over_what_has_expired,
+    instances_that_race_for_one_item_get_it_once,
+    a_repeated_claim_gets_the_same_live_deliveries,
+    a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart,
+    overlapping_repeats_are_handed_new_work_once,
+    control_without_a_request_id_they_are_handed_work_each,
+    a_request_id_is_free_again_once_all_is_settled_or_expired,
+    a_request_id_is_its_instances_and_its_queues,
+    what_was_handed_out_later_does_not_belong_to_an_old_request,
+    a_caller_that_left_finds_its_deliveries_again,
+];
+
+fn id(id: &str) -> ItemId {
+    ItemId::new(id).unwrap()
+}
+
+async fn claim(queue: &QueueHandle, item: &str) -> ClaimedItem {
+    queue.claim_item("worker-1", id(item)).await.unwrap()
+}
+
+async fn code(queue: &QueueHandle, item: &str) -> &'static str {
+    match claim(queue, item).await {
+        ClaimedItem::NotYet(why) => why.reason.code(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn request(queue: &QueueHandle, max: u32, request: &str) -> Vec<Got> {
+    queue.claim_as("worker-1", max, Span::ZERO, Some(request)).await.unwrap()
+}
+
+async fn a_claim_of_one_item_says_what_became_of_it(world: World) {
+    let policy = Policy { batch_max: 2, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) };
+    let queue = world.queue(policy).await;
+    assert_eq!(claim(&queue, "1").await, ClaimedItem::Unknown);
+    put(&queue, "ana", &["1"]).await;
+    queue.enqueue(vec![Draft { delay: Span(9_000), ..draft("luis", "later") }]).await.unwrap();
+    assert_eq!(code(&queue, "1").await, "window_open");
+    assert_eq!(code(&queue, "later").await, "delayed");
+    world.pass(3_000);
+    put(&queue, "ana", &["2"]).await;
+    put(&queue, "ana", &["3"]).await;
+    queue.pause().await.unwrap();
+    assert_eq!(code(&queue, "1").await, "paused");
+    queue.resume().await.unwrap();
+    assert_eq!(code(&queue, "3").await, "behind_head");
+    let got = claim(&queue, "1").await.got().expect("it is due");
+    assert_eq!(ids(&got), ["1", "2"], "with what goes along");
+    assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyClaimed);
+    assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyClaimed);
+    assert_eq!(code(&queue, "3").await, "behind_in_flight");
+    let act = Act::Fail { error: "no".to_owned(), item: Some(id("2")), retry_in: None, give_up: true };
+    settle(&queue, got.handed, act).await;
+    assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyProcessed, "acked");
+    assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyProcessed, "exhausted");
+    assert_eq!(code(&queue, "3").await, "lane_held");
+    queue.cancel(id("later")).await.unwrap().unwrap();
+    assert_eq!(claim(&queue, "later").await, ClaimedItem::AlreadyProcessed, "cancelled");
+    queue.cancel(id("2")).await.unwrap().unwrap();
+    world.pass(3_000);
+    let got = claim(&queue, "3").await.got().expect("nothing stands before it");
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
+    settle(&queue, got.handed, act).await;
+    assert_eq!(code(&queue, "3").await, "retry_later");
+}
+
+async fn a_claim_of_one_item_takes_over_what_has_expired(world: World) {
+    let queue = world.queue(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) }).await;
+    put(&queue, "ana", &["x"]).await;
+    for attempt in 1..=2 {
+        assert_eq!(claim(&queue, "x").await.got().expect("it is free").attempt, attempt);
+        assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyClaimed);
+        world.pass(60_000);
+    }
+    assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyProcessed, "no attempts left");
+}
+
+async fn instances_that_race_for_one_item_get_it_once(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    let other = world.instance().await.queue("mensajes").await.unwrap();
+    for round in 0..5 {
+        let item = format!("x{round}");
+        put(&queue, &item, &[&item]).await;
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..12 {
+            let (queue, item) = (if n % 2 == 0 { queue.clone() } else { other.clone() }, id(&item));
+            calls.spawn(async move { queue.claim_item(&format!("w{n}"), item).await.unwrap() });
+        }
+        let answers = calls.join_all().await;
+        let won = answers.iter().filter(|claimed| matches!(claimed, ClaimedItem::Got(_))).count();
+        let lost = answers.iter().filter(|claimed| **claimed == ClaimedItem::AlreadyClaimed).count();
+        assert_eq!((won, lost), (1, 11), "{answers:?}");
+    }
+}
+
+async fn a_repeated_claim_gets_the_same_live_deliveries(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, batch_max: 2, ..Policy::of(Kind::Lane) }).await;
+    for key in ["ana", "luis", "eva"] {
+        put(&queue, key, &[&format!("{key}1"), &format!("{key}2"), &format!("{key}3")]).await;
+    }
+    let first = request(&queue, 2, "r").await;
+    assert_eq!(first.iter().map(|got| got.items.len()).collect::<Vec<_>>(), [2, 2]);
+    world.pass(500);
+    let again = request(&queue, 2, "r").await;
+    for (first, again) in first.iter().zip(&again) {
+        assert_eq!((again.handed, again.attempt, &again.key), (first.handed, 1, &first.key));
+        assert_eq!((&again.items, again.expires_at, again.revision), (&first.items, first.expires_at, first.revision));
+        assert!(again.now > first.now, "the time is the present one");
+    }
+    assert_eq!(again.len(), 2);
+    queue.pause().await.unwrap();
+    assert_eq!(request(&queue, 1, "r").await.len(), 2, "they live, whatever happens to the queue");
+    queue.resume().await.unwrap();
+    ack(&queue, &first[0]).await;
+    let left = request(&queue, 2, "r").await;
+    assert_eq!(left.iter().map(|got| got.handed).collect::<Vec<_>>(), [first[1].handed], "what is settled is settled");
+    assert_eq!(request(&queue, 9, "other").await.len(), 2, "of ana's lane the rest, and eva's");
+}
+
+async fn a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart(mut world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "any", &["a", "b", "c", "d"]).await;
+    let first = request(&queue, 2, "r").await;
+    let other = world.instance().await.queue("mensajes").await.unwrap();
+    assert_eq!(request(&other, 2, "r").await, first);
+    drop((queue, other));
+    world.reopen().await;
+    let queue = world.turno.queue("mensajes").await.unwrap();
+    assert_eq!(request(&queue, 2, "r").await, first);
+    assert_eq!(queue.counts().await.unwrap().in_process, 2);
+}
+
+/// The answers of many claims at once, half of them on another instance.
+async fn at_once(world: &World, request: Option<&'static str>) -> Vec<Vec<Got>> {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let other = world.instance().await.queue("mensajes").await.unwrap();
+    let drafts = (0..60).map(|n| draft("any", &n.to_string()));
+    queue.enqueue(drafts.collect()).await.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..12 {
+        let queue = if n % 2 == 0 { queue.clone() } else { other.clone() };
+        calls.spawn(async move { queue.claim_as("worker-1", 3, Span::ZERO, request).await.unwrap() });
+    }
+    calls.join_all().await
+}
+
+async fn overlapping_repeats_are_handed_new_work_once(world: World) {
+    let answers = at_once(&world, Some("r")).await;
+    assert_eq!(answers[0].len(), 3);
+    assert!(answers.iter().all(|got| *got == answers[0]), "{answers:?}");
+    let queue = world.turno.queue("mensajes").await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().in_process, 3);
+}
+
+async fn control_without_a_request_id_they_are_handed_work_each(world: World) {
+    let answers = at_once(&world, None).await;
+    let fences: HashSet<_> = answers.iter().flatten().map(|got| got.handed.fence).collect();
+    assert_eq!(fences.len(), 36);
+}
+
+async fn a_request_id_is_free_again_once_all_is_settled_or_expired(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "any", &["a", "b", "c"]).await;
+    let first = request(&queue, 1, "r").await;
+    ack(&queue, &first[0]).await;
+    let second = request(&queue, 1, "r").await;
+    assert_ne!(second[0].handed, first[0].handed, "a new claim");
+    world.pass(60_000);
+    let third = request(&queue, 2, "r").await;
+    assert_eq!(third.iter().map(ids).collect::<Vec<_>>(), [["c"]], "what expired is not given back to it");
+    assert!(third[0].handed.fence > second[0].handed.fence);
+    assert_eq!(settle(&queue, second[0].handed, Act::Beat).await.outcome, SettleOutcome::Stale);
+}
+
+async fn a_request_id_is_its_instances_and_its_queues(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let other = world.turno.put_queue("otra", Policy::of(Kind::Inbox)).await.unwrap();
+    put(&queue, "any", &["a", "b", "c"]).await;
+    put(&other, "any", &["a"]).await;
+    let first = request(&queue, 1, "r").await;
+    let theirs = queue.claim_as("worker-2", 1, Span::ZERO, Some("r")).await.unwrap();
+    assert_ne!(theirs[0].handed, first[0].handed);
+    assert_eq!(request(&other, 1, "r").await[0].handed.queue, other.row().await.unwrap().id);
+    for bad in ["", "línea\nnueva", &"x".repeat(201)] {
+        let refused = queue.claim_as("worker-1", 1, Span::ZERO, Some(bad)).await;
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    }
+}
+
+async fn what_was_handed_out_later_does_not_belong_to_an_old_request(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "any", &["a"]).await;
+    let first = request(&queue, 1, "r").await;
+    fail(&queue, &first[0]).await;
+    let second = take_one(&queue).await;
+    assert_eq!((second.attempt, second.items[0].id.as_str()), (2, "a"));
+    assert_eq!(request(&queue, 1, "r").await, [], "the same worker has it, but not by this claim");
+    assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked);
+}
+
+async fn a_caller_that_left_finds_its_deliveries_again(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let waiting = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.claim_as("worker-1", 1, Span(5_000), Some("r")).await }
+    });
+    tokio::task::yield_now().await;
+    put(&queue, "any", &["a"]).await;
+    let first = waiting.await.unwrap().unwrap();
+    assert_eq!(first.len(), 1, "who waits under a name gets it too");
+    drop(first);
+    let again = request(&queue, 1, "r").await;
+    assert_eq!((again.len(), again[0].attempt), (1, 1));
+    assert_eq!(take(&queue, 1).await, [], "and nobody else does");
+    assert_eq!(Key::new("any").ok(), again[0].key);
+}

@@ -1,0 +1,126 @@
+//! A delivery's name comes back from outside: whoever alters it changes nothing.
+
+use super::world::{World, put, settle, take, take_one};
+use turno::core::id::{ItemId, Lane, QueueId, Seq};
+use turno::core::queue::{Act, Handed, Kind, Policy, SettleOutcome};
+use turno::core::time::Span;
+use turno::{Got, ItemQuery, QueueHandle};
+
+super::cases![
+    an_altered_group_is_stale_and_nothing_changes,
+    an_altered_single_item_is_stale_and_nothing_changes,
+    what_is_left_of_a_split_group_is_a_delivery_of_its_own_size,
+    an_expired_group_is_taken_back_whole,
+];
+
+fn acts(got: &Got) -> Vec<Act> {
+    let last = || got.items.last().map(|item| item.id.clone());
+    let fail = |item| Act::Fail { error: "no".to_owned(), item, retry_in: None, give_up: true };
+    vec![
+        Act::Beat,
+        Act::Ack { through: None },
+        Act::Ack { through: last() },
+        fail(None),
+        fail(last()),
+        Act::Return,
+        Act::Expire,
+        Act::Complete,
+    ]
+}
+
+/// Whatever is done with whatever name, everything stays as it is; and then the true name still works.
+async fn only_the_true_name_counts(world: &World, queue: &QueueHandle, got: &Got, altered: &[Handed]) {
+    let before = queue.items(ItemQuery::default()).await.unwrap();
+    for handed in altered {
+        assert_ne!(*handed, got.handed);
+        for act in acts(got) {
+            let answer = settle(queue, *handed, act.clone()).await;
+            assert_eq!((answer.outcome, answer.repeated), (SettleOutcome::Stale, false), "{act:?} of {handed:?}");
+        }
+    }
+    assert_eq!(queue.items(ItemQuery::default()).await.unwrap(), before);
+    world.pass(1_000);
+    let renewed = settle(queue, got.handed, Act::Beat).await.outcome;
+    assert!(matches!(renewed, SettleOutcome::Renewed { .. }), "{renewed:?}");
+    assert_eq!(settle(queue, got.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(queue.counts().await.unwrap().processed, got.items.len() as i64);
+}
+
+async fn an_altered_group_is_stale_and_nothing_changes(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, max_hold: None, ..Policy::of(Kind::Lane) }).await;
+    put(&queue, "ana", &["1", "2", "3"]).await;
+    put(&queue, "luis", &["a", "b", "c"]).await;
+    let got = take(&queue, 2).await;
+    put(&queue, "ana", &["4", "5"]).await;
+    let (true_one, other) = (got[0].handed, got[1].handed);
+    assert_eq!((true_one.size, other.size), (3, 3));
+    let second = queue.item(ItemId::new("2").unwrap()).await.unwrap().unwrap().body.seq;
+    let altered = [
+        Handed { size: 1, ..true_one },
+        Handed { size: 2, ..true_one },
+        Handed { size: 4, ..true_one },
+        Handed { size: 0, ..true_one },
+        Handed { size: u32::MAX, ..true_one },
+        Handed { seq: second, ..true_one },
+        Handed { seq: second, size: 2, ..true_one },
+        Handed { seq: second, size: 1, ..true_one },
+        Handed { seq: Seq(true_one.seq.0 - 1), size: 4, ..true_one },
+        Handed { seq: other.seq, ..true_one },
+        Handed { seq: other.seq, lane: other.lane, ..true_one },
+        Handed { lane: other.lane, ..true_one },
+        Handed { lane: None, ..true_one },
+        Handed { lane: None, size: 1, ..true_one },
+        Handed { lane: Some(Lane(0)), ..true_one },
+        Handed { fence: other.fence, ..true_one },
+        Handed { queue: QueueId(true_one.queue.0 + 1), ..true_one },
+    ];
+    only_the_true_name_counts(&world, &queue, &got[0], &altered).await;
+}
+
+async fn an_altered_single_item_is_stale_and_nothing_changes(world: World) {
+    for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+        let name = format!("{kind:?}");
+        let policy = Policy { window: Span::ZERO, max_hold: None, ..Policy::of(kind) };
+        let queue = world.turno.put_queue(&*name, policy).await.unwrap();
+        put(&queue, "ana", &["1"]).await;
+        put(&queue, "luis", &["2"]).await;
+        let got = take(&queue, 2).await;
+        let (true_one, other) = (got[0].handed, got[1].handed);
+        let strange = if true_one.lane.is_some() { None } else { Some(Lane(77)) };
+        let altered = [
+            Handed { size: 0, ..true_one },
+            Handed { size: 2, ..true_one },
+            Handed { seq: other.seq, ..true_one },
+            Handed { lane: strange, ..true_one },
+            Handed { lane: Some(Lane(0)), ..true_one },
+            Handed { fence: other.fence, ..true_one },
+            Handed { queue: QueueId(true_one.queue.0 + 1), ..true_one },
+        ];
+        only_the_true_name_counts(&world, &queue, &got[0], &altered).await;
+    }
+}
+
+async fn what_is_left_of_a_split_group_is_a_delivery_of_its_own_size(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    put(&queue, "ana", &["1", "2", "3"]).await;
+    let got = take_one(&queue).await;
+    let through = Some(got.items[0].id.clone());
+    assert_eq!(settle(&queue, got.handed, Act::Ack { through }).await.outcome, SettleOutcome::Acked);
+    let rest = take_one(&queue).await;
+    assert_eq!((rest.handed.size, rest.items.len()), (2, 2));
+    let old_size = Handed { size: 3, ..rest.handed };
+    assert_eq!(settle(&queue, old_size, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
+    assert_eq!(settle(&queue, rest.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    assert_eq!(queue.counts().await.unwrap().processed, 3);
+}
+
+async fn an_expired_group_is_taken_back_whole(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    put(&queue, "ana", &["1", "2", "3"]).await;
+    let first = take_one(&queue).await;
+    world.pass(15_000);
+    let second = take_one(&queue).await;
+    assert_eq!((second.handed.size, second.attempt), (3, 2));
+    assert_eq!(settle(&queue, first.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
+    assert_eq!(settle(&queue, second.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+}

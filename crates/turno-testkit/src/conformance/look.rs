@@ -1,0 +1,218 @@
+//! Lists, records and queues at a glance.
+
+use super::world::{START, World, ack, draft, put, settle, take, take_one};
+use turno::core::id::{ItemId, Key};
+use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
+use turno::core::time::Span;
+use turno::store::Counts;
+use turno::{Draft, Error, ItemQuery, ItemState, LaneLocks, QueueHandle};
+
+super::cases![
+    items_are_listed_by_state_exactly_as_they_are_counted,
+    items_are_listed_by_key_page_by_page,
+    lists_of_one_queue_show_nothing_of_another,
+    a_record_tells_who_had_it_with_which_fence_and_how_it_ended,
+    an_overview_shows_the_oldest_that_waits_and_what_went_on_lately,
+    an_overview_notices_a_pause_of_another_instance,
+    lanes_are_counted_by_what_lives_and_what_waits_in_them,
+];
+
+fn give_up() -> Act {
+    Act::Fail { error: "ni hablar".to_owned(), item: None, retry_in: None, give_up: true }
+}
+
+fn later() -> Act {
+    Act::Fail { error: "luego".to_owned(), item: None, retry_in: Some(Span(60_000)), give_up: false }
+}
+
+fn ids(records: &[turno::ItemRecord]) -> Vec<&str> {
+    records.iter().map(|record| record.body.id.as_str()).collect()
+}
+
+async fn of(queue: &QueueHandle, state: ItemState) -> Vec<turno::ItemRecord> {
+    queue.items(ItemQuery { state: Some(state), ..ItemQuery::default() }).await.unwrap()
+}
+
+/// Something in every state: the kind's own way to be exhausted included.
+async fn one_in_each_state(world: &World, policy: Policy) -> QueueHandle {
+    let queue = world.queue(Policy { lock_timeout: Span(10_000), max_hold: None, ..policy }).await;
+    for key in ["a", "b", "c", "d", "e"] {
+        put(&queue, key, &[key]).await;
+    }
+    let got = take(&queue, 5).await;
+    ack(&queue, &got[0]).await;
+    settle(&queue, got[1].handed, later()).await;
+    assert_eq!(settle(&queue, got[2].handed, give_up()).await.outcome, SettleOutcome::Exhausted);
+    world.pass(9_000);
+    assert!(matches!(settle(&queue, got[3].handed, Act::Beat).await.outcome, SettleOutcome::Renewed { .. }));
+    put(&queue, "f", &["f"]).await;
+    put(&queue, "g", &["g"]).await;
+    queue.cancel(ItemId::new("g").unwrap()).await.unwrap().unwrap();
+    // Of the five, e was neither renewed nor settled: its time is over, and nobody has looked since.
+    world.pass(1_000);
+    queue
+}
+
+async fn items_are_listed_by_state_exactly_as_they_are_counted(world: World) {
+    let lane = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
+    let policies = [
+        lane.clone(),
+        Policy { on_exhausted: OnExhausted::Hold, ..lane },
+        Policy::of(Kind::Inbox),
+        Policy::of(Kind::Sync),
+    ];
+    for (n, policy) in policies.into_iter().enumerate() {
+        let world = if n == 0 { &world } else { &World::on(world.backend()).await };
+        let queue = one_in_each_state(world, policy).await;
+        let counts = queue.counts().await.unwrap();
+        let expected = Counts { pending: 1, in_process: 1, error: 2, processed: 1, exhausted: 1, cancelled: 1 };
+        assert_eq!(counts, expected, "policy {n}");
+        for state in ItemState::ALL {
+            let found = of(&queue, state).await;
+            assert_eq!(found.len() as i64, counts.of(state), "{state}");
+            assert!(found.iter().all(|record| record.state(record.now) == state), "{found:?}");
+        }
+        assert_eq!(ids(&of(&queue, ItemState::Pending).await), ["f"]);
+        assert_eq!(ids(&of(&queue, ItemState::InProcess).await), ["d"]);
+        assert_eq!(ids(&of(&queue, ItemState::Processed).await), ["a"]);
+        assert_eq!(ids(&of(&queue, ItemState::Error).await), ["b", "e"], "an expired hand-out is an error");
+        assert_eq!(ids(&of(&queue, ItemState::Exhausted).await), ["c"]);
+        assert_eq!(ids(&of(&queue, ItemState::Cancelled).await), ["g"]);
+        let all = queue.items(ItemQuery::default()).await.unwrap();
+        assert_eq!(ids(&all), ["a", "b", "c", "d", "e", "f", "g"], "in the order of arrival");
+        for record in all {
+            let query = ItemQuery { key: record.body.key.clone(), ..ItemQuery::default() };
+            for state in ItemState::ALL {
+                let found = queue.items(ItemQuery { state: Some(state), ..query.clone() }).await.unwrap();
+                assert_eq!(found.len(), usize::from(state == record.state(record.now)), "{state} of {query:?}");
+            }
+        }
+    }
+}
+
+async fn items_are_listed_by_key_page_by_page(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let drafts = (0..25).map(|n| draft(if n % 5 == 0 { "eva" } else { "luis" }, &format!("{n:02}")));
+    queue.enqueue(drafts.collect()).await.unwrap();
+    queue.enqueue(vec![Draft { key: None, ..draft("nadie", "sin clave") }]).await.unwrap();
+    let of_eva = ItemQuery { key: Some(Key::new("eva").unwrap()), limit: 2, ..ItemQuery::default() };
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = queue.items(ItemQuery { after, ..of_eva.clone() }).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.body.seq);
+        assert!(page.len() <= 2);
+        seen.extend(ids(&page).into_iter().map(str::to_owned));
+    }
+    assert_eq!(seen, ["00", "05", "10", "15", "20"]);
+    let middle = queue.items(ItemQuery { after, limit: 3, ..ItemQuery::default() }).await.unwrap();
+    assert_eq!(ids(&middle), ["21", "22", "23"], "the place counts over all items, whatever page it came from");
+    for limit in [0, 1_001] {
+        let refused = queue.items(ItemQuery { limit, ..ItemQuery::default() }).await;
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    }
+}
+
+async fn lists_of_one_queue_show_nothing_of_another(world: World) {
+    let queue = one_in_each_state(&world, Policy::of(Kind::Inbox)).await;
+    let other = world.turno.put_queue("otra", Policy::of(Kind::Inbox)).await.unwrap();
+    for state in ItemState::ALL.map(Some).into_iter().chain([None]) {
+        for key in [None, Some(Key::new("a").unwrap())] {
+            assert_eq!(other.items(ItemQuery { state, key, ..ItemQuery::default() }).await.unwrap(), []);
+        }
+    }
+    assert_eq!(other.overview().await.unwrap().counts, Counts::default());
+    assert_eq!(other.overview().await.unwrap().processed_last_minute, 0);
+    assert_eq!(other.overview().await.unwrap().failed_last_minute, 0);
+    assert_eq!(queue.overview().await.unwrap().failed_last_minute, 2);
+}
+
+async fn a_record_tells_who_had_it_with_which_fence_and_how_it_ended(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["x"]).await;
+    let x = || ItemId::new("x").unwrap();
+    let fresh = queue.item(x()).await.unwrap().unwrap();
+    assert_eq!((fresh.attempts(), fresh.hand_out(), fresh.due_at()), (0, None, None));
+    world.pass(10);
+    let first = take_one(&queue).await;
+    let held = queue.item(x()).await.unwrap().unwrap();
+    let hand_out = held.hand_out().unwrap();
+    assert_eq!((&*hand_out.instance, hand_out.fence), ("worker-1", first.handed.fence));
+    assert_eq!(hand_out.handed_at, Some(START + Span(10)));
+    assert_eq!(hand_out.expires_at, Some(first.expires_at));
+    settle(&queue, first.handed, later()).await;
+    let failed = queue.item(x()).await.unwrap().unwrap();
+    assert_eq!((failed.state(failed.now), failed.attempts()), (ItemState::Error, 1));
+    assert_eq!(failed.due_at(), Some(START + Span(60_010)));
+    assert_eq!(failed.hand_out().unwrap().expires_at, None, "nobody has it now");
+    assert_eq!(failed.last_error(), Some("luego"));
+    world.pass(60_000);
+    let second = queue.claim("worker-2", 1, Span::ZERO).await.unwrap().remove(0);
+    world.pass(5);
+    ack(&queue, &second).await;
+    let done = queue.item(x()).await.unwrap().unwrap();
+    assert_eq!((done.state(done.now), done.attempts(), done.errors.len()), (ItemState::Processed, 2, 1));
+    let hand_out = done.hand_out().unwrap();
+    assert_eq!((&*hand_out.instance, hand_out.fence), ("worker-2", second.handed.fence));
+    assert_eq!(done.done.as_ref().unwrap().at, START + Span(60_015));
+    assert_eq!((done.body.enqueued_at, done.revision()), (START, second.revision));
+    let error = &done.errors[0];
+    assert_eq!((error.attempt, error.fence, error.holder.as_deref()), (1, first.handed.fence, Some("worker-1")));
+}
+
+async fn an_overview_shows_the_oldest_that_waits_and_what_went_on_lately(world: World) {
+    let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
+    let empty = queue.overview().await.unwrap();
+    assert_eq!((empty.oldest_waiting, empty.now, empty.row.name.as_str()), (None, START, "mensajes"));
+    for id in ["a", "b", "c"] {
+        put(&queue, "k", &[id]).await;
+        world.pass(100);
+    }
+    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(START));
+    let got = take(&queue, 2).await;
+    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(START + Span(200)), "what is in process waits not");
+    ack(&queue, &got[0]).await;
+    settle(&queue, got[1].handed, give_up()).await;
+    let seen = queue.overview().await.unwrap();
+    assert_eq!((seen.processed_last_minute, seen.failed_last_minute), (1, 1));
+    assert_eq!((seen.oldest_waiting, seen.counts.exhausted), (Some(START + Span(200)), 1), "nor what is exhausted");
+    world.pass(60_000);
+    let later = queue.overview().await.unwrap();
+    assert_eq!((later.processed_last_minute, later.failed_last_minute), (0, 0));
+    assert_eq!((later.counts.processed, later.now), (1, START + Span(60_300)));
+}
+
+async fn an_overview_notices_a_pause_of_another_instance(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    assert!(!queue.overview().await.unwrap().row.paused);
+    let other = world.instance().await;
+    other.queue("mensajes").await.unwrap().pause().await.unwrap();
+    assert!(queue.overview().await.unwrap().row.paused);
+}
+
+async fn lanes_are_counted_by_what_lives_and_what_waits_in_them(world: World) {
+    assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default());
+    let strict = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
+    let chat = world.queue(Policy { on_exhausted: OnExhausted::Hold, ..strict.clone() }).await;
+    let other = world.turno.put_queue("otra", strict).await.unwrap();
+    let inbox = world.turno.put_queue("buzón", Policy::of(Kind::Inbox)).await.unwrap();
+    let sync = world.turno.put_queue("sincro", Policy::of(Kind::Sync)).await.unwrap();
+    put(&inbox, "ana", &["i1", "i2"]).await;
+    put(&sync, "ana", &["s1"]).await;
+    take(&inbox, 1).await;
+    assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default(), "lanes only");
+    put(&chat, "ana", &["1", "2"]).await;
+    put(&chat, "luis", &["3"]).await;
+    put(&other, "ana", &["4"]).await;
+    let got = take(&chat, 1).await;
+    let locks = |active_locks, active_queues, total_users| LaneLocks { active_locks, active_queues, total_users };
+    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(1, 3, 3), "ana has one live and one that waits");
+    settle(&chat, got[0].handed, give_up()).await;
+    ack(&other, &take_one(&other).await).await;
+    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(0, 2, 2));
+    let got = take(&chat, 9).await;
+    assert_eq!(got.len(), 1, "ana's lane is held");
+    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(1, 1, 2));
+    world.pass(15_000);
+    assert_eq!(world.turno.lane_locks().await.unwrap(), locks(0, 2, 2), "what has expired waits again");
+}

@@ -1,0 +1,135 @@
+//! Sending what is exhausted round again: all of it, or repaired.
+
+use super::world::{World, ack, fail, ids, put, settle, take, take_one};
+use turno::core::id::{ItemId, Key};
+use turno::core::queue::{Act, Kind, ManageRefused, OnExhausted, Policy, SettleOutcome, fingerprint};
+use turno::core::time::Span;
+use turno::store::{AuditQuery, Counts};
+use turno::{Error, QueueHandle, Turno};
+
+super::cases![
+    all_that_is_exhausted_goes_round_again_each_with_its_entry,
+    only_what_is_asked_for_is_retried,
+    exhausted_items_of_a_lane_return_to_their_places,
+    an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart,
+    an_edit_of_a_sync_item_is_a_newer_change,
+    an_edit_that_cannot_be_is_refused_and_changes_nothing,
+];
+
+async fn exhaust(queue: &QueueHandle, count: u32) {
+    for got in take(queue, count).await {
+        let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+        assert_eq!(settle(queue, got.handed, act).await.outcome, SettleOutcome::Exhausted);
+    }
+}
+
+async fn audited(turno: &Turno, action: &str) -> Vec<(String, String)> {
+    let action = Some(action.to_owned());
+    let query = AuditQuery { after: Some(0), action, limit: 1_000, ..AuditQuery::default() };
+    turno.audit(query).await.unwrap().into_iter().map(|entry| (entry.resource, entry.detail)).collect()
+}
+
+fn id(id: &str) -> ItemId {
+    ItemId::new(id).unwrap()
+}
+
+async fn all_that_is_exhausted_goes_round_again_each_with_its_entry(world: World) {
+    for (name, hold) in [("continúa", OnExhausted::Continue), ("espera", OnExhausted::Hold)] {
+        let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::of(Kind::Lane) };
+        let queue = world.turno.put_queue(name, policy).await.unwrap();
+        for n in 0..150 {
+            put(&queue, &format!("k{n}"), &[&n.to_string()]).await;
+        }
+        exhaust(&queue, 150).await;
+        let before = audited(&world.turno, "item_retry").await.len();
+        assert_eq!(queue.retry_exhausted(None, u32::MAX).await.unwrap(), 150);
+        assert_eq!(queue.counts().await.unwrap(), Counts { pending: 150, ..Counts::default() });
+        assert_eq!(audited(&world.turno, "item_retry").await.len() - before, 150);
+        assert!(audited(&world.turno, "item_retry").await.contains(&(format!("{name}/149"), "{}".to_owned())));
+        assert_eq!(take(&queue, 200).await.len(), 150);
+        assert_eq!(queue.retry_exhausted(None, 1_000).await.unwrap(), 0, "none is left");
+    }
+}
+
+async fn only_what_is_asked_for_is_retried(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    for n in 0..6 {
+        put(&queue, if n % 2 == 0 { "eva" } else { "luis" }, &[&n.to_string()]).await;
+    }
+    exhaust(&queue, 6).await;
+    assert_eq!(queue.retry_exhausted(Some(Key::new("luis").unwrap()), 2).await.unwrap(), 2);
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 2, exhausted: 4, ..Counts::default() });
+    let mut back: Vec<_> = take(&queue, 9).await.iter().map(|got| got.items[0].id.to_string()).collect();
+    back.sort();
+    assert_eq!(back, ["1", "3"], "the oldest of that key");
+    assert_eq!(queue.retry_exhausted(Some(Key::new("nadie").unwrap()), 9).await.unwrap(), 0);
+    assert_eq!(queue.retry_exhausted(None, 0).await.unwrap(), 0);
+}
+
+async fn exhausted_items_of_a_lane_return_to_their_places(world: World) {
+    let policy = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(Kind::Lane) };
+    let queue = world.queue(policy).await;
+    put(&queue, "ana", &["1", "2", "3", "4"]).await;
+    for _ in 0..3 {
+        fail(&queue, &take_one(&queue).await).await;
+    }
+    assert_eq!(queue.retry_exhausted(None, 10).await.unwrap(), 3);
+    for expected in ["1", "2", "3", "4"] {
+        let got = take_one(&queue).await;
+        assert_eq!(ids(&got), [expected]);
+        assert_eq!(ack(&queue, &got).await, SettleOutcome::Acked);
+    }
+}
+
+async fn an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart(mut world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["x"]).await;
+    let before = queue.item(id("x")).await.unwrap().unwrap().body;
+    exhaust(&queue, 1).await;
+    queue.retry_with(id("x"), "{\"bien\": \"ñ\"}").await.unwrap().unwrap();
+    world.reopen().await;
+    let queue = world.turno.queue("mensajes").await.unwrap();
+    let after = queue.item(id("x")).await.unwrap().unwrap().body;
+    assert_eq!(
+        (&*after.payload, &after.key, after.enqueued_at),
+        ("{\"bien\": \"ñ\"}", &before.key, before.enqueued_at)
+    );
+    let got = take_one(&queue).await;
+    assert_eq!((&*got.items[0].payload, got.items[0].id.as_str()), ("{\"bien\": \"ñ\"}", "x"));
+    let entries = audited(&world.turno, "item_edit").await;
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].0, "mensajes/x");
+    for payload in [&*before.payload, "{\"bien\": \"ñ\"}"] {
+        assert!(entries[0].1.contains(&fingerprint(payload).to_string()), "{}", entries[0].1);
+    }
+    assert!(!entries[0].1.contains("bien"), "what it carries is nobody's business there");
+}
+
+async fn an_edit_of_a_sync_item_is_a_newer_change(world: World) {
+    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    put(&queue, "ana", &["x"]).await;
+    let first = take_one(&queue).await;
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    settle(&queue, first.handed, act).await;
+    queue.retry_with(id("x"), "{}").await.unwrap().unwrap();
+    let second = take_one(&queue).await;
+    assert!(second.revision > first.revision, "who compares revisions must not ignore it");
+    assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked, "and nothing newer is left");
+}
+
+async fn an_edit_that_cannot_be_is_refused_and_changes_nothing(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["x", "y"]).await;
+    let got = take_one(&queue).await;
+    let refused = [("x", ManageRefused::InProcess), ("y", ManageRefused::Waiting), ("z", ManageRefused::Unknown)];
+    for (item, why) in refused {
+        assert_eq!(queue.retry_with(id(item), "{}").await.unwrap(), Err(why));
+    }
+    ack(&queue, &got).await;
+    assert_eq!(queue.retry_with(id("x"), "{}").await.unwrap(), Err(ManageRefused::Finished));
+    for payload in ["\0".to_owned(), "1".repeat(8 * 1024 * 1024 + 1)] {
+        assert!(matches!(queue.retry_with(id("y"), payload).await, Err(Error::Invalid(_))));
+    }
+    assert!(queue.item(id("y")).await.unwrap().unwrap().body.payload.contains("texto"));
+    assert_eq!(audited(&world.turno, "item_edit").await, []);
+}

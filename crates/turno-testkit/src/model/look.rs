@@ -1,0 +1,73 @@
+//! What people look at, from the maps.
+
+use super::Rows;
+use std::collections::BTreeSet;
+use turno::core::id::{Lane, QueueId};
+use turno::core::queue::{Body, Ended, Item, ItemState, Kind};
+use turno::core::time::Time;
+use turno::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
+
+impl Rows {
+    pub(super) fn record(&self, body: &Body, now: Time) -> ItemRecord {
+        let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
+        let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
+        ItemRecord { now, body: body.clone(), item, done, errors }
+    }
+
+    pub(super) fn items(&self, queue: QueueId, query: &ItemQuery, now: Time) -> Vec<ItemRecord> {
+        let records = self.bodies.values().filter(|body| body.queue == queue).map(|body| self.record(body, now));
+        let wanted = |record: &ItemRecord| {
+            query.after.is_none_or(|after| record.body.seq > after)
+                && query.key.as_ref().is_none_or(|key| record.body.key.as_ref() == Some(key))
+                && query.state.is_none_or(|state| record.state(now) == state)
+        };
+        records.filter(wanted).take(query.limit as usize).collect()
+    }
+
+    pub(super) fn counts(&self, queue: QueueId, now: Time) -> Counts {
+        let mut counts = Counts::default();
+        let all = ItemQuery { limit: u32::MAX, ..ItemQuery::default() };
+        self.items(queue, &all, now).iter().for_each(|record| counts.add(record.state(now)));
+        counts
+    }
+
+    pub(super) fn pulse(&self, queue: QueueId, since: Time, now: Time) -> Pulse {
+        let waits =
+            |item: &&Item| item.queue == queue && matches!(item.state(now), ItemState::Pending | ItemState::Error);
+        let acked = self.done.values().filter(|done| done.queue == queue && done.ended == Ended::Processed);
+        let failed = self.errors.iter().filter(|error| self.bodies[&error.seq].queue == queue);
+        Pulse {
+            now,
+            counts: self.counts(queue, now),
+            oldest: self.hot.values().filter(waits).map(|item| item.enqueued_at).min(),
+            processed: acked.filter(|done| done.at > since).count() as i64,
+            failed: failed.filter(|error| error.at > since).count() as i64,
+        }
+    }
+
+    pub(super) fn lane_front(&self, queue: QueueId, lane: Lane, size: u32, now: Time) -> LaneFront {
+        let items = self.lane(queue, lane).take(size as usize).map(|item| self.front_item(item)).collect();
+        LaneFront { now, items, typed_at: self.typing.get(&(queue, lane)).copied() }
+    }
+
+    pub(super) fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Vec<Lane> {
+        let of = self.hot.values().filter(|item| item.queue == queue && !item.parked);
+        let lanes: BTreeSet<Lane> = of.filter_map(|item| item.lane).collect();
+        lanes.into_iter().filter(|lane| after.is_none_or(|after| *lane > after)).take(limit as usize).collect()
+    }
+
+    pub(super) fn lane_locks(&self, now: Time) -> LaneLocks {
+        let is_lane =
+            |item: &&Item| self.queues.iter().any(|queue| queue.id == item.queue && queue.policy.kind == Kind::Lane);
+        let (mut live, mut waits) = (BTreeSet::new(), BTreeSet::new());
+        for item in self.hot.values().filter(is_lane) {
+            if item.expires_at.is_some_and(|at| now < at) {
+                live.insert((item.queue, item.lane));
+            } else if !item.parked {
+                waits.insert((item.queue, item.lane));
+            }
+        }
+        let (active_locks, active_queues) = (live.len() as i64, waits.len() as i64);
+        LaneLocks { active_locks, active_queues, total_users: live.union(&waits).count() as i64 }
+    }
+}

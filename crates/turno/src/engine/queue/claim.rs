@@ -1,0 +1,297 @@
+//! Taking work: whatever is due, or a certain item.
+
+use super::{Got, GotItem, QueueHandle};
+use crate::engine::access::Needs;
+use crate::engine::{Job, LOOK_AGAIN};
+use crate::error::Error;
+use crate::store::{ClaimOutcome, QueueRow};
+use std::sync::Arc;
+use turno_core::access::Permission;
+use turno_core::id::{Instance, ItemId, RequestId};
+use turno_core::limits::BATCH_MAX;
+use turno_core::queue::{Delivery, Handed, Want, Why, WhyReason};
+use turno_core::time::Span;
+
+/// What taking and settling items needs.
+const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
+/// How often an item that nothing keeps is asked for, before its caller is told so.
+const ASK_MAX: u32 = 8;
+
+/// What became of the wish for a certain item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimedItem {
+    /// Here it is, perhaps with others of its key that go along.
+    Got(Got),
+    /// Somebody works on it.
+    AlreadyClaimed,
+    /// It is done, exhausted or cancelled.
+    AlreadyProcessed,
+    /// It waits, and this is why.
+    NotYet(Why),
+    /// There is no such item, or no longer.
+    Unknown,
+}
+
+impl ClaimedItem {
+    /// The delivery, if it was had.
+    pub fn got(self) -> Option<Got> {
+        match self {
+            ClaimedItem::Got(got) => Some(got),
+            _ => None,
+        }
+    }
+}
+
+impl QueueHandle {
+    /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
+    ///
+    /// It may be dropped at any time: what was handed out and not yet taken goes back.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::time::Span;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
+    /// assert_eq!(&*got[0].items[0].payload, "\"hola\"");
+    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "somebody has it");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
+        self.claim_unless(instance, max, wait, std::future::pending()).await
+    }
+
+    /// As [`QueueHandle::claim`], under a name of the caller's: repeating it with the same `request`, from the same
+    /// instance, gets the same deliveries for as long as one of them lives, with the same fences and without a new
+    /// attempt. So whoever lost the answer can ask again.
+    ///
+    /// It holds over all processes on the database and over restarts; repeats that overlap come one after another, and
+    /// only the first of them is handed new work. Once all of it is settled or expired, the name is free again: a later
+    /// claim under it is a new one. What was handed out and not taken, because the caller left, is kept for the repeat
+    /// and does not go back before it expires.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-as-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::time::Span;
+    /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
+    /// let got = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
+    /// let again = queue.claim_as("worker-1", 1, Span::ZERO, Some("r-1")).await?;
+    /// assert_eq!(again[0].handed, got[0].handed, "the same delivery under the same fence");
+    /// assert_ne!(queue.claim_as("worker-1", 1, Span::ZERO, Some("r-2")).await?[0].handed, got[0].handed);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim_as(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        request: Option<&str>,
+    ) -> Result<Vec<Got>, Error> {
+        self.claim_until(instance, max, wait, request, std::future::pending()).await
+    }
+
+    /// As [`QueueHandle::claim_as`], but waits no longer once `leave` is there: what had been handed out by then is
+    /// answered, so that whoever stops neither waits on nor leaves anything behind.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-until-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::time::Span;
+    /// let leaving = std::future::ready(());
+    /// assert!(queue.claim_until("worker-1", 1, Span::from_secs(30), None, leaving).await?.is_empty(), "at once");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim_until(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        request: Option<&str>,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Got>, Error> {
+        let request = request.map(|request| RequestId::new(request).map(|_| Arc::from(request))).transpose()?;
+        self.claim_wanted(Want { request, ..want(instance, max)? }, wait, leave).await
+    }
+
+    /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
+    pub(in crate::engine) async fn claim_unless(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Got>, Error> {
+        self.claim_wanted(want(instance, max)?, wait, leave).await
+    }
+
+    async fn claim_wanted(&self, want: Want, wait: Span, leave: impl Future<Output = ()>) -> Result<Vec<Got>, Error> {
+        let inner = &self.turno.inner;
+        let mut row = self.row().await?;
+        let signal = inner.signals.queue(row.id);
+        let deadline = inner.clock.estimate() + wait;
+        let mut swept = false;
+        tokio::pin!(leave);
+        loop {
+            let changed = signal.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let asked = inner.clock.estimate();
+            let claim = (row.clone(), want.clone());
+            let outcome =
+                self.turno.submit(CONSUME, claim, |(row, want), reply| Job::Claim(row, want, reply)).await?.take();
+            let next = match outcome {
+                ClaimOutcome::PolicyChanged => {
+                    row = inner.refresh(&self.name).await?;
+                    continue;
+                }
+                ClaimOutcome::Paused => None,
+                ClaimOutcome::Dealt { now, more, .. } => {
+                    let got = unpack(&row, outcome);
+                    if !got.is_empty() {
+                        return Ok(got);
+                    }
+                    if more {
+                        // The heads that were looked at went to others or were not ripe; there may be some behind them.
+                        continue;
+                    }
+                    // Nothing was due: perhaps an application left something, or somebody's hand-out has expired.
+                    let fresh = inner.intake.try_now().await;
+                    let (found, next_expiry) = inner.sweep.now().await?;
+                    if (fresh || found) && !std::mem::replace(&mut swept, true) {
+                        continue;
+                    }
+                    if wait == Span::ZERO {
+                        return Ok(got);
+                    }
+                    // What became due between the choice of heads and the reading of the clock was not looked at.
+                    let next_look = inner.store.next_look(row.id, asked.min(now)).await?;
+                    next_expiry.into_iter().chain(next_look).min()
+                }
+            };
+            let now = inner.clock.estimate();
+            if deadline <= now {
+                return Ok(Vec::new());
+            }
+            let look = deadline.min(now + LOOK_AGAIN).min(next.unwrap_or(deadline));
+            tokio::select! {
+                () = changed => {}
+                () = inner.clock.sleep_until(look) => {}
+                () = &mut leave => return Ok(Vec::new()),
+            }
+            swept = false;
+        }
+    }
+
+    /// Takes this very item, if it is due and heads its lane; of many who want it, exactly one gets it.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// assert!(matches!(queue.claim_item("worker-1", id.clone()).await?, ClaimedItem::Got(_)));
+    /// assert_eq!(queue.claim_item("worker-2", id).await?, ClaimedItem::AlreadyClaimed, "one wins");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<ClaimedItem, Error> {
+        let inner = &self.turno.inner;
+        let want = want(instance, 1)?;
+        let mut row = self.row().await?;
+        let (mut swept, mut asked) = (false, 0);
+        loop {
+            let claim = (row.clone(), want.clone(), id.clone());
+            let dealt = self
+                .turno
+                .submit(CONSUME, claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
+                .await?;
+            match dealt.take() {
+                ClaimOutcome::PolicyChanged => {
+                    row = inner.refresh(&self.name).await?;
+                    continue;
+                }
+                ClaimOutcome::Paused => {}
+                outcome @ ClaimOutcome::Dealt { .. } => {
+                    if let Some(got) = unpack(&row, outcome).pop() {
+                        return Ok(ClaimedItem::Got(got));
+                    }
+                }
+            }
+            if !std::mem::replace(&mut swept, true) {
+                let fresh = inner.intake.try_now().await;
+                if inner.sweep.now().await?.0 || fresh {
+                    continue;
+                }
+            }
+            let Some(why) = self.why_now(&id).await? else {
+                return Ok(ClaimedItem::Unknown);
+            };
+            match why.reason {
+                WhyReason::Running { .. } => return Ok(ClaimedItem::AlreadyClaimed),
+                WhyReason::Processed { .. } | WhyReason::Exhausted { .. } | WhyReason::Cancelled { .. } => {
+                    return Ok(ClaimedItem::AlreadyProcessed);
+                }
+                // It has become free since.
+                WhyReason::Ready if asked < ASK_MAX => asked += 1,
+                _ => return Ok(ClaimedItem::NotYet(why)),
+            }
+        }
+    }
+}
+
+/// What a caller wants, if it can be asked for.
+fn want(instance: &str, max: u32) -> Result<Want, Error> {
+    if max == 0 || max as usize > BATCH_MAX {
+        return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
+    }
+    Instance::new(instance)?;
+    Ok(Want { instance: instance.into(), max, request: None })
+}
+
+/// A caller's deliveries with what they carry.
+fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
+    let ClaimOutcome::Dealt { now, deliveries, mut bodies, .. } = outcome else {
+        return Vec::new();
+    };
+    let mut got = |delivery: Delivery| {
+        let mut key = None;
+        let items: Vec<GotItem> = delivery
+            .items
+            .iter()
+            .filter_map(|(seq, attempt)| {
+                let body = bodies.remove(seq)?;
+                key = body.key;
+                Some(GotItem {
+                    id: body.id,
+                    action: body.action,
+                    payload: body.payload,
+                    attempt: *attempt,
+                    enqueued_at: body.enqueued_at,
+                })
+            })
+            .collect();
+        let handed = Handed::of(row.id, &delivery);
+        let Delivery { attempt, revision, expires_at, .. } = delivery;
+        Got { handed, key, attempt, revision, now, expires_at, items }
+    };
+    deliveries.into_iter().flatten().map(&mut got).collect()
+}

@@ -1,0 +1,95 @@
+//! All lanes together: what goes on in them, and clearing them.
+
+use crate::engine::access::Needs;
+use crate::engine::{Job, Turno};
+use crate::error::Error;
+use crate::store::{ClearGroup, LaneLocks, QueueRow};
+use turno_core::access::Permission;
+use turno_core::id::Lane;
+use turno_core::queue::Kind;
+use turno_core::time::Time;
+
+/// Lanes listed at once.
+const AT_ONCE: u32 = 500;
+
+impl Turno {
+    /// How many keys of queues of kind lane have a live delivery, have items that wait, have either.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-locks-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("hola")?.key("leo")?]).await?;
+    /// let locks = turno.lane_locks().await?;
+    /// assert_eq!((locks.active_locks, locks.active_queues, locks.total_users), (0, 2, 2));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn lane_locks(&self) -> Result<LaneLocks, Error> {
+        self.reads(Needs::READING).await?;
+        self.inner.intake.now().await?;
+        Ok(self.inner.store.lane_locks().await?)
+    }
+
+    /// Cancels everything that waits in queues of kind lane, and what is in process there: its fence is stale from then
+    /// on. Answers how many items. Needs `queues.manage`; audited, lane by lane, each in a transaction of its own.
+    ///
+    /// What is exhausted stays, and so does what arrives meanwhile, or what an application's transaction is completing.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lane-clear-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
+    /// assert_eq!(turno.lane_clear().await?, 1);
+    /// assert_eq!(chat.counts().await?.cancelled, 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn lane_clear(&self) -> Result<u64, Error> {
+        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.inner.intake.now().await?;
+        let until = self.inner.clock.estimate();
+        let mut sum = 0;
+        for queue in self.inner.store.queues().await? {
+            if queue.policy.kind != Kind::Lane {
+                continue;
+            }
+            let mut after = None;
+            loop {
+                let lanes = self.inner.store.lanes(queue.id, after, AT_ONCE).await?;
+                let Some(last) = lanes.last() else { break };
+                after = Some(*last);
+                for lane in lanes {
+                    sum += self.clear(&queue, lane, until).await?;
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    async fn clear(&self, queue: &QueueRow, lane: Lane, until: Time) -> Result<u64, Error> {
+        let mut sum = 0;
+        loop {
+            let group = ClearGroup {
+                queue: queue.id,
+                name: queue.name.clone(),
+                policy: queue.policy.clone(),
+                lane,
+                until,
+                by: self.actor(),
+            };
+            let cleared = self.submit(Needs::of(Permission::QueuesManage), group, Job::Clear).await?;
+            sum += cleared.count;
+            if !cleared.more {
+                return Ok(sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Looking at a queue: its items, what goes on in it, and why something in it is not running.
+
+use super::QueueHandle;
+use crate::engine::access::Needs;
+use crate::error::Error;
+use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, QueueRow};
+use std::sync::Arc;
+use turno_core::id::{ItemId, Key, Lane};
+use turno_core::limits::BATCH_MAX;
+use turno_core::queue::{FrontItem, ItemState, Kind, Policy, Why, WhyRead, WhyReason, why_done, why_item, why_key};
+use turno_core::time::{Span, Time};
+
+/// What counts as lately.
+const LATELY: Span = Span::from_secs(60);
+
+/// A queue at a glance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overview {
+    /// Its row, as it is now: name, policy, whether it is paused.
+    pub row: Arc<QueueRow>,
+    /// How many items are in which state.
+    pub counts: Counts,
+    /// When the oldest item was accepted that waits: neither in process nor exhausted.
+    pub oldest_waiting: Option<Time>,
+    /// Acked in the last minute; counted up to [`Pulse::MOST`](crate::store::Pulse::MOST).
+    pub processed_last_minute: i64,
+    /// Attempts that failed in the last minute, those included that were not settled in time; counted up to the same.
+    pub failed_last_minute: i64,
+    /// When this was so.
+    pub now: Time,
+}
+
+impl QueueHandle {
+    /// The items that match, in the order of arrival. For the next page, pass the last one's place as `after`.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-items-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::queue::ItemState;
+    /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
+    /// let of_leo = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
+    /// let found = queue.items(of_leo).await?;
+    /// assert_eq!((found.len(), found[0].state(found[0].now)), (1, ItemState::Pending));
+    /// let after = Some(found[0].body.seq);
+    /// assert!(queue.items(ItemQuery { after, ..ItemQuery::default() }).await?.is_empty());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn items(&self, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
+        if query.limit == 0 || query.limit as usize > BATCH_MAX {
+            return Err(Error::Invalid(format!("limit must be between 1 and {BATCH_MAX}")));
+        }
+        let row = self.looked_at().await?;
+        Ok(self.turno.inner.store.items(row.id, query).await?)
+    }
+
+    /// One item with all that is known about it.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-item-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// let record = queue.item(id).await?.expect("it was accepted");
+    /// assert!(record.done.is_none() && record.errors.is_empty());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
+        let row = self.looked_at().await?;
+        Ok(self.turno.inner.store.item(row.id, id).await?)
+    }
+
+    /// How many items are in which state.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-counts-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// assert_eq!(queue.counts().await?.pending, 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn counts(&self) -> Result<Counts, Error> {
+        let row = self.looked_at().await?;
+        Ok(self.turno.inner.store.counts(row.id).await?)
+    }
+
+    /// The queue at a glance: policy, counts, how old what waits is, and what went on in the last minute.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-overview-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let overview = queue.overview().await?;
+    /// assert_eq!((overview.counts.pending, overview.processed_last_minute), (1, 0));
+    /// assert!(overview.oldest_waiting <= Some(overview.now));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn overview(&self) -> Result<Overview, Error> {
+        self.looked_at().await?;
+        let inner = &self.turno.inner;
+        let row = inner.refresh(&self.name).await?;
+        let since = Time(inner.clock.estimate().0 - LATELY.0);
+        let pulse = inner.store.pulse(row.id, since).await?;
+        Ok(Overview {
+            row,
+            counts: pulse.counts,
+            oldest_waiting: pulse.oldest,
+            processed_last_minute: pulse.processed,
+            failed_last_minute: pulse.failed,
+            now: pulse.now,
+        })
+    }
+
+    /// Why an item is not running, or who runs it; nothing if there is no such item.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-item-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::{queue::WhyReason, time::Span};
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Span::from_secs(9))]).await?.remove(0);
+    /// let why = queue.why_item(id).await?.expect("it was accepted");
+    /// assert_eq!((why.running, why.reason.code()), (false, "delayed"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn why_item(&self, id: ItemId) -> Result<Option<Why>, Error> {
+        self.looked_at().await?;
+        self.why_now(&id).await
+    }
+
+    /// Why nothing of a key is running, or who runs it.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-why-key-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let chat = turno.put_queue("chat", Policy::of(Kind::Lane)).await?;
+    /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "empty");
+    /// chat.enqueue(vec![Draft::json("hola")?.key("ana")?]).await?;
+    /// assert_eq!(chat.why_key("ana".try_into()?).await?.reason.code(), "window_open");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn why_key(&self, key: Key) -> Result<Why, Error> {
+        self.looked_at().await?;
+        let row = self.turno.inner.refresh(&self.name).await?;
+        let lane = (row.policy.kind != Kind::Inbox).then(|| Lane::of(&key));
+        let front = self.front(&row, lane).await?;
+        let mut items: Vec<FrontItem> =
+            front.items.iter().filter(|known| known.key.as_ref() == Some(&key)).cloned().collect();
+        if items.is_empty() && (lane.is_none() || !front.items.is_empty()) {
+            // An inbox has no lanes; and where two keys share one, the other may be longer than what was read.
+            items = self.unfinished(&row, &key).await?;
+        }
+        let read = read(&row, &front);
+        let why = why_key(&read, &key, &items, None);
+        // What an attempt said is read only where somebody wants to know.
+        let spoken_of = items.iter().find(|known| Some(&known.id) == why.item.as_ref());
+        match (spoken_of, &why.reason) {
+            (Some(known), WhyReason::RetryLater { .. } | WhyReason::Exhausted { error: None }) => {
+                let record = self.turno.inner.store.item(row.id, known.id.clone()).await?;
+                let error = record.as_ref().and_then(ItemRecord::last_error);
+                Ok(why_key(&read, &key, &items, error))
+            }
+            _ => Ok(why),
+        }
+    }
+
+    /// As [`QueueHandle::why_item`], for those who have asked whether they may, and taken in what applications left.
+    pub(super) async fn why_now(&self, id: &ItemId) -> Result<Option<Why>, Error> {
+        let row = self.turno.inner.refresh(&self.name).await?;
+        let Some(record) = self.turno.inner.store.item(row.id, id.clone()).await? else {
+            return Ok(None);
+        };
+        let (error, key) = (record.last_error(), record.body.key.clone());
+        let item = match (&record.item, &record.done) {
+            (Some(item), _) => item.clone(),
+            (None, Some(done)) => return Ok(Some(why_done(done, id.clone(), key, error, record.now))),
+            (None, None) => return Ok(None),
+        };
+        let front = self.front(&row, item.lane).await?;
+        let known = front.items.iter().find(|known| known.item.seq == item.seq).cloned();
+        let known = known.unwrap_or(FrontItem { item, id: id.clone(), key });
+        Ok(Some(why_item(&read(&row, &front), &known, error)))
+    }
+
+    /// What stands at the front of a lane: enough to see a delivery and what follows it.
+    async fn front(&self, row: &QueueRow, lane: Option<Lane>) -> Result<LaneFront, Error> {
+        let inner = &self.turno.inner;
+        match lane {
+            Some(lane) => Ok(inner.store.lane_front(row.id, lane, front_size(&row.policy)).await?),
+            None => Ok(LaneFront { now: inner.clock.estimate(), ..LaneFront::default() }),
+        }
+    }
+
+    /// The first unfinished items of a key that is not read by its lane: of each state the first.
+    async fn unfinished(&self, row: &QueueRow, key: &Key) -> Result<Vec<FrontItem>, Error> {
+        let mut items = Vec::new();
+        for state in [ItemState::InProcess, ItemState::Pending, ItemState::Error, ItemState::Exhausted] {
+            let query = ItemQuery { state: Some(state), key: Some(key.clone()), after: None, limit: 1 };
+            for ItemRecord { item, body, .. } in self.turno.inner.store.items(row.id, query).await? {
+                items.extend(item.map(|item| FrontItem { item, id: body.id, key: body.key }));
+            }
+        }
+        items.sort_by_key(|known| known.item.seq);
+        Ok(items)
+    }
+
+    /// May be looked at, with what applications have left by now taken in.
+    async fn looked_at(&self) -> Result<Arc<QueueRow>, Error> {
+        self.turno.reads(Needs::READING).await?;
+        self.turno.inner.intake.now().await?;
+        self.row().await
+    }
+}
+
+/// A whole delivery, and some that a person sent round again.
+fn front_size(policy: &Policy) -> u32 {
+    policy.batch_max + 3
+}
+
+fn read<'a>(row: &'a QueueRow, front: &'a LaneFront) -> WhyRead<'a> {
+    let (now, typed_at) = (front.now, front.typed_at);
+    WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at }
+}

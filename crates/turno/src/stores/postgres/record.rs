@@ -1,0 +1,131 @@
+//! What people look at: items, a queue at a glance, lanes.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::enqueue::front_items;
+use super::lane;
+use super::row::{self, get};
+use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
+use std::collections::HashMap;
+use tokio_postgres::Row;
+use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::queue::ItemState;
+use turno_core::time::Time;
+
+impl PostgresStore {
+    pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::ITEM).int(queue.0).text(id.as_str())]).await?.take();
+        Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
+    }
+
+    pub(super) async fn item_list(&self, queue: QueueId, query: ItemQuery) -> Result<Vec<ItemRecord>, StoreError> {
+        let now = self.shared.clock.estimate();
+        let rows = self.read(vec![list(queue, &query, now)]).await?.take();
+        self.records(now, &rows).await
+    }
+
+    async fn records(&self, now: Time, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
+        let seqs = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<i64>, _>>()?;
+        let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
+        if !seqs.is_empty() {
+            for row in &self.read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())]).await?.take() {
+                let error = row::attempt_error(row)?;
+                errors.entry(error.seq).or_default().push(error);
+            }
+        }
+        let record = |row| {
+            let body = row::body(row)?;
+            let there = |at| get::<Option<i64>>(row, at).map(|seq| seq.is_some());
+            let item = if there(row::BODY)? { Some(row::item(row, row::BODY)?) } else { None };
+            let at = row::BODY + row::ITEM;
+            let done = if there(at)? { Some(row::done(row, at)?) } else { None };
+            let errors = errors.remove(&body.seq).unwrap_or_default();
+            Ok(ItemRecord { now, body, item, done, errors })
+        };
+        rows.iter().map(record).collect()
+    }
+
+    pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
+        Ok(self.counted(queue, self.shared.clock.estimate()).await?.0)
+    }
+
+    /// The counts, and since when the oldest item waits. By a plain scan, and hence without the settings that forbid
+    /// one.
+    async fn counted(&self, queue: QueueId, now: Time) -> Result<(Counts, Option<Time>), StoreError> {
+        let rows = self.scan(Call::new(&call::QUEUE_COUNTS).int(queue.0).big(now.0)).await?;
+        let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
+        let counts = Counts {
+            pending: get(row, 0)?,
+            in_process: get(row, 1)?,
+            error: get(row, 2)?,
+            exhausted: get::<i64>(row, 3)? + get::<i64>(row, 5)?,
+            processed: get(row, 4)?,
+            cancelled: get(row, 6)?,
+        };
+        Ok((counts, get::<Option<i64>>(row, 7)?.map(Time)))
+    }
+
+    pub(super) async fn queue_pulse(&self, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
+        let now = self.shared.clock.estimate();
+        let (counts, oldest) = self.counted(queue, now).await?;
+        let rates = Call::new(&call::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
+        let rows = self.scan(rates).await?;
+        let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
+        Ok(Pulse { now, counts, oldest, processed: get(row, 0)?, failed: get(row, 1)? })
+    }
+
+    pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
+        let of = (queue, lane);
+        let front = lane::fronts(&call::LANE_FRONTS, &[(of, size)], &[Seq(0)]);
+        let typing = Call::new(&call::CLAIM_TYPING).int(queue.0).bigs([lane.0].into_iter());
+        let mut answers = self.read(vec![front, typing]).await?;
+        let items = front_items(&answers.take())?.remove(&of).unwrap_or_default();
+        let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
+        Ok(LaneFront { now: self.shared.clock.estimate(), items, typed_at })
+    }
+
+    pub(super) async fn lane_list(
+        &self,
+        queue: QueueId,
+        after: Option<Lane>,
+        limit: u32,
+    ) -> Result<Vec<Lane>, StoreError> {
+        let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
+            return Ok(Vec::new());
+        };
+        let call = Call::new(&call::LANE_NAMES).int(queue.0).big(from).big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
+    }
+
+    /// By a plain scan of what is unfinished.
+    pub(super) async fn lane_counts(&self) -> Result<LaneLocks, StoreError> {
+        let rows = self.scan(Call::new(&call::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
+        let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
+        Ok(LaneLocks { active_locks: get(row, 0)?, active_queues: get(row, 1)?, total_users: get(row, 2)? })
+    }
+}
+
+/// The statement that reads no more than it must.
+fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
+    let after = query.after.map_or(i64::MIN, |Seq(seq)| seq);
+    let limit = i64::from(query.limit);
+    let by_place = |sql| Call::new(sql).int(queue.0).big(after);
+    match (&query.key, query.state) {
+        (Some(key), state) => Call::new(&call::ITEMS_OF_KEY)
+            .int(queue.0)
+            .text(Key::as_str(key))
+            .big(after)
+            .maybe_text(state.map(ItemState::as_str))
+            .big(now.0)
+            .big(limit),
+        (None, None) => by_place(&call::ITEMS).big(limit),
+        (None, Some(state @ (ItemState::Pending | ItemState::Error))) => {
+            by_place(&call::ITEMS_WAITING).text(state.as_str()).big(now.0).big(limit)
+        }
+        (None, Some(ItemState::InProcess)) => by_place(&call::ITEMS_IN_PROCESS).big(now.0).big(limit),
+        (None, Some(ItemState::Processed)) => by_place(&call::ITEMS_PROCESSED).big(limit),
+        (None, Some(ItemState::Exhausted)) => by_place(&call::ITEMS_EXHAUSTED).big(limit),
+        (None, Some(ItemState::Cancelled)) => by_place(&call::ITEMS_CANCELLED).big(limit),
+    }
+}

@@ -1,0 +1,122 @@
+//! What people look at: items, a queue at a glance, lanes. Each look is one read transaction, hence of one instant.
+
+use super::queue::{find, front_named, items};
+use super::rows::{attempt_error, body, done};
+use super::statements as sql;
+use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
+use rusqlite::{Connection, OptionalExtension, Params};
+use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
+use turno_core::queue::{Body, ItemState};
+use turno_core::time::Time;
+
+pub(super) fn one(
+    db: &mut Connection,
+    now: Time,
+    queue: QueueId,
+    id: &ItemId,
+) -> Result<Option<ItemRecord>, StoreError> {
+    let tx = db.transaction()?;
+    let Some(home) = find(&tx, queue, id)? else {
+        return Ok(None);
+    };
+    let body = tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?;
+    Ok(Some(record(&tx, now, body)?))
+}
+
+pub(super) fn list(
+    db: &mut Connection,
+    now: Time,
+    queue: QueueId,
+    query: &ItemQuery,
+) -> Result<Vec<ItemRecord>, StoreError> {
+    let tx = db.transaction()?;
+    let (queue, after, limit) = (queue.0, query.after.map_or(i64::MIN, |Seq(seq)| seq), query.limit);
+    let state = query.state.map(ItemState::as_str);
+    let bodies = match (&query.key, query.state) {
+        (Some(key), _) => bodies(&tx, sql::BODY_OF_KEY, (queue, Key::as_str(key), after, state, now.0, limit)),
+        (None, None) => bodies(&tx, sql::BODY_LIST, (queue, after, limit)),
+        (None, Some(ItemState::Pending | ItemState::Error)) => {
+            bodies(&tx, sql::BODY_WAITING, (queue, after, state, now.0, limit))
+        }
+        (None, Some(ItemState::InProcess)) => bodies(&tx, sql::BODY_IN_PROCESS, (queue, after, now.0, limit)),
+        (None, Some(ItemState::Processed)) => bodies(&tx, sql::BODY_PROCESSED, (queue, after, limit)),
+        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::BODY_EXHAUSTED, (queue, after, limit)),
+        (None, Some(ItemState::Cancelled)) => bodies(&tx, sql::BODY_CANCELLED, (queue, after, limit)),
+    };
+    bodies?.into_iter().map(|body| record(&tx, now, body)).collect()
+}
+
+fn bodies(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Body>, StoreError> {
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map(values, body)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The body together with the rows that tell its item's story.
+fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreError> {
+    let seq = body.seq.0;
+    let item = items(db, sql::HOT_READ, [seq])?.pop();
+    let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
+    let mut read = db.prepare_cached(sql::ERROR_LIST)?;
+    let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
+    Ok(ItemRecord { now, body, item, done, errors })
+}
+
+pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
+    let tx = db.transaction()?;
+    Ok(counted(&tx, now, queue)?.0)
+}
+
+/// The counts, and since when the oldest item waits.
+fn counted(tx: &Connection, now: Time, queue: QueueId) -> Result<(Counts, Option<Time>), StoreError> {
+    let (mut counts, oldest) = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
+        let (pending, in_process) = (row.get(0)?, row.get(1)?);
+        let counts = Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() };
+        Ok((counts, row.get::<_, Option<i64>>(4)?.map(Time)))
+    })?;
+    tx.query_row(sql::DONE_COUNT, [queue.0], |row| {
+        counts.processed = row.get(0)?;
+        counts.exhausted += row.get::<_, i64>(1)?;
+        counts.cancelled = row.get(2)?;
+        Ok(())
+    })?;
+    Ok((counts, oldest))
+}
+
+pub(super) fn pulse(db: &mut Connection, now: Time, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
+    let tx = db.transaction()?;
+    let (counts, oldest) = counted(&tx, now, queue)?;
+    let mut read = tx.prepare_cached(sql::QUEUE_RATES)?;
+    let (processed, failed) = read.query_row((queue.0, since.0, Pulse::MOST), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Pulse { now, counts, oldest, processed, failed })
+}
+
+pub(super) fn lane_front(
+    db: &mut Connection,
+    now: Time,
+    queue: QueueId,
+    lane: Lane,
+    size: u32,
+) -> Result<LaneFront, StoreError> {
+    let tx = db.transaction()?;
+    let items = front_named(&tx, queue, lane, size)?;
+    let mut read = tx.prepare_cached(sql::TYPING_READ)?;
+    let typed_at = read.query_row((queue.0, lane.0), |row| row.get(0)).optional()?.map(Time);
+    Ok(LaneFront { now, items, typed_at })
+}
+
+pub(super) fn lanes(db: &Connection, queue: QueueId, after: Option<Lane>, limit: u32) -> Result<Vec<Lane>, StoreError> {
+    let Some(from) = after.map_or(Some(i64::MIN), |Lane(lane)| lane.checked_add(1)) else {
+        return Ok(Vec::new());
+    };
+    let mut read = db.prepare_cached(sql::LANE_NAMES)?;
+    let found = read.query_map((queue.0, from, limit), |row| row.get(0).map(Lane))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn lane_locks(db: &Connection, now: Time) -> Result<LaneLocks, StoreError> {
+    let mut read = db.prepare_cached(sql::LANE_LOCKS)?;
+    Ok(read.query_row([now.0], |row| {
+        Ok(LaneLocks { active_locks: row.get(0)?, active_queues: row.get(1)?, total_users: row.get(2)? })
+    })?)
+}

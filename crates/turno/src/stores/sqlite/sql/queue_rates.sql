@@ -1,0 +1,8 @@
+-- queue_rates
+-- Acked (done_age), and failed attempts (attempt_error_age), after ?2; counted up to a bound.
+select
+    (select count(*) from (select 1 from done where queue = ?1 and at > ?2 and ended = 0 limit ?3)),
+    (select count(*) from (
+        select 1 from attempt_error cross join body on body.seq = attempt_error.seq
+        where attempt_error.at > ?2 and body.queue = ?1 limit ?3
+    ))
