@@ -33,7 +33,7 @@ mod task;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use app::{App, Environment, Shared};
+pub(crate) use app::{App, Shared};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 

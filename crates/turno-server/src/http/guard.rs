@@ -18,9 +18,9 @@ use turno::core::id::UserId;
 use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
-use super::problem::{self, Problem};
-use super::room::Room;
+use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
+use super::room::Room;
 use crate::texts::Language;
 use crate::uptime::Uptime;
 
@@ -30,12 +30,9 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// What names a request in logs and answers: the client's own word if it is a sane one.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) String);
-
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
+/// What names a request in logs and answers: the client's own word if it is a sane one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -57,7 +54,6 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
     let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let language = Language::preferred(language.unwrap_or_default());
     request.extensions_mut().insert(language);
-    request.extensions_mut().insert(RequestId(id.clone()));
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
     let mut response = next.run(request).instrument(span).await;
@@ -92,7 +88,11 @@ pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let admitted = admit(&app, row, &mut request).await;
     let by = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
     let mut response = match admitted {
-        Ok(_inside) => next.run(request).await,
+        Ok(_inside) => {
+            // Its head at least; a stream goes on after that.
+            let answered = tokio::time::timeout(app.limits.request_timeout, next.run(request)).await;
+            answered.unwrap_or_else(|_| Problem::new(Code::OutcomeUnknown).into_response())
+        }
         Err(problem) => problem.into_response(),
     };
     if let Some(principal) = by {
