@@ -77,7 +77,7 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     read.map_err(|_| {
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         match serde_path_to_error::deserialize::<_, T>(Object(&mut reader)) {
-            Err(error) => wrong_field(&error),
+            Err(error) => wrong_field(bytes, &error),
             Ok(_) => match reader.end() {
                 Err(error) => Problem::new(Code::BadBody).cause(error),
                 Ok(()) => Problem::new(Code::BadBody),
@@ -112,9 +112,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
     }
 }
 
-fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let cause = error.inner();
-    if cause.is_syntax() || cause.is_eof() || cause.is_io() {
+    // The reader also speaks of syntax where a word of a list was expected and something else stood.
+    let sound = || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    if (cause.is_syntax() || cause.is_eof() || cause.is_io()) && !sound() {
         return Problem::new(Code::BadBody).cause(cause);
     }
     let said = cause.to_string();
