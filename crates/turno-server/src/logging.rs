@@ -10,39 +10,15 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::config::LogFormat;
 use crate::failure::Failure;
 
-/// What is logged.
-const FILTER: &str = "TURNO_LOG";
-/// How it looks.
+/// For a moment's look: wins over whatever was configured.
+const LOOK: &str = "TURNO_LOG";
+/// What is logged, as configured.
+const LEVEL: &str = "TURNO_LOG_LEVEL";
+/// How it looks, as configured.
 const FORMAT: &str = "TURNO_LOG_FORMAT";
-
-/// How lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Text on a terminal, JSON elsewhere.
-    Auto,
-    /// For people.
-    Text,
-    /// For machines.
-    Json,
-}
-
-impl Format {
-    fn read(text: &str) -> Option<Format> {
-        match text {
-            "auto" => Some(Format::Auto),
-            "text" => Some(Format::Text),
-            "json" => Some(Format::Json),
-            _ => None,
-        }
-    }
-
-    /// Whether it is JSON that is written to this stderr.
-    fn is_json(self, terminal: bool) -> bool {
-        self == Format::Json || (self == Format::Auto && !terminal)
-    }
-}
 
 /// Ends what was begun with the log: kept until the program ends.
 #[derive(Debug)]
@@ -51,20 +27,32 @@ pub(crate) struct Logging {
     _traces: Option<crate::traces::Traces>,
 }
 
-/// Starts as the environment says: `TURNO_LOG` (or else `default`) and `TURNO_LOG_FORMAT`.
+/// Starts as the environment says, for commands that read no configuration.
 pub(crate) fn from_environment(default: &str) -> Result<Logging, Failure> {
-    let given = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let format = match given(FORMAT) {
-        None => Format::Auto,
-        Some(text) => Format::read(&text).ok_or_else(|| {
-            Failure::usage(format!("{FORMAT}={text} is no format of log lines"), "use auto, text or json")
-        })?,
+    let format = match given(FORMAT).as_deref() {
+        None | Some("auto") => LogFormat::Auto,
+        Some("text") => LogFormat::Text,
+        Some("json") => LogFormat::Json,
+        Some(other) => {
+            let cause = format!("{FORMAT}={other} is no format of log lines");
+            return Err(Failure::usage(cause, "use auto, text or json"));
+        }
     };
-    start(format, given(FILTER).as_deref().unwrap_or(default), None)
+    start(format, given(LEVEL).as_deref().unwrap_or(default), None)
 }
 
-/// Starts to log what passes the filter, and to send traces if there is somewhere to send them to.
-pub(crate) fn start(format: Format, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
+fn given(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|text| !text.is_empty())
+}
+
+fn is_json(format: LogFormat, terminal: bool) -> bool {
+    format == LogFormat::Json || (format == LogFormat::Auto && !terminal)
+}
+
+/// Starts to log what passes the filter, or `TURNO_LOG`, and to send traces if there is somewhere to send them to.
+pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
+    let look = given(LOOK);
+    let filter = look.as_deref().unwrap_or(filter);
     let read = EnvFilter::builder().parse(filter).map_err(|error| {
         Failure::usage(
             format!("the log filter {filter:?} cannot be read: {error}"),
@@ -73,7 +61,7 @@ pub(crate) fn start(format: Format, filter: &str, otlp_endpoint: Option<&str>) -
     })?;
     let terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr);
-    let lines: Box<dyn tracing_subscriber::Layer<_> + Send + Sync> = if format.is_json(terminal) {
+    let lines: Box<dyn tracing_subscriber::Layer<_> + Send + Sync> = if is_json(format, terminal) {
         Box::new(lines.json().flatten_event(true).with_current_span(false).with_span_list(false))
     } else {
         Box::new(lines.with_ansi(terminal && !no_color()))
@@ -108,14 +96,13 @@ mod tests {
 
     #[test]
     fn people_get_text_and_machines_get_json_unless_told_otherwise() {
-        assert!(!Format::Auto.is_json(true) && Format::Auto.is_json(false));
-        assert!(Format::Json.is_json(true) && !Format::Text.is_json(false));
-        assert_eq!(Format::read("yaml"), None);
+        assert!(!is_json(LogFormat::Auto, true) && is_json(LogFormat::Auto, false));
+        assert!(is_json(LogFormat::Json, true) && !is_json(LogFormat::Text, false));
     }
 
     #[test]
     fn a_filter_that_cannot_be_read_is_wrong_usage() {
-        let failure = start(Format::Text, "turno=loud", None).expect_err("there is no such level");
+        let failure = start(LogFormat::Text, "turno=loud", None).expect_err("there is no such level");
         assert!(failure.cause.contains("turno=loud") && failure.next.contains("debug"), "{failure:?}");
     }
 }

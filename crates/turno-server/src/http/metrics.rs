@@ -112,7 +112,8 @@ async fn count_queues(app: &App, next: &mut usize) {
 }
 
 async fn count(name: String, queue: &QueueHandle) {
-    let Ok(counts) = queue.counts().await else { return };
+    let Ok(overview) = queue.overview().await else { return };
+    let counts = overview.counts;
     let states = [
         ("pending", counts.pending),
         ("in_process", counts.in_process),
@@ -122,6 +123,8 @@ async fn count(name: String, queue: &QueueHandle) {
     for (state, count) in states {
         metrics::gauge!("turno_queue_items", "queue" => name.clone(), "state" => state).set(count as f64);
     }
+    let waits = overview.oldest_waiting.map_or(0, |since| (overview.now - since).0.max(0));
+    metrics::gauge!("turno_queue_oldest_seconds", "queue" => name).set(waits as f64 / 1_000.0);
 }
 
 /// Linux tells in two small files; elsewhere these figures are missing.

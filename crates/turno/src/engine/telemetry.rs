@@ -12,7 +12,7 @@ mod rate;
 use crate::clock::{Clock, Stopwatch};
 use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
 use figures::{Fate, Figures, QueueFigures};
-use life::{Life, Line};
+use life::{Life, Line, Telling};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
@@ -47,8 +47,9 @@ impl Telemetry {
     /// A transaction was committed.
     pub(super) fn committed(&self, groups: &[Group], outcomes: &[Outcomes], watch: Stopwatch) {
         self.figures.transaction(groups, watch.elapsed());
+        let life = self.life.begin();
         for (group, outcome) in groups.iter().zip(outcomes) {
-            self.group(group, outcome);
+            self.group(&life, group, outcome);
         }
     }
 
@@ -59,53 +60,61 @@ impl Telemetry {
 
     /// A heartbeat was answered without writing.
     pub(super) fn beaten(&self, command: &Command, answer: &Result<Outcome, Refused>) {
-        self.asked(command, answer, None);
+        self.figures.lease(&command.action, answer);
+        if let Some(told) = life::told(command, answer) {
+            self.life.begin().tell(|| Line::of_lease(told, command, answer, None));
+        }
     }
 
-    fn group(&self, group: &Group, outcome: &Outcomes) {
+    fn group(&self, life: &Telling<'_>, group: &Group, outcome: &Outcomes) {
         match (group, outcome) {
             (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
                 for (command, (decision, state)) in group.commands.iter().zip(answers) {
-                    self.decided(command, decision, state);
+                    self.decided(life, command, decision, state);
                 }
             }
-            (Group::Task(group), Outcomes::Task(outcome)) => self.task(&group.command, outcome),
-            (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.admitted(group, answers),
-            (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(group, outcome),
-            (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(group, answers),
+            (Group::Task(group), Outcomes::Task(outcome)) => self.task(life, &group.command, outcome),
+            (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.admitted(life, group, answers),
+            (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(life, group, outcome),
+            (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage(Ok(_))) => {
                 let fate = match group.wish {
-                    Manage::Retry => Fate::Retried,
+                    Manage::Retry | Manage::RetryWith { .. } => Fate::Retried,
                     Manage::Cancel => Fate::Cancelled,
                 };
                 self.queue(group.queue).count(fate, 1);
                 let line =
                     || Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate };
-                self.life.tell(line);
+                life.tell(line);
+            }
+            (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
+                let items = usize::try_from(cleared.count).unwrap_or(usize::MAX);
+                self.queue(group.queue).count(Fate::Cancelled, items);
+                life.tell(|| Line::Cleared { queue: group.name.clone(), by: group.by.clone(), items });
             }
             _ => {}
         }
     }
 
-    fn decided(&self, command: &Command, decision: &Decision, state: &State) {
+    fn decided(&self, life: &Telling<'_>, command: &Command, decision: &Decision, state: &State) {
         // The end comes first: whoever was granted the lease got it because of that.
-        decision.ended.iter().for_each(|ending| self.expired(&command.resource, ending));
-        self.asked(command, &decision.answer, Some(state));
+        decision.ended.iter().for_each(|ending| self.expired(life, &command.resource, ending));
+        self.asked(life, command, &decision.answer, state);
     }
 
-    fn asked(&self, command: &Command, answer: &Result<Outcome, Refused>, state: Option<&State>) {
+    fn asked(&self, life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: &State) {
         self.figures.lease(&command.action, answer);
         if let Some(told) = life::told(command, answer) {
-            self.life.tell(|| Line::of_lease(told, command, answer, state));
+            life.tell(|| Line::of_lease(told, command, answer, Some(state)));
         }
     }
 
-    fn expired(&self, resource: &Resource, ending: &Ending) {
+    fn expired(&self, life: &Telling<'_>, resource: &Resource, ending: &Ending) {
         if ending.reason != Reason::Expired || !self.is_news(resource, ending.grant.fence) {
             return;
         }
         self.figures.expired(ending.cause);
-        self.life.tell(|| Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) });
+        life.tell(|| Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) });
     }
 
     fn is_news(&self, resource: &Resource, fence: Fence) -> bool {
@@ -124,7 +133,7 @@ impl Telemetry {
     }
 
     /// What people do to a task is in its history; here its lease is told, which is like any other.
-    fn task(&self, command: &task::Command, outcome: &crate::store::TaskOutcome) {
+    fn task(&self, life: &Telling<'_>, command: &task::Command, outcome: &crate::store::TaskOutcome) {
         let task::Action::Lease(action) = &command.action else {
             return;
         };
@@ -141,12 +150,12 @@ impl Telemetry {
             action: action.clone(),
         };
         if let (Ok(Outcome::Claimed { renewed: false }), Some(ending)) = (&answer, &outcome.lease.ended) {
-            self.expired(&command.resource, ending);
+            self.expired(life, &command.resource, ending);
         }
-        self.asked(&command, &answer, Some(&outcome.lease));
+        self.asked(life, &command, &answer, &outcome.lease);
     }
 
-    fn admitted(&self, group: &EnqueueGroup, answers: &[Vec<Accepted>]) {
+    fn admitted(&self, life: &Telling<'_>, group: &EnqueueGroup, answers: &[Vec<Accepted>]) {
         for (call, answers) in group.calls.iter().zip(answers) {
             let queue = self.queue(call.queue);
             for (item, answer) in call.items.iter().zip(answers) {
@@ -156,7 +165,7 @@ impl Telemetry {
                     Accepted::Coalesced { .. } => Fate::Coalesced,
                 };
                 queue.count(fate, 1);
-                self.life.tell(|| {
+                life.tell(|| {
                     let (item, key) = (item.id.clone(), item.key.clone());
                     Line::Admitted { queue: queue.name(), number: call.queue, key, item, fate }
                 });
@@ -164,7 +173,7 @@ impl Telemetry {
         }
     }
 
-    fn dealt(&self, group: &ClaimGroup, outcome: &ClaimOutcome) {
+    fn dealt(&self, life: &Telling<'_>, group: &ClaimGroup, outcome: &ClaimOutcome) {
         let ClaimOutcome::Dealt { deliveries, bodies, .. } = outcome else {
             return;
         };
@@ -176,7 +185,7 @@ impl Telemetry {
         for (want, deliveries) in wants.iter().zip(deliveries) {
             for delivery in deliveries {
                 queue.count(Fate::HandedOut, delivery.items.len());
-                self.life.tell(|| {
+                life.tell(|| {
                     let known = |(seq, attempt): &(_, u32)| bodies.get(seq).map(|body| (body.id.clone(), *attempt));
                     Line::Taken {
                         queue: queue.name(),
@@ -190,7 +199,7 @@ impl Telemetry {
         }
     }
 
-    fn settled(&self, group: &SettleGroup, answers: &[SettleOutcome]) {
+    fn settled(&self, life: &Telling<'_>, group: &SettleGroup, answers: &[SettleOutcome]) {
         for (settle, answer) in group.settlements.iter().zip(answers) {
             let fate = match answer {
                 SettleOutcome::Acked => Fate::Processed,
@@ -207,7 +216,7 @@ impl Telemetry {
             let queue = self.queue(settle.handed.queue);
             queue.count(fate, settle.handed.size as usize);
             if fate != Fate::Renewed {
-                self.life.tell(|| Line::Settled { queue: queue.name(), handed: settle.handed, fate });
+                life.tell(|| Line::Settled { queue: queue.name(), handed: settle.handed, fate });
             }
         }
     }

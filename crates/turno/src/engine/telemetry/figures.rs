@@ -17,7 +17,8 @@ const QUEUES_MAX: usize = 200;
 const OTHER: &str = "other";
 
 /// Kinds of groups, and of transactions.
-const KINDS: [&str; 9] = ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "mixed"];
+const KINDS: [&str; 10] =
+    ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
 
 const ACTIONS: [&str; 10] = [
@@ -228,6 +229,7 @@ fn kind_and_size(group: &Group) -> (usize, usize) {
         Group::Typing(group) => (5, group.keys.len()),
         Group::Task(_) => (6, 1),
         Group::Access(_) => (7, 1),
+        Group::Clear(_) => (8, 1),
     }
 }
 

@@ -13,15 +13,20 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::field::display;
 use turno_core::audit::Actor;
-use turno_core::id::{Fence, ItemId, Key, QueueId, QueueName, Resource};
+use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Resource};
 use turno_core::lease::{Action, Beat, Cause, Command, Ending, Outcome, Refused, State};
-use turno_core::queue::Handed;
+use turno_core::queue::{FrontItem, Handed};
 use turno_core::time::Time;
 
 /// Lines that wait to be written: what a burst at debug may take of memory.
 const WAITING_MAX: usize = 8_192;
 /// Deliveries whose key is remembered until they end: settlements carry the fence only.
 const TAKEN_MAX: usize = 4_096;
+
+/// So many of a lane's items are counted: what is behind them is many in any case.
+const FRONT: u32 = 100;
+/// With more lines than this waiting, they go without the count.
+const BEHIND_MAX: usize = 100;
 
 /// One line to be written.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub(super) enum Line {
     Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, instance: Arc<str>, items: Vec<(ItemId, u32)> },
     /// A delivery ended, or did not.
     Settled { queue: Arc<str>, handed: Handed, fate: Fate },
+    /// A person cleared a lane.
+    Cleared { queue: QueueName, by: Actor, items: usize },
     /// A person did something to an item.
     Managed { queue: QueueName, item: ItemId, by: Actor, fate: Fate },
 }
@@ -160,20 +167,32 @@ impl Life {
         Life { clock, rate, lines }
     }
 
+    /// Begins to tell of what was committed together; the time is looked at once, and only if anybody reads.
+    pub(super) fn begin(&self) -> Telling<'_> {
+        if !tracing::enabled!(target: "turno::life", tracing::Level::INFO) {
+            return Telling(None);
+        }
+        let all = tracing::enabled!(target: "turno::life", tracing::Level::DEBUG);
+        Telling(Some((self, self.clock.estimate(), all)))
+    }
+}
+
+/// Lines about one moment: where to hand them in, when it was, and whether all are read or only so many.
+pub(super) struct Telling<'a>(Option<(&'a Life, Time, bool)>);
+
+impl Telling<'_> {
     /// Hands a line in, if anybody would read it. It is made only then.
     pub(super) fn tell(&self, line: impl FnOnce() -> Line) {
-        if !tracing::enabled!(target: "turno::life", tracing::Level::INFO) {
-            return;
-        }
-        let loud = if self.rate.take(self.clock.estimate()) {
+        let Some((life, now, all)) = self.0 else { return };
+        let loud = if life.rate.take(now) {
             Loud::Info
-        } else if tracing::enabled!(target: "turno::life", tracing::Level::DEBUG) {
+        } else if all {
             Loud::Debug
         } else {
-            return self.rate.leave_out();
+            return life.rate.leave_out();
         };
-        if self.lines.try_send((loud, line())).is_err() {
-            self.rate.leave_out();
+        if life.lines.try_send((loud, line())).is_err() {
+            life.rate.leave_out();
         }
     }
 }
@@ -222,7 +241,7 @@ impl Teller {
             let due = sum_at.unwrap_or(Time(i64::MAX));
             tokio::select! {
                 line = waiting.recv() => match line {
-                    Some((loud, line)) => self.write(loud, line).await,
+                    Some((loud, line)) => self.write(loud, line, waiting.len()).await,
                     None => return,
                 },
                 () = rate.over.notified(), if sum_at.is_none() => sum_at = Some(Rate::due(self.clock.estimate())),
@@ -237,7 +256,7 @@ impl Teller {
         }
     }
 
-    async fn write(&mut self, loud: Loud, line: Line) {
+    async fn write(&mut self, loud: Loud, line: Line, behind: usize) {
         match line {
             Line::Lease(line) => write_lease(loud, &line),
             Line::Expired { resource, ending } => write_line!(
@@ -246,7 +265,8 @@ impl Teller {
                 "lease expired"
             ),
             Line::Admitted { queue, number, key, item, fate } => {
-                let waiting = self.waiting(number, key.as_ref()).await;
+                // A look at the lane for every line of a burst would only make the burst longer.
+                let waiting = if behind < BEHIND_MAX { self.waiting(number, key.as_ref()).await } else { None };
                 let (key, outcome) = (key.as_ref().map(display), fate.as_str());
                 write_line!(loud, queue = &*queue, key, %item, outcome, waiting, "item queued");
             }
@@ -267,6 +287,7 @@ impl Teller {
                 }
             }
             Line::Settled { queue, handed, fate } => self.write_settled(loud, &queue, &handed, fate),
+            Line::Cleared { queue, by, items } => write_line!(loud, %queue, by = %by.user, items, "lane cleared"),
             Line::Managed { queue, item, by, fate } => {
                 write_line!(loud, %queue, %item, by = %by.user, outcome = fate.as_str(), "item changed by a person");
             }
@@ -289,10 +310,11 @@ impl Teller {
         }
     }
 
-    /// How many wait in the key's lane by now, the new one included.
-    async fn waiting(&self, _queue: QueueId, _key: Option<&Key>) -> Option<usize> {
-        let _ = &self.store;
-        None
+    /// How many wait in the key's lane by now, the new one included; at most [`FRONT`] are counted.
+    async fn waiting(&self, queue: QueueId, key: Option<&Key>) -> Option<usize> {
+        let front = self.store.lane_front(queue, Lane::of(key?), FRONT).await.ok()?;
+        let waits = |front: &&FrontItem| front.item.expires_at.is_none() && !front.item.parked;
+        Some(front.items.iter().filter(waits).count())
     }
 }
 
