@@ -34,7 +34,7 @@ impl Server {
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("TURNO_DATABASE", site.url())
-            .env("TURNO_LOG", "error")
+            .env("TURNO_LOG_LEVEL", "error")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;

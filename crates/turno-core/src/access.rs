@@ -8,10 +8,12 @@
 //! Deliberately not here: passwords (the server hashes and compares them) and reading secrets from requests.
 
 mod change;
+mod console;
 #[cfg(test)]
 mod tests;
 
 pub use change::{Change, ChangeRefused, Changed, View, change};
+pub use console::{Link, LinkFor};
 
 use crate::audit::Hash;
 use crate::id::{Resource, UserId};
@@ -252,8 +254,32 @@ pub struct Token {
     pub created_by: UserId,
     /// The token that made this one for somebody else's user: it dies with it.
     pub parent: Option<String>,
+    /// Somebody signed in with their password or by a link: it ends when that changes.
+    pub console: bool,
     /// About when it was last used.
     pub last_used_at: Option<Time>,
+}
+
+/// How a token came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// Made to be kept, by a person or a program.
+    Token,
+    /// Made by an application for one of its own users.
+    Session,
+    /// Somebody signed in.
+    Console,
+}
+
+impl TokenKind {
+    /// Its name outside.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TokenKind::Token => "token",
+            TokenKind::Session => "session",
+            TokenKind::Console => "console",
+        }
+    }
 }
 
 /// Who a request comes from, and what it may do. Good for one epoch of access.
@@ -292,6 +318,15 @@ pub enum Denied {
 }
 
 impl Token {
+    /// How it came to be.
+    pub fn kind(&self) -> TokenKind {
+        match (&self.parent, self.console) {
+            (_, true) => TokenKind::Console,
+            (Some(_), false) => TokenKind::Session,
+            (None, false) => TokenKind::Token,
+        }
+    }
+
     /// Who comes with this token at `now`, given its owner and, for a session, its maker as Turno knows them.
     ///
     /// A session's user need not be known; one who is known and locked out stays out. A session may never do more than

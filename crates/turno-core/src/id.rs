@@ -3,7 +3,7 @@
 //! Texts are validated once, at the edge; inside the engine a name is known to be good. They are shared
 //! (`Arc<str>`), because one name travels through a command, a row, an event and an answer.
 
-use crate::limits::NAME_MAX;
+use crate::limits::{NAME_MAX, SCOPE_MAX};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ pub enum BadName {
     /// The text holds a control character such as a line break.
     #[error("{0} contains a control character; remove it")]
     Control(&'static str),
+    /// The text is longer than [`SCOPE_MAX`] characters.
+    #[error("{0} has more than {SCOPE_MAX} characters; shorten it")]
+    TooWide(&'static str),
 }
 
 fn check(what: &'static str, text: &str) -> Result<(), BadName> {
@@ -112,6 +115,39 @@ name!(
     /// The serial number of one unit.
     Serial, "serial number");
 
+/// Under which key something happens at most once, however often it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Once {
+    scope: Arc<str>,
+    key: Arc<str>,
+}
+
+impl Once {
+    /// A key of 1 to 200 characters, chosen by whoever asks, within a scope that keeps callers and calls apart.
+    pub fn new(scope: &str, key: &str) -> Result<Once, BadName> {
+        check("key", key)?;
+        match check("scope", scope) {
+            Err(BadName::TooLong(_)) if scope.chars().count() <= SCOPE_MAX => {}
+            Err(BadName::TooLong(what)) => return Err(BadName::TooWide(what)),
+            other => other?,
+        }
+        if scope.chars().any(char::is_control) {
+            return Err(BadName::Control("scope"));
+        }
+        Ok(Once { scope: scope.into(), key: key.into() })
+    }
+
+    /// Whose key it is, and of which call.
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// The key itself.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 /// A fencing number: it grows with every new ownership and is never used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -187,6 +223,17 @@ mod tests {
         assert_eq!(Key::new("a\nb"), Err(BadName::Control("key")));
         assert_eq!(Key::new("á".repeat(201)), Err(BadName::TooLong("key")));
         assert!(Key::new("á".repeat(200)).is_ok());
+    }
+
+    #[test]
+    fn a_key_of_something_done_once_is_a_name_and_its_scope_may_hold_several() {
+        let scope = format!("POST /v1/tasks {}", "á".repeat(200));
+        let once = Once::new(&scope, "k").expect("valid");
+        assert_eq!((once.scope(), once.key()), (scope.as_str(), "k"));
+        assert_eq!(Once::new(&scope, ""), Err(BadName::Empty("key")));
+        assert_eq!(Once::new("", "k"), Err(BadName::Empty("scope")));
+        assert_eq!(Once::new(&"x".repeat(601), "k"), Err(BadName::TooWide("scope")));
+        assert_eq!(Once::new(&format!("{scope}\n"), "k"), Err(BadName::Control("scope")));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod decide;
 mod line;
+mod lost;
 #[cfg(test)]
 mod overrides;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod properties;
 mod tests;
 
 pub use decide::decide;
+pub use lost::Lost;
 
 use crate::audit::Draft;
 use crate::event::Event;
@@ -273,6 +275,12 @@ impl State {
         grant.max(ended).unwrap_or(Time(i64::MIN))
     }
 
+    /// Whether a user stands in its line, or it is offered to them.
+    pub fn waits(&self, user: &UserId) -> bool {
+        let offered = self.offer.as_ref().is_some_and(|offer| offer.to.user == *user);
+        offered || self.line.iter().any(|ticket| ticket.who.user == *user)
+    }
+
     /// The ownership that is live at `now`, if there is one.
     pub fn live(&self, now: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| now < grant.expires_at)
@@ -330,7 +338,7 @@ pub enum Action {
         /// Why.
         reason: String,
     },
-    /// Free what somebody holds who was locked out.
+    /// Free what somebody holds who was locked out, and their places in the line.
     Expel {
         /// Who was.
         user: UserId,

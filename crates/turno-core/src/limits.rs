@@ -4,6 +4,8 @@ use crate::time::Span;
 
 /// Longest name, id or key, in characters: long enough for URLs of resources, short enough for an index.
 pub const NAME_MAX: usize = 200;
+/// Longest scope of something that is done once, in characters: a call, its caller, and whom that speaks for.
+pub const SCOPE_MAX: usize = 3 * NAME_MAX;
 /// Longest free text (an override's reason, a request's message, a worker's error), in bytes: kept for people.
 pub const TEXT_MAX: usize = 4_000;
 /// Largest payload of one item, in bytes: the same bound as the HTTP body.
@@ -30,6 +32,14 @@ pub const BACKOFF_MAX: Span = Span::from_secs(3_600);
 pub const SESSION_TTL_MAX: Span = Span::from_secs(900);
 /// Most tokens of one person: more are a leak, not a need.
 pub const TOKENS_MAX: i64 = 1_000;
+/// Longest life of a console's session: after a month even the most regular user can sign in again.
+pub const CONSOLE_TTL_MAX: Span = Span::from_secs(30 * 86_400);
+/// Most console's sessions of one person: with one more, the oldest ends.
+pub const CONSOLES_MAX: usize = 50;
+/// Longest life of a sign-in link: an invitation may wait for a week, what lives longer is a password.
+pub const LINK_TTL_MAX: Span = Span::from_secs(7 * 86_400);
+/// How long the answer to a call that is done once is kept: whoever repeats it does so sooner.
+pub const ANSWER_KEPT: Span = Span::from_secs(86_400);
 /// Most lines of one task: a person works through them, and an answer carries all of them.
 pub const LINES_MAX: usize = 500;
 /// Most serial numbers on one line.

@@ -20,7 +20,7 @@ pub use line::{
 pub use stock::{Posting, Stock, post};
 
 use crate::audit::Actor;
-use crate::id::{Fence, Resource, UserId};
+use crate::id::{Fence, Once, Resource, UserId};
 use crate::lease;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -176,6 +176,8 @@ pub enum Action {
         lines: Vec<NewLine>,
         /// It can be taken at once.
         ready: bool,
+        /// If one was made under this key, it is that one.
+        once: Option<Once>,
     },
     /// Change a draft; what is not given stays.
     Edit {
@@ -223,6 +225,8 @@ pub enum Action {
 pub enum Outcome {
     /// It is as was asked.
     Done,
+    /// It had been made under the same key before, and is as it is now.
+    Repeated,
     /// Of its lock.
     Lease(lease::Outcome),
     /// It is finalized.

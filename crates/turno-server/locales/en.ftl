@@ -16,6 +16,8 @@ problem-ttl_out_of_bounds = ttl_ms must lie between 100 and { $max }
     .title = The ttl is out of bounds
 problem-idle_required = This lease has an idle guard; say in idle_ms for how long the person has done nothing
     .title = The idle time is missing
+problem-weak_password = A password has at least 8 characters and at most 1000 bytes; choose another
+    .title = The password will not do
 problem-unauthenticated = There is no valid token: send Authorization: Bearer TOKEN, or sign in again
     .title = It is not known who calls
 problem-wrong_password = User or password are not right; check them and try again
@@ -40,7 +42,23 @@ problem-lease_held = Held by { $holder } since { $since }; take a turn, ask for 
     .title = Held by somebody else
 problem-lease_offered = It is free, but offered to { $holder } first; take a turn
     .title = Kept for the next in line
-problem-lease_lost = This lease is not yours any more: { $how }. Nothing was stored; claim it again if it is free
+problem-lease_lost =
+    This lease is not yours any more: { $how ->
+        [no_heartbeat] it expired because your page or program stopped renewing it
+        [idle] it expired because there was no activity
+        [rolling_timeout] it expired because there was no work for too long
+        [override] { $by } stepped in: { $note }
+        [user_disabled] your user was disabled
+        [released] it had been released already
+        [taken] somebody else has it
+       *[other] no lease with that fence was found
+    }{ $taken ->
+        [yes] ; { $holder } has it now
+       *[no] { "" }
+    }. { $kept ->
+        [some] What was applied stays applied; claim it again to finish the rest
+       *[nothing] Nothing was stored; claim it again if it is free
+    }
     .title = The lease was lost
 problem-lease_pinned = An operation is finishing under this lease; try again in a moment
     .title = Some work is finishing
@@ -48,7 +66,7 @@ problem-line_full = Too many are waiting already; try again later
     .title = The line is full
 problem-already_holder = Whoever holds the lease cannot wait for it
     .title = It is yours already
-problem-wrong_status = Task { $task } is { $status }, and this cannot be done then
+problem-wrong_status = Task { $task } is { task-status }, and this cannot be done then
     .title = The status does not allow it
 problem-line_applied = Line { $line } has been applied and does not change any more
     .title = The line is applied already
@@ -76,7 +94,7 @@ problem-too_large = The body is larger than { $max }; split it
     .title = Too large
 problem-uri_too_long = Use the form with a body
     .title = The address is too long
-problem-line_invalid = Line { $line } cannot be applied: { $cause }
+problem-line_invalid = Line { $line } cannot be applied: { line-error }
     .title = The line is not valid
 problem-idempotency_key_reused = That key came with another content before; use a new one
     .title = The Idempotency-Key was used for something else
@@ -92,3 +110,82 @@ problem-database_unavailable = Nothing was stored; try again in a moment
     .title = The database does not answer
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored
+
+# Pages of the way in.
+
+page-sign_in =
+    .title = Sign in
+    .lead = One at a time, in turn, nothing lost.
+    .user_label = User
+    .password_label = Password
+    .hint = Forgot it? Ask an administrator for a link to get in.
+    .button = Sign in
+page-setup =
+    .title = First administrator
+    .lead = There is nobody yet. You will be the one who adds the others.
+    .user_label = Your user name
+    .password_label = A new password
+    .hint = At least 8 characters.
+    .button = Create and sign in
+
+# Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
+
+task-status = { $status ->
+    [draft] a draft
+    [ready] ready
+    [processing] being processed
+    [partially_completed] partially completed
+    [completed] completed
+    [cancelled] cancelled
+   *[other] { $status }
+    }
+line-error = { $error ->
+    [incomplete] its serial numbers are missing; capture them first
+    [duplicate_serial] serial number { $serial } is in stock already
+    [unknown_serial] serial number { $serial } is not in stock
+    [not_enough] { $wanted } wanted, { $available } in stock
+    [too_much] stock would grow beyond its bound
+   *[refused] { $message }
+    }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } has been working on it for { $ago }; unless it reports, it is free again in { $left }
+why-paused = The queue is paused; it goes on when somebody resumes it
+why-window_open = More messages of { $key } may come; they are handed over together in { $left } unless somebody goes on writing
+why-delayed = It was asked for later; it is handed out in { $left }
+why-retry_later = The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
+why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
+why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
+why-lane_held = { $behind } has no attempts left and holds those behind it; retry or cancel it
+why-exhausted = It has no attempts left (it had { $attempt }): { $error }. Retry or cancel it
+why-processed = It was done { $ago } ago
+why-cancelled = It was cancelled { $ago } ago
+why-ready = Nothing keeps it; some process has to ask for work
+why-empty = There is nothing unfinished of { $key }
+why-somebody = A process
+why-no_error = nothing more was said
+
+# Spans of time, as a person says them.
+
+span-moment = less than a second
+span-seconds = { $count ->
+        [one] 1 second
+       *[other] { $count } seconds
+    }
+span-minutes = { $count ->
+        [one] 1 minute
+       *[other] { $count } minutes
+    }
+span-hours = { $count ->
+        [one] 1 hour
+       *[other] { $count } hours
+    }
+span-days = { $count ->
+        [one] 1 day
+       *[other] { $count } days
+    }
+
+# /locks/clear
+
+locks-cleared = All locks and queues have been cleared

@@ -16,6 +16,8 @@ problem-ttl_out_of_bounds = ttl_ms debe estar entre 100 y { $max }
     .title = El plazo está fuera de los límites
 problem-idle_required = Este bloqueo tiene guarda de inactividad; diga en idle_ms cuánto hace que la persona no hace nada
     .title = Falta el tiempo de inactividad
+problem-weak_password = Una contraseña tiene al menos 8 caracteres y como mucho 1000 bytes; elija otra
+    .title = La contraseña no sirve
 problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer TOKEN, o inicie sesión de nuevo
     .title = No se sabe quién llama
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
@@ -40,7 +42,23 @@ problem-lease_held = Bloqueada por { $holder } desde { $since }; pida turno, sol
     .title = Bloqueada por otra persona
 problem-lease_offered = Está libre, pero se ofrece primero a { $holder }; pida turno
     .title = Reservada para quien sigue en la fila
-problem-lease_lost = Este bloqueo ya no es suyo: { $how }. Nada se guardó; vuelva a tomarlo si está libre
+problem-lease_lost =
+    Este bloqueo ya no es suyo: { $how ->
+        [no_heartbeat] venció porque su página o programa dejó de renovarlo
+        [idle] venció porque no hubo actividad
+        [rolling_timeout] venció porque pasó demasiado tiempo sin trabajo
+        [override] { $by } intervino: { $note }
+        [user_disabled] su usuario fue deshabilitado
+        [released] ya se había liberado
+        [taken] lo tiene otra persona
+       *[other] no se encontró un bloqueo con ese fence
+    }{ $taken ->
+        [yes] ; ahora lo tiene { $holder }
+       *[no] { "" }
+    }. { $kept ->
+        [some] Lo que ya se aplicó queda aplicado; vuelva a tomarlo para terminar el resto
+       *[nothing] Nada se guardó; vuelva a tomarlo si está libre
+    }
     .title = Lock perdido
 problem-lease_pinned = Una operación está terminando con este bloqueo; pruebe de nuevo en un momento
     .title = Se está terminando un trabajo
@@ -48,7 +66,7 @@ problem-line_full = Ya esperan demasiados; pruebe más tarde
     .title = La fila está llena
 problem-already_holder = Quien tiene el bloqueo no puede esperar por él
     .title = Ya es suya
-problem-wrong_status = La tarea { $task } está en estado { $status }, y así no se puede
+problem-wrong_status = La tarea { $task } está { task-status }, y así no se puede
     .title = El estado no lo permite
 problem-line_applied = La línea { $line } ya se aplicó y no cambia más
     .title = La línea ya se aplicó
@@ -76,7 +94,7 @@ problem-too_large = El cuerpo pasa de { $max }; divídalo
     .title = Demasiado grande
 problem-uri_too_long = Use la forma con cuerpo
     .title = La dirección es demasiado larga
-problem-line_invalid = La línea { $line } no se puede aplicar: { $cause }
+problem-line_invalid = La línea { $line } no se puede aplicar: { line-error }
     .title = La línea no es válida
 problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use una nueva
     .title = La Idempotency-Key ya se usó para otra cosa
@@ -92,3 +110,82 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
     .title = La base de datos no responde
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
+
+# Pages of the way in.
+
+page-sign_in =
+    .title = Iniciar sesión
+    .lead = De a uno, por turno, sin perder nada.
+    .user_label = Usuario
+    .password_label = Contraseña
+    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
+    .button = Entrar
+page-setup =
+    .title = Primer administrador
+    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
+    .user_label = Su usuario
+    .password_label = Una contraseña nueva
+    .hint = Al menos 8 caracteres.
+    .button = Crear y entrar
+
+# Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
+
+task-status = { $status ->
+    [draft] en borrador
+    [ready] lista
+    [processing] en proceso
+    [partially_completed] finalizada en parte
+    [completed] completada
+    [cancelled] cancelada
+   *[other] en estado { $status }
+    }
+line-error = { $error ->
+    [incomplete] faltan sus números de serie; cárguelos primero
+    [duplicate_serial] el número de serie { $serial } ya está en existencia
+    [unknown_serial] el número de serie { $serial } no está en existencia
+    [not_enough] se piden { $wanted } y hay { $available }
+    [too_much] la existencia pasaría del máximo
+   *[refused] { $message }
+    }
+
+# Why something in a queue is not running; the codes are those of the library.
+
+why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
+why-paused = La cola está en pausa; sigue cuando alguien la reanude
+why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
+why-delayed = Se pidió para más tarde; se entrega en { $left }
+why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
+why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
+why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen; reinténtelo o cancélelo
+why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
+why-processed = Se terminó hace { $ago }
+why-cancelled = Se canceló hace { $ago }
+why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-empty = No hay nada sin terminar de { $key }
+why-somebody = Un proceso
+why-no_error = sin más detalle
+
+# Spans of time, as a person says them.
+
+span-moment = menos de un segundo
+span-seconds = { $count ->
+        [one] 1 segundo
+       *[other] { $count } segundos
+    }
+span-minutes = { $count ->
+        [one] 1 minuto
+       *[other] { $count } minutos
+    }
+span-hours = { $count ->
+        [one] 1 hora
+       *[other] { $count } horas
+    }
+span-days = { $count ->
+        [one] 1 día
+       *[other] { $count } días
+    }
+
+# /locks/clear
+
+locks-cleared = Todos los locks y colas han sido limpiados

@@ -1,114 +1,153 @@
 //! The command line. One file per command under `cli/`; what several commands share is here.
+//!
+//! Some commands work directly on the database (`user`, `token`, `migrate`, `check`, `audit verify`, `backup`, `sync`),
+//! others ask a server (`lease`, `queue`, `task`, `audit list`, `why`, `events`); `run` does either.
 
+mod audit;
+mod backup;
+mod bench;
+mod check;
+mod config;
 mod demo;
+mod duration;
+mod events;
+mod generate;
+mod healthcheck;
+mod lease;
+mod migrate;
+pub(crate) mod output;
+mod place;
+mod queue;
+#[cfg(test)]
+mod reference;
+mod run;
 mod serve;
+mod sync;
+mod task;
+mod token;
+mod user;
+mod why;
 
-use std::io::Write;
-use std::net::SocketAddr;
+use std::process::ExitCode;
 
-use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::logging;
+use place::PlaceArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno demo                              see it work, in a temporary place
+  turno serve --database sqlite:turno.db  serve on a file
+  turno user add ana --role admin --name \"Ana Pérez\"
+  export TURNO_TOKEN=$(turno token create --user ana)
+  turno lease claim caja:3 --ttl 30s      take it, for 30 seconds at a time
+  turno why caja:3                        who has it, and until when
+  turno run --resource report -- ./report never twice at once
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage (`turno run` has more).
+Data go to stdout, everything else to stderr. Lengths of time: 500ms, 30s, 5m,
+1h30m, 7d. Colours only on a terminal, and not if NO_COLOR is set.";
 
 /// One at a time, in turn, nothing lost.
 ///
 /// Turno coordinates work: who may work on something until when (leases), and in which order work is handed
 /// out, once each (queues).
 #[derive(Debug, Parser)]
-#[command(name = "turno", version, arg_required_else_help = true)]
-struct Cli {
+#[command(name = "turno", version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Where to remember: sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db]
-    // Its value may hold a password, which `--help` must not show.
-    #[arg(long, value_name = "URL", env = "TURNO_DATABASE", hide_env_values = true, global = true)]
-    database: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Try Turno in a temporary place that disappears at the end
-    Demo(Listen),
+    Demo(demo::DemoArgs),
     /// Serve on a database that stays
-    Serve(Serve),
-}
-
-/// How to serve.
-#[derive(clap::Args, Debug)]
-struct Serve {
-    #[command(flatten)]
-    listen: Listen,
-
-    /// Serve metrics, without a token, on an address of their own
-    #[arg(long, value_name = "ADDR", env = "TURNO_METRICS_LISTEN", value_parser = address)]
-    metrics_listen: Option<String>,
-}
-
-/// Where to listen.
-#[derive(clap::Args, Debug)]
-struct Listen {
-    /// Address and port; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", env = "TURNO_LISTEN", default_value = "127.0.0.1:7171", value_parser = address)]
-    listen: String,
+    Serve(serve::ServeArgs),
+    /// Create or upgrade the schema of the database
+    Migrate(migrate::MigrateArgs),
+    /// Show which settings are in force, and where each comes from
+    Config(config::ConfigArgs),
+    /// Ask a server whether it can do its work
+    Healthcheck(healthcheck::HealthcheckArgs),
+    /// People: add, list, change, lock out (on the database)
+    User(user::UserArgs),
+    /// Tokens for the API: create, list, revoke (on the database)
+    Token(token::TokenArgs),
+    /// Leases: who may work on something until when
+    Lease(lease::LeaseArgs),
+    /// Queues: enqueue, claim, settle, look inside, repair
+    Queue(queue::QueueArgs),
+    /// Tasks with lines that are applied once
+    Task(task::TaskArgs),
+    /// Say in a sentence who has something, or why it is not running
+    Why(why::WhyArgs),
+    /// Run a command while holding a lease, and stop it if the lease is lost
+    Run(run::RunArgs),
+    /// Follow what happens, as it happens
+    Events(events::EventsArgs),
+    /// The audit: who did what with more than ordinary rights
+    Audit(audit::AuditArgs),
+    /// Look whether what is stored keeps the promises (on the database)
+    Check(check::CheckArgs),
+    /// Copy an SQLite database to a new file while it is in use
+    Backup(backup::BackupArgs),
+    /// Triggers that put changes of your tables into queues (on the database)
+    Sync(sync::SyncArgs),
+    /// How fast it is on this machine
+    Bench(bench::BenchArgs),
+    /// Print a script that completes commands in your shell
+    Completions(generate::CompletionsArgs),
+    /// Print the manual, or write its pages into a folder
+    Man(generate::ManArgs),
 }
 
 /// Reads the arguments and runs the command; wrong ones end the program here with exit code 2.
-pub(crate) fn run() -> Result<(), Failure> {
-    let matches = Cli::command().get_matches();
-    let database_was_typed = matches.value_source("database") == Some(ValueSource::CommandLine)
-        || matches
-            .subcommand()
-            .is_some_and(|(_, inner)| inner.value_source("database") == Some(ValueSource::CommandLine));
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // The demo is looked at, not read: only what is wrong.
-    let quiet = matches!(cli.command, Command::Demo(_));
-    let _logging = logging::from_environment(if quiet { "warn" } else { "info" })?;
+pub(crate) fn run() -> Result<ExitCode, Failure> {
+    let cli = Cli::parse();
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
-    runtime.block_on(async {
-        match cli.command {
-            Command::Demo(_) if database_was_typed => Err(Failure::usage(
-                "the demo always uses a fresh temporary database",
-                "leave out --database, or use `turno serve --database URL`",
-            )),
-            Command::Demo(listen) => demo::run(&listen.listen).await,
-            Command::Serve(serve) => {
-                let url = cli.database.as_deref().unwrap_or("sqlite:turno.db");
-                serve::run(url, &serve.listen.listen, serve.metrics_listen.as_deref()).await
-            }
-        }
-    })
+    runtime.block_on(cli.command.run(&cli.place))
 }
 
-/// `HOST:PORT`, where the host may be a name.
-fn address(text: &str) -> Result<String, String> {
-    let named = text
-        .rsplit_once(':')
-        .is_some_and(|(host, port)| !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok());
-    if named || text.parse::<SocketAddr>().is_ok() {
-        return Ok(text.to_string());
-    }
-    Err("expected HOST:PORT, for example 127.0.0.1:7171 or [::1]:0".into())
-}
-
-/// Writes lines to stdout. Whoever closed it does not want to hear; that is no reason to stop serving.
-fn say(lines: &[String]) {
-    let mut stdout = std::io::stdout().lock();
-    for line in lines {
-        if writeln!(stdout, "{line}").is_err() {
-            return;
+impl Command {
+    async fn run(self, place: &PlaceArgs) -> Result<ExitCode, Failure> {
+        match self {
+            Command::Demo(arguments) => demo::run(&arguments, place).await,
+            Command::Serve(arguments) => serve::run(arguments, place).await,
+            Command::Migrate(arguments) => migrate::run(&arguments, place).await,
+            Command::Config(arguments) => config::run(arguments, place),
+            Command::Healthcheck(arguments) => healthcheck::run(&arguments, place).await,
+            Command::User(arguments) => user::run(arguments, place).await,
+            Command::Token(arguments) => token::run(arguments, place).await,
+            Command::Lease(arguments) => lease::run(&arguments).await,
+            Command::Queue(arguments) => queue::run(&arguments).await,
+            Command::Task(arguments) => task::run(&arguments).await,
+            Command::Why(arguments) => why::run(&arguments).await,
+            Command::Run(arguments) => return run::run(&arguments, place).await,
+            Command::Events(arguments) => events::run(&arguments).await,
+            Command::Audit(arguments) => audit::run(&arguments, place).await,
+            Command::Check(arguments) => check::run(&arguments, place).await,
+            Command::Backup(arguments) => backup::run(&arguments, place).await,
+            Command::Sync(arguments) => sync::run(&arguments),
+            Command::Bench(arguments) => bench::run(&arguments),
+            Command::Completions(arguments) => generate::completions(&arguments),
+            Command::Man(arguments) => generate::man(&arguments),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
-    let _ = stdout.flush();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
@@ -116,12 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_host_and_a_port() {
-        for good in ["127.0.0.1:7171", "[::1]:0", "localhost:80", "0.0.0.0:65535"] {
-            assert_eq!(address(good).as_deref(), Ok(good));
+    fn every_command_and_every_option_says_what_it_is_for() {
+        fn look(command: &clap::Command, path: &str) {
+            assert!(command.get_about().is_some(), "{path}");
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{path} {}", argument.get_id());
+            }
+            let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in examples.lines() {
+                assert!(line.chars().count() <= 80, "it is wrapped on a usual terminal: {path}: {line}");
+            }
+            command.get_subcommands().for_each(|inner| look(inner, &format!("{path} {}", inner.get_name())));
         }
-        for bad in ["", "7171", ":7171", "localhost", "localhost:70000", "::1:x", "a:b:1"] {
-            assert!(address(bad).is_err(), "{bad}");
-        }
+        look(&Cli::command(), "turno");
     }
 }

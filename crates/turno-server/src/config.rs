@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sync::SyncSource;
 use table::{Given, Table};
-use tree::Nodes;
+use tree::{Nodes, by_line};
 use turno::core::id::QueueName;
 use turno::core::lease::Policies;
 use turno::core::time::Span;
@@ -178,45 +178,41 @@ fn section<'a>(path: &'a Arc<Path>, nodes: &'a Nodes, name: &str) -> Result<Tabl
     }
 }
 
+/// Tables that are no single values.
+const TABLES: &[&str] = &["leases", "queues", "sync"];
+
 /// The single values of the file, by their names with dots. Unknown keys are refused here.
 fn singles(path: &Arc<Path>, nodes: &Nodes) -> Result<BTreeMap<&'static str, (Value, Origin)>, Failure> {
-    let tables: Vec<&str> = KEYS.iter().map(|key| key.place().0).filter(|table| !table.is_empty()).collect();
     let whole = Table { path, name: String::new(), line: 1, nodes };
     let mut values = BTreeMap::new();
-    for (name, node) in nodes {
-        if ["leases", "queues", "sync"].contains(&name.as_str()) {
+    for (name, node) in by_line(nodes).into_iter().filter(|(name, _)| !TABLES.contains(&name.as_str())) {
+        if name.is_empty() || KEYS.iter().all(|key| key.place().0 != name) {
+            values.extend([single(&whole, name, node)?]);
             continue;
         }
-        let inner = Table::of(path, name.clone(), node);
-        match (tables.contains(&name.as_str()), inner) {
-            (true, inner) => values.extend(single_table(&inner?, name)?),
-            // A table in the place of a value is refused as such, not as unknown.
-            (false, _) => values.extend(single_table(&Table { nodes: &only(name, node), ..whole.clone() }, "")?),
+        let inner = Table::of(path, name.clone(), node)?;
+        for (name, node) in by_line(inner.nodes) {
+            values.extend([single(&inner, name, node)?]);
         }
     }
     Ok(values)
 }
 
-fn only(name: &str, node: &tree::Node) -> Nodes {
-    [(name.to_owned(), node.clone())].into()
-}
-
-fn single_table(table: &Table<'_>, place: &str) -> Result<BTreeMap<&'static str, (Value, Origin)>, Failure> {
-    let here: Vec<&'static Key> = KEYS.iter().filter(|key| key.place().0 == place).collect();
-    let mut names: Vec<&str> = here.iter().map(|key| key.place().1).collect();
-    if place.is_empty() {
-        names.extend(["log", "limits", "push", "leases", "queues", "sync"]);
-    }
-    let mut values = BTreeMap::new();
-    for (name, node) in table.nodes {
-        let Some(key) = here.iter().find(|key| key.place().1 == name) else {
-            return Err(table.unknown(name, node.line, &names));
-        };
-        let origin = Origin::File { path: table.path.clone(), line: node.line };
-        let value = key.shape.of_node(node).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
-        values.insert(key.name, (value, origin));
-    }
-    Ok(values)
+fn single(table: &Table<'_>, name: &str, node: &tree::Node) -> Result<(&'static str, (Value, Origin)), Failure> {
+    let here = || KEYS.iter().filter(|key| key.place().0 == table.name);
+    let Some(key) = here().find(|key| key.place().1 == name) else {
+        let mut names: Vec<&str> = here().map(|key| key.place().1).collect();
+        if table.name.is_empty() {
+            names.extend(
+                KEYS.iter().map(|key| key.place().0).filter(|table| !table.is_empty()).chain(TABLES.iter().copied()),
+            );
+            names.dedup();
+        }
+        return Err(table.unknown(name, node.line, &names));
+    };
+    let origin = Origin::File { path: table.path.clone(), line: node.line };
+    let value = key.shape.of_node(node).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
+    Ok((key.name, (value, origin)))
 }
 
 type Carriers = (BTreeMap<QueueName, QueueSettings>, Vec<SyncSource>);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use turno::Turno;
+use turno::{Error, Options, Turno};
 
 const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
 
@@ -28,18 +28,27 @@ pub(crate) struct Place {
 
 /// Opens the database, creating or upgrading its schema. Errors do not repeat the URL, since it may hold a password.
 pub(crate) async fn open(url: &str) -> Result<Database, Failure> {
+    open_with(url, Options::default()).await
+}
+
+/// Opens it with other than the default options.
+pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, Failure> {
     let place = describe(url)?;
-    let turno = Turno::open(url).await.map_err(|error| {
-        let next = match place.kind {
-            "SQLite" => "check that its folder exists and can be written",
-            _ => "check that the server runs, and the user, password and database of the URL",
-        };
-        Failure::failed(format!("failed to open {}: {error}", place.name), next)
-    })?;
+    let turno = Turno::open_with(url, options).await.map_err(|error| cannot_open(&place, &error))?;
     Ok(Database { turno, place })
 }
 
-fn describe(url: &str) -> Result<Place, Failure> {
+/// What is said of a database that could not be opened.
+pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
+    let next = match place.kind {
+        "SQLite" => "check that its folder exists and can be written",
+        _ => "check that the server runs, and the user, password and database of the URL",
+    };
+    Failure::failed(format!("failed to open {}: {error}", place.name), next)
+}
+
+/// Where a URL leads, fit to be shown.
+pub(crate) fn describe(url: &str) -> Result<Place, Failure> {
     let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
     match scheme {
         "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),

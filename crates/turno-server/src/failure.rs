@@ -24,6 +24,11 @@ impl Failure {
         Self { cause: cause.into(), next: next.into(), code: 2 }
     }
 
+    /// The same with an exit code that scripts tell apart.
+    pub(crate) fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
     /// Says so on stderr.
     pub(crate) fn report(&self) -> ExitCode {
         // If stderr is closed nobody is there to be told; the exit code still says it.

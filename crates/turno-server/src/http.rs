@@ -5,11 +5,14 @@ mod access;
 mod app;
 mod audit;
 mod caller;
+mod cors;
 mod docs;
 mod events;
 mod extract;
 mod guard;
 mod health;
+mod html;
+mod idempotency;
 mod lease;
 mod listing;
 mod locks;
@@ -18,6 +21,7 @@ mod openapi;
 mod people;
 mod problem;
 mod queue;
+mod reader;
 mod report;
 mod room;
 mod root;
@@ -26,9 +30,12 @@ mod sign_in;
 mod stamp;
 mod stop;
 mod task;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use app::{App, Environment, Shared};
 pub(crate) use server::Server;
+pub(crate) use stamp::Stamp;
 
 use axum::Router;
 use axum::extract::Request;
@@ -65,6 +72,7 @@ fn router(app: Shared) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .layer(CatchPanicLayer::custom(|_| axum::response::IntoResponse::into_response(Problem::new(Code::Internal))))
+        .layer(cors::layer(&app.cors_origins))
         .layer(middleware::from_fn_with_state(app.clone(), guard::edge))
         .with_state(app)
 }

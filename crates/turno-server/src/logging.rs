@@ -13,12 +13,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::LogFormat;
 use crate::failure::Failure;
 
-/// For a moment's look: wins over whatever was configured.
-const LOOK: &str = "TURNO_LOG";
-/// What is logged, as configured.
-const LEVEL: &str = "TURNO_LOG_LEVEL";
-/// How it looks, as configured.
-const FORMAT: &str = "TURNO_LOG_FORMAT";
+/// Whether it is JSON that is written to this stderr.
+fn is_json(format: LogFormat, terminal: bool) -> bool {
+    format == LogFormat::Json || (format == LogFormat::Auto && !terminal)
+}
 
 /// Ends what was begun with the log: kept until the program ends.
 #[derive(Debug)]
@@ -27,32 +25,8 @@ pub(crate) struct Logging {
     _traces: Option<crate::traces::Traces>,
 }
 
-/// Starts as the environment says, for commands that read no configuration.
-pub(crate) fn from_environment(default: &str) -> Result<Logging, Failure> {
-    let format = match given(FORMAT).as_deref() {
-        None | Some("auto") => LogFormat::Auto,
-        Some("text") => LogFormat::Text,
-        Some("json") => LogFormat::Json,
-        Some(other) => {
-            let cause = format!("{FORMAT}={other} is no format of log lines");
-            return Err(Failure::usage(cause, "use auto, text or json"));
-        }
-    };
-    start(format, given(LEVEL).as_deref().unwrap_or(default), None)
-}
-
-fn given(variable: &str) -> Option<String> {
-    std::env::var(variable).ok().filter(|text| !text.is_empty())
-}
-
-fn is_json(format: LogFormat, terminal: bool) -> bool {
-    format == LogFormat::Json || (format == LogFormat::Auto && !terminal)
-}
-
-/// Starts to log what passes the filter, or `TURNO_LOG`, and to send traces if there is somewhere to send them to.
+/// Starts to log what passes the filter, and to send traces if there is somewhere to send them to.
 pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
-    let look = given(LOOK);
-    let filter = look.as_deref().unwrap_or(filter);
     let read = EnvFilter::builder().parse(filter).map_err(|error| {
         Failure::usage(
             format!("the log filter {filter:?} cannot be read: {error}"),

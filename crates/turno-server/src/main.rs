@@ -4,12 +4,14 @@
 //! SQL here and no rule: what may be done is decided in the core.
 
 mod cli;
+mod client;
 #[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
 mod config;
 mod database;
 mod failure;
 mod figures;
 mod http;
+mod passwords;
 mod logging;
 mod texts;
 #[cfg(feature = "otlp")]
@@ -20,7 +22,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }

@@ -1,9 +1,9 @@
-//! How long the program has been running, or anything else takes. It is shown to people and decides nothing about work,
-//! so it may look at the machine's own clock; every time that matters comes from the database.
+//! How long the program has been running, or a call has taken. It is shown to people, or makes what a server granted
+//! shorter and never longer, so it may look at the machine's own clock; every time that matters comes from the database.
 
 use std::time::{Duration, Instant};
 
-/// Since when: the server is ready, a request came, figures were looked up.
+/// Started when the server is ready, or a call is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uptime {
     since: Instant,

@@ -8,22 +8,44 @@
 mod access;
 #[path = "http/events.rs"]
 mod events;
+#[path = "http/idempotency.rs"]
+mod idempotency;
 #[path = "http/input.rs"]
 mod input;
 #[path = "http/lease.rs"]
 mod lease;
+#[path = "http/lease_batch.rs"]
+mod lease_batch;
+#[path = "http/lease_line.rs"]
+mod lease_line;
+#[path = "http/locks.rs"]
+mod locks;
 #[path = "http/logs.rs"]
 mod logs;
 #[path = "http/metrics.rs"]
 mod metrics;
 #[path = "http/operation.rs"]
 mod operation;
+#[path = "http/people.rs"]
+mod people;
 #[path = "http/queue.rs"]
 mod queue;
+#[path = "http/queue_claim.rs"]
+mod queue_claim;
+#[path = "http/queue_items.rs"]
+mod queue_items;
+#[path = "http/queue_look.rs"]
+mod queue_look;
+#[path = "http/queue_settle.rs"]
+mod queue_settle;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
 mod task;
+#[path = "http/task_lock.rs"]
+mod task_lock;
+#[path = "http/task_process.rs"]
+mod task_process;
 #[path = "http/world.rs"]
 mod world;
 
@@ -55,14 +77,25 @@ fn main() {
         for case in [
             access::all(),
             events::all(),
+            idempotency::all(),
             input::all(),
             lease::all(),
+            locks::all(),
+            lease_batch::all(),
+            lease_line::all(),
             logs::all(),
             metrics::all(),
             operation::all(),
+            people::all(),
             queue::all(),
+            queue_claim::all(),
+            queue_items::all(),
+            queue_look::all(),
+            queue_settle::all(),
             sign_in::all(),
             task::all(),
+            task_lock::all(),
+            task_process::all(),
         ]
         .into_iter()
         .flatten()

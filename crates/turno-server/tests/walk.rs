@@ -46,13 +46,11 @@ async fn the_ten_minutes_of_the_readme_work_as_they_stand_there() {
         .env_remove("TURNO_DATABASE")
         .output()
         .expect("there is a shell");
-    let said = format!(
-        "{}\n{}",
-        String::from_utf8_lossy(&walked.stdout),
-        String::from_utf8_lossy(&walked.stderr)
-    );
+    let said = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
     assert!(walked.status.success(), "{said}");
-    for wanted in ["\"state\":\"locked\"", "\"renewed\":true", "event: lease.released", "\"outcome\":\"acked\"", "mail-2"] {
+    for wanted in
+        ["\"state\":\"locked\"", "\"renewed\":true", "event: lease.released", "\"outcome\":\"acked\"", "mail-2"]
+    {
         assert!(said.contains(wanted), "{wanted} in {said}");
     }
     std::fs::remove_dir_all(&folder).unwrap();

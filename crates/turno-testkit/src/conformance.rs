@@ -8,14 +8,18 @@ mod access;
 mod audit;
 mod claim;
 mod clear;
+mod console;
 mod delivery;
+mod desk;
 mod inbox;
 mod instances;
 mod lane;
 mod lease;
 mod live;
 mod look;
+mod once;
 mod retry;
+mod schema;
 mod sync;
 mod task;
 mod time;
@@ -65,6 +69,10 @@ pub fn all() -> Vec<Case> {
         instances::cases(),
         task::cases(),
         access::cases(),
+        console::cases(),
+        once::cases(),
+        desk::cases(),
+        schema::cases(),
         audit::cases(),
         worker::cases(),
         live::cases(),

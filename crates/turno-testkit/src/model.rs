@@ -5,6 +5,7 @@
 //! chooses, finds and writes is thereby compared with what the contract says.
 
 mod access;
+mod lease;
 mod look;
 mod queue;
 mod task;
@@ -14,19 +15,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use turno::clock::Clock;
-use turno::core::access::{Epoch, Person, Token};
+use turno::core::access::{Epoch, Link, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::event::Event;
-use turno::core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
-    AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
-    LaneLocks, LeaseQuery, LeaseRead, LeaseWrite, LineStep, Outcomes, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
-    Sequenced, StockLevel, Store, StoreError, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
+    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -108,45 +109,10 @@ impl Rows {
         self.hot.values().filter(move |item| item.queue == queue && item.lane == Some(lane))
     }
 
-    fn lease(&mut self, group: &turno::store::LeaseGroup, now: Time) -> Outcomes {
-        let states = group.resources().into_iter().map(|resource| self.state(&resource)).collect();
-        let numbers = self.numbers(group.numbers());
-        let head = group.audits().then_some(self.head());
-        let (write, answers) = group.decide(LeaseRead { now, numbers, states, head });
-        self.write_lease(write);
-        Outcomes::Lease { now, answers }
-    }
-
-    fn write_lease(&mut self, write: LeaseWrite) {
-        self.history.extend(write.ended_of.into_iter().zip(write.ended));
-        self.events.extend(write.events);
-        self.leases.extend(write.states.into_iter().map(|state| (state.resource.clone(), state)));
-        self.enter(write.audit);
-    }
-
     /// Adds entries to the audit, and tells of them.
     fn enter(&mut self, entries: Vec<Entry>) {
         self.events.extend(entries.iter().map(Entry::event));
         self.access.audit.extend(entries);
-    }
-
-    fn leases(&self, query: &LeaseQuery) -> Vec<State> {
-        let wanted = |state: &&State| {
-            let prefix = query.prefix.as_deref().unwrap_or_default();
-            let holder = |user: &UserId| state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
-            state.grant.is_some()
-                && state.resource.as_str().starts_with(prefix)
-                && query.holder.as_ref().is_none_or(holder)
-                && query.after.as_ref().is_none_or(|after| state.resource > *after)
-        };
-        let mut states: Vec<State> = self.leases.values().filter(wanted).cloned().collect();
-        states.sort_by(|a, b| a.resource.cmp(&b.resource));
-        states.truncate(query.limit as usize);
-        states
-    }
-
-    fn state(&self, resource: &Resource) -> State {
-        self.leases.get(resource).cloned().unwrap_or_else(|| State::unseen(resource.clone()))
     }
 
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
@@ -208,16 +174,18 @@ impl Store for Model {
         ready(Ok(Peeked { now: self.now(), epoch: rows.access.epoch, states }))
     }
 
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        ready(Ok(self.rows().lines(after.as_ref(), limit as usize)))
+    }
+
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         let rows = self.rows();
         let found = rows.history.iter().find(|(of, ending)| *of == resource && ending.grant.fence == fence);
         ready(Ok(found.map(|(_, ending)| ending.clone())))
     }
 
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
-        let rows = self.rows();
-        let of = rows.history.iter().rev().filter(|(of, _)| *of == resource);
-        ready(Ok(of.take(limit as usize).map(|(_, ending)| ending.clone()).collect()))
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
@@ -360,12 +328,16 @@ impl Store for Model {
         ready(Ok(self.rows().one_task(id)))
     }
 
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        ready(Ok(self.rows().tasks(&query)))
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        ready(Ok(self.rows().look(id, self.now())))
     }
 
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
-        ready(Ok(self.rows().task_notes(id, limit)))
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
+        ready(Ok(self.rows().tasks(&query, self.now())))
+    }
+
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        ready(Ok(self.rows().task_notes(id, after, limit)))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
@@ -375,6 +347,26 @@ impl Store for Model {
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         let now = self.now();
         ready(Ok(self.rows().token(hash, now)))
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        ready(Ok(self.rows().access.links.get(&hash).cloned()))
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        ready(Ok(self.rows().access.admins()))
+    }
+
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        ready(Ok(self.rows().access.answers.get(&of).cloned()))
+    }
+
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        ready(Ok(self.rows().access.keep_answer(of, answer, at, lapsed)))
+    }
+
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        ready(Ok(SchemaState { found: 1, wanted: 1, compatible: true }))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
@@ -409,6 +401,10 @@ impl Store for Model {
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         let now = self.now();
         ready(self.rows().purge(what, limit, now))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        ready(Ok(self.rows().purge_leases(after.as_ref(), before, limit as usize)))
     }
 
     fn check(&self, _check: Check, _limit: u32) -> Pending<'_, Vec<Finding>> {

@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:tasks.db".into())).await?;
     let ana = Holder { user: UserId::new("ana")?, name: "Ana".to_owned(), instance: None };
     let lines = vec![line("clavos", Movement::In, 30)?, line("tuercas", Movement::Out, 5)?];
-    let made = turno.task_create(ana.clone(), "Recepción", lines, true).await?;
+    let made = turno.task_create(ana.clone(), "Recepción", lines, true, None).await?;
     let id = made.task.expect("it was created").id;
 
     let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });

@@ -5,6 +5,7 @@
 //! they are read without a lock, and only those that must be written join a group.
 
 pub(crate) mod access;
+mod answer;
 pub(crate) mod audit;
 mod beats;
 pub(crate) mod check;
@@ -12,11 +13,12 @@ mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
+pub(crate) mod schema;
 pub(crate) mod task;
 pub(crate) mod telemetry;
 pub(crate) mod worker;
 
-pub use lease::LeaseAnswer;
+pub use lease::{LeaseAnswer, LeasePage};
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -35,7 +37,7 @@ use tokio::task::JoinSet;
 use turno_core::access::Epoch;
 use turno_core::id::QueueName;
 use turno_core::lease::{Command, Policies};
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 /// How to open the engine.
 pub struct Options {
@@ -50,6 +52,8 @@ pub struct Options {
     pub keep: Span,
     /// What applying a task's line does; nothing means that it posts to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
+    /// Whether the schema is created or upgraded; if not, one that is not this program's is refused.
+    pub migrate: bool,
 }
 
 /// Histories are kept this long unless said otherwise: a quarter, for whoever asks what happened last month.
@@ -57,14 +61,22 @@ const KEEP: Span = Span::from_secs(90 * 86_400);
 
 impl Default for Options {
     fn default() -> Options {
-        Options { clock: Arc::new(Clock::system()), sweep: true, leases: Policies::default(), keep: KEEP, effect: None }
+        Options {
+            clock: Arc::new(Clock::system()),
+            sweep: true,
+            leases: Policies::default(),
+            keep: KEEP,
+            effect: None,
+            migrate: true,
+        }
     }
 }
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Options { sweep, leases, effect, .. } = self;
-        write!(f, "Options {{ sweep: {sweep}, leases: {leases:?}, effect: {} }}", effect.is_some())
+        let Options { sweep, leases, effect, migrate, .. } = self;
+        let effect = effect.is_some();
+        write!(f, "Options {{ sweep: {sweep}, leases: {leases:?}, effect: {effect}, migrate: {migrate} }}")
     }
 }
 
@@ -135,7 +147,7 @@ impl Turno {
     pub async fn open_with(url: &str, options: Options) -> Result<Turno, Error> {
         options.leases.check()?;
         let clock = options.clock.clone();
-        let store: Arc<dyn Store> = stores::open(url, clock).await?;
+        let store: Arc<dyn Store> = stores::open(url, clock, options.migrate).await?;
         Ok(Turno::on(store, options))
     }
 
@@ -197,6 +209,23 @@ impl Turno {
     /// ```
     pub fn database(&self) -> &str {
         self.inner.store.describe()
+    }
+
+    /// The database's time as far as this process knows it: to be shown, never to decide with.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-now-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let (asked, _) = turno.lease_state("caja:3".try_into()?).await?;
+    /// assert!(turno.now() >= asked);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn now(&self) -> Time {
+        self.inner.clock.estimate()
     }
 
     /// The store underneath, for checks and tools. A handle that acts for somebody has no business there.

@@ -24,6 +24,7 @@ use tokio::sync::broadcast::error::RecvError;
 use turno_core::access::Permission;
 use turno_core::event::{Event, Topic, Topics};
 use turno_core::id::{Position, QueueName, Resource};
+use turno_core::time::Time;
 
 /// What a listener hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum Live {
     QueueChanged {
         /// Which.
         queue: QueueName,
+        /// About when.
+        at: Time,
     },
 }
 
@@ -53,7 +56,7 @@ pub struct Subscription {
     store: Arc<dyn Store>,
     topics: Topics,
     ring: Receiver<Item>,
-    queues: Option<Receiver<QueueName>>,
+    queues: Option<Receiver<(QueueName, Time)>>,
     /// Everything up to here was handed on or left out by its topic.
     cursor: Position,
     /// To be told before anything else.
@@ -167,7 +170,7 @@ impl Subscription {
                     Err(RecvError::Lagged(_)) => self.behind = true,
                     Err(RecvError::Closed) => return Err(Error::Closed),
                 },
-                queue = change(&mut self.queues) => return Ok(Live::QueueChanged { queue }),
+                (queue, at) = change(&mut self.queues) => return Ok(Live::QueueChanged { queue, at }),
                 () = expiry(&self.listener) => {}
             }
         }
@@ -186,6 +189,30 @@ impl Subscription {
             }
         }
         self.topics.contains(event.topic)
+    }
+
+    /// Makes sure now that the listener still may; otherwise that is found out with the next change of access, or
+    /// when their token dies.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-live-recheck-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::event::Topics;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let mut listener = turno.authenticate(&secret).await?.subscribe(Topics::ALL, None).await?;
+    /// assert!(listener.recheck().await.is_ok());
+    /// turno.revoke_token(&token.id).await?;
+    /// assert!(listener.recheck().await.is_err());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn recheck(&mut self) -> Result<(), Error> {
+        self.listener.iter_mut().for_each(|listener| listener.audited = true);
+        self.still_may().await
     }
 
     /// Makes sure that the listener still may, if there is a reason to ask.
@@ -272,10 +299,10 @@ async fn expiry(listener: &Option<Listener>) {
 }
 
 /// The next change of a queue, for who listens to queues. Those that fell out of the ring are dropped.
-async fn change(queues: &mut Option<Receiver<QueueName>>) -> QueueName {
+async fn change(queues: &mut Option<Receiver<(QueueName, Time)>>) -> (QueueName, Time) {
     while let Some(changes) = queues {
         match changes.recv().await {
-            Ok(queue) => return queue,
+            Ok(changed) => return changed,
             Err(RecvError::Lagged(_)) => {}
             // The other ring says that it is over.
             Err(RecvError::Closed) => *queues = None,

@@ -14,14 +14,17 @@
 //! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
 
 mod access;
+mod answer;
 mod check;
 mod event;
 mod item;
 mod lease;
 mod queue;
+mod schema;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
+pub use answer::Answer;
 pub use check::{Check, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
@@ -30,18 +33,19 @@ pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup,
     SettleRead, TypingGroup,
 };
+pub use schema::SchemaState;
 pub use task::{
-    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskQuery,
-    TaskRead, TaskWrite, Tx, Value,
+    Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
+    TaskQuery, TaskRead, TaskWrite, Tx, Value,
 };
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use turno_core::access::{Epoch, Person, Token};
-use turno_core::audit::{Actor, Entry, Head};
+use turno_core::access::{Epoch, Link, Person, Token};
+use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
 use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -167,11 +171,14 @@ pub trait Store: Send + Sync + 'static {
     /// Leases that have an ownership, live or expired, in the order of their names.
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
 
+    /// Leases for which somebody waits, or asks, in the order of their names.
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>>;
+
     /// How an ownership ended that the lease's row has forgotten.
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>>;
 
-    /// The ended ownerships of a resource, newest first.
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>>;
+    /// The ended ownerships of a resource.
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 
     /// Creates a queue or changes its policy, and audits that (`queue_put`, with the policy); the kind of a queue
     /// with unfinished items stays as it is (then `Rejected`). An unchanged policy keeps its version and leaves no
@@ -230,17 +237,27 @@ pub trait Store: Send + Sync + 'static {
     /// One task with its lines.
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>>;
 
-    /// Tasks with their lines, newest first.
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>>;
+    /// One task with its lines and its lease, not locked, and the clock read afterwards.
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage>;
 
-    /// What happened to a task, oldest first.
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>>;
+    /// Tasks with their lines and leases, newest first. Asked for those that are locked, also ones whose ownership has
+    /// expired: the engine looks at the clock. Asked for the others, all of them.
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage>;
+
+    /// What happened to a task behind the note of this number, oldest first, with their numbers, which only grow.
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>>;
 
     /// What is in stock of an article; nothing if it was never moved.
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>>;
 
     /// Who comes with the token whose secret has this hash.
-    fn token(&self, hash: turno_core::audit::Hash) -> Pending<'_, TokenFound>;
+    fn token(&self, hash: Hash) -> Pending<'_, TokenFound>;
+
+    /// The link whose secret has this hash.
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>>;
+
+    /// How many administrators can sign in.
+    fn admins(&self) -> Pending<'_, i64>;
 
     /// The epoch of access.
     fn epoch(&self) -> Pending<'_, Epoch>;
@@ -257,6 +274,15 @@ pub trait Store: Send + Sync + 'static {
     /// Notes when tokens were last used; never back in time.
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
 
+    /// The answer that is kept under a key, and since when.
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>>;
+
+    /// Keeps an answer as made at `at`, unless one was kept after `lapsed`; answers the one that is kept.
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
+
+    /// The schema as it is now, in one round trip.
+    fn schema(&self) -> Pending<'_, SchemaState>;
+
     /// Entries of the audit.
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;
 
@@ -265,6 +291,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
+
+    /// Looks at the next `limit` leases behind `after`, in the order of their names, and forgets those that nobody holds,
+    /// waits for or has held since `before`. Answers how many, and where to go on; nothing at the end.
+    ///
+    /// A lease that is forgotten is as one never seen. Its fences go on growing: they come from the one sequence.
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)>;
 
     /// Makes one look, and answers at most `limit` findings.
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
@@ -330,6 +362,21 @@ pub struct LeaseQuery {
     pub limit: u32,
 }
 
+/// Which part of a history: fences only grow, so they are places in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// Newest first.
+    Newest {
+        /// Only earlier than this one.
+        before: Option<Fence>,
+    },
+    /// Oldest first.
+    Oldest {
+        /// Only later than this one.
+        after: Fence,
+    },
+}
+
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
@@ -351,6 +398,16 @@ pub enum Purge {
     /// Tokens that expired before then.
     Tokens {
         /// Expired earlier than this.
+        before: Time,
+    },
+    /// Links that expired before then.
+    Links {
+        /// Expired earlier than this.
+        before: Time,
+    },
+    /// Answers that were made before then.
+    Answers {
+        /// Made earlier than this.
         before: Time,
     },
 }

@@ -11,12 +11,16 @@ use crate::store::{Purge, Store};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::audit::Actor;
+use turno_core::limits::ANSWER_KEPT;
 use turno_core::time::{Span, Time};
 
 /// Things forgotten in one transaction: little enough to hold nobody up.
 const AT_ONCE: u32 = 2_000;
 /// How long live events are kept for those who resume; who comes later is told to read everything anew.
 const EVENTS_KEPT: Span = Span::from_secs(7 * 86_400);
+/// A free lease is kept at least this long, whatever the options say: it remembers when it was last decided, which no
+/// clock of another instance may fall behind.
+const LEASES_KEPT: Span = Span::from_secs(3_600);
 /// How often uses of tokens are noted: about when is enough to find one that nobody uses.
 const NOTE_USES: Span = Span::from_secs(60);
 /// After how many of those something is forgotten: every hour.
@@ -29,8 +33,14 @@ pub struct Purged {
     pub items: u64,
     /// Ended ownerships of leases.
     pub history: u64,
+    /// Leases that nobody holds, waits for, or has held lately.
+    pub leases: u64,
     /// Tokens and sessions that had expired.
     pub tokens: u64,
+    /// Links that nobody followed in time.
+    pub links: u64,
+    /// Kept answers that nobody will repeat the call of.
+    pub answers: u64,
     /// Live events that nobody will resume from.
     pub events: u64,
 }
@@ -75,7 +85,10 @@ impl Upkeep {
             purged.items += self.forget(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
         }
         purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
+        purged.leases = self.forget_leases(before(self.keep.max(LEASES_KEPT))).await?;
         purged.tokens = self.forget(Purge::Tokens { before: now }).await?;
+        purged.links = self.forget(Purge::Links { before: now }).await?;
+        purged.answers = self.forget(Purge::Answers { before: before(ANSWER_KEPT) }).await?;
         loop {
             let gone = self.store.purge_events(before(EVENTS_KEPT), AT_ONCE).await?;
             purged.events += gone;
@@ -84,6 +97,18 @@ impl Upkeep {
             }
         }
         Ok(purged)
+    }
+
+    async fn forget_leases(&self, before: Time) -> Result<u64, Error> {
+        let (mut sum, mut after) = (0, None);
+        loop {
+            let (gone, last) = self.store.purge_leases(after, before, AT_ONCE).await?;
+            sum += gone;
+            if last.is_none() {
+                return Ok(sum);
+            }
+            after = last;
+        }
     }
 
     async fn forget(&self, what: Purge) -> Result<u64, Error> {

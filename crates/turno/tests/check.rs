@@ -147,7 +147,7 @@ async fn fill(world: &World) {
     let who = Holder { instance: Some(Instance::new("i").unwrap()), ..turno.holder(None) };
     let line = |movement, quantity| NewLine { movement, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(quantity) };
     let lines = vec![line(Movement::In, 5), line(Movement::Out, 2)];
-    let id = turno.task_create(who.clone(), "t", lines, true).await.unwrap().task.unwrap().id;
+    let id = turno.task_create(who.clone(), "t", lines, true, None).await.unwrap().task.unwrap().id;
     let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     let fence = turno.task(Some(id), who.clone(), claim).await.unwrap().lease.grant.unwrap().fence;
     turno.task_finalize(id, who, fence).await.unwrap().answer.unwrap();

@@ -119,7 +119,7 @@ async fn process_tasks(turno: &Turno, user: &str) {
     let who = Holder { user: UserId::new(user).unwrap(), name: user.to_owned(), instance: None };
     loop {
         let mut open = 0;
-        for task in turno.tasks(TaskQuery { limit: 100, ..TaskQuery::default() }).await.unwrap() {
+        for (task, _) in turno.tasks(TaskQuery { limit: 100, ..TaskQuery::default() }).await.unwrap().tasks {
             if task.status == Status::Completed {
                 continue;
             }
@@ -147,7 +147,7 @@ async fn fill(turno: &Turno) -> QueueHandle {
     let line = NewLine { movement: Movement::In, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(1) };
     for _ in 0..TASKS {
         let lines = vec![line.clone(); LINES as usize];
-        turno.task_create(turno.holder(None), "t", lines, true).await.unwrap();
+        turno.task_create(turno.holder(None), "t", lines, true, None).await.unwrap();
     }
     queue
 }

@@ -11,6 +11,8 @@ mod complete;
 mod enqueue;
 #[path = "sql/lease.rs"]
 mod lease;
+#[path = "sql/look.rs"]
+mod look;
 #[path = "sql/open.rs"]
 mod open;
 #[path = "sql/page.rs"]

@@ -1,7 +1,7 @@
 //! Changes of access: who may make them, and which would lock everybody out.
 
-use super::{Denied, Permission, Permissions, Person, Principal, Role, Token};
-use crate::audit::{Actor, Draft};
+use super::{Denied, Link, Permission, Permissions, Person, Principal, Role, Token};
+use crate::audit::{Actor, Draft, Hash};
 use crate::id::UserId;
 use crate::limits::{SESSION_TTL_MAX, TOKENS_MAX};
 use crate::text::kept;
@@ -34,6 +34,8 @@ pub enum Change {
         disabled: Option<bool>,
         /// The hash of a new password.
         password: Option<String>,
+        /// The console's session that stays if the password changes: the one in which that is done.
+        spare: Option<String>,
     },
     /// They leave, with all their tokens.
     RemovePerson {
@@ -54,6 +56,22 @@ pub enum Change {
         /// Which.
         id: String,
     },
+    /// Somebody has signed in, which the caller has made sure of.
+    OpenSession {
+        /// The token to be.
+        token: Token,
+        /// How long it lives.
+        ttl: Span,
+    },
+    /// A link that lets somebody in once.
+    MakeLink {
+        /// The link to be.
+        link: Link,
+        /// How long it lives.
+        ttl: Span,
+    },
+    /// Somebody came with a link: from now on it is worth nothing.
+    RedeemLink(Link),
 }
 
 /// What the store read, with all of access locked against other changes.
@@ -67,6 +85,10 @@ pub struct View {
     pub admins: i64,
     /// How many tokens that person has.
     pub tokens: i64,
+    /// The console's sessions of that person, oldest first.
+    pub consoles: Vec<String>,
+    /// The link that the change is about.
+    pub link: Option<Link>,
 }
 
 /// What is written.
@@ -78,8 +100,14 @@ pub struct Changed {
     pub removed: Option<UserId>,
     /// The new token.
     pub token: Option<Token>,
-    /// A token that is dead, with the sessions made by it.
-    pub revoked: Option<String>,
+    /// Tokens that are dead, with the sessions made by them.
+    pub revoked: Vec<String>,
+    /// The new link.
+    pub link: Option<Link>,
+    /// The link that was used.
+    pub spent: Option<Hash>,
+    /// A person whose links are worth nothing any more.
+    pub unlinked: Option<UserId>,
     /// Something was taken away: what others remember about access is void.
     pub raises_epoch: bool,
     /// The entry of the audit.
@@ -119,12 +147,15 @@ pub fn change(by: Option<&Principal>, wish: &Change, view: View, now: Time) -> R
         Change::CreateToken(token) => work.create_token(token, view),
         Change::MintSession { token, ttl } => work.mint(token, *ttl, view),
         Change::RevokeToken { id } => work.revoke(id, view),
+        Change::OpenSession { token, ttl } => work.open_session(token, *ttl, view),
+        Change::MakeLink { link, ttl } => work.make_link(link, *ttl, view),
+        Change::RedeemLink(link) => work.redeem_link(link, view),
     }
 }
 
-struct Work<'a> {
-    by: Option<&'a Principal>,
-    now: Time,
+pub(super) struct Work<'a> {
+    pub(super) by: Option<&'a Principal>,
+    pub(super) now: Time,
 }
 
 impl Work<'_> {
@@ -152,7 +183,7 @@ impl Work<'_> {
         beyond.map_or(Ok(()), |permission| Err(ChangeRefused::MoreThanHeld(permission)))
     }
 
-    fn entry(&self, action: &'static str, resource: String) -> Draft {
+    pub(super) fn entry(&self, action: &'static str, resource: String) -> Draft {
         Draft::new(self.by.map_or_else(Actor::system, Principal::actor), action, resource)
     }
 
@@ -182,7 +213,7 @@ impl Work<'_> {
     }
 
     fn change(&self, id: &UserId, wish: &Change, view: View) -> Result<Changed, ChangeRefused> {
-        let Change::ChangePerson { name, role, disabled, password, .. } = wish else {
+        let Change::ChangePerson { name, role, disabled, password, spare, .. } = wish else {
             return Err(ChangeRefused::Unknown(id.to_string()));
         };
         let myself = self.is(id);
@@ -210,14 +241,19 @@ impl Work<'_> {
         if admin(&before) && !admin(&after) && view.admins <= 1 {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
-        let raises_epoch = before.role != after.role || before.disabled != after.disabled;
+        // Whoever had got in with the old password, or is locked out, is out everywhere.
+        let out = after.disabled && !before.disabled;
+        let ends = |id: &String| out || (password.is_some() && spare.as_ref() != Some(id));
+        let revoked: Vec<String> = view.consoles.into_iter().filter(ends).collect();
+        let unlinked = (out || password.is_some()).then(|| id.clone());
+        let raises_epoch = before.role != after.role || before.disabled != after.disabled || !revoked.is_empty();
         let audit = self.entry("user_change", id.to_string()).with([
             ("role", Value::from(after.role.as_str())),
             ("role_before", Value::from(before.role.as_str())),
             ("disabled", Value::from(after.disabled)),
             ("password_changed", Value::from(password.is_some())),
         ]);
-        Ok(Changed { person: Some(after), raises_epoch, ..nothing(audit) })
+        Ok(Changed { person: Some(after), revoked, unlinked, raises_epoch, ..nothing(audit) })
     }
 
     fn remove(&self, id: &UserId, view: View) -> Result<Changed, ChangeRefused> {
@@ -228,7 +264,7 @@ impl Work<'_> {
             return Err(ChangeRefused::LastAdmin(id.clone()));
         }
         let audit = self.entry("user_remove", id.to_string()).with([("role", Value::from(person.role.as_str()))]);
-        Ok(Changed { removed: Some(id.clone()), raises_epoch: true, ..nothing(audit) })
+        Ok(Changed { removed: Some(id.clone()), unlinked: Some(id.clone()), raises_epoch: true, ..nothing(audit) })
     }
 
     fn create_token(&self, token: &Token, view: View) -> Result<Changed, ChangeRefused> {
@@ -260,7 +296,8 @@ impl Work<'_> {
                 owner.id
             )));
         }
-        let token = Token { parent: None, created_at: self.now, created_by: self.creator(), ..token.clone() };
+        let (created_at, created_by) = (self.now, self.creator());
+        let token = Token { parent: None, console: false, created_at, created_by, ..token.clone() };
         let audit = self.token_entry("token_create", &token);
         Ok(Changed { token: Some(token), ..nothing(audit) })
     }
@@ -297,6 +334,7 @@ impl Work<'_> {
             created_at: self.now,
             created_by: self.creator(),
             parent: Some(parent),
+            console: false,
             ..token.clone()
         };
         let audit = self.token_entry("session_mint", &token);
@@ -311,14 +349,14 @@ impl Work<'_> {
             self.manages()?;
         }
         let audit = self.token_entry("token_revoke", &token);
-        Ok(Changed { revoked: Some(id.to_owned()), raises_epoch: true, ..nothing(audit) })
+        Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..nothing(audit) })
     }
 
     fn creator(&self) -> UserId {
         self.by.map_or_else(|| Actor::system().user, |by| by.via.clone().unwrap_or_else(|| by.user.clone()))
     }
 
-    fn token_entry(&self, action: &'static str, token: &Token) -> Draft {
+    pub(super) fn token_entry(&self, action: &'static str, token: &Token) -> Draft {
         self.entry(action, token.user.to_string()).with([
             ("token", Value::from(token.id.as_str())),
             ("machine", Value::from(token.machine)),
@@ -353,6 +391,16 @@ fn reaches_no_further(by: &Principal, token: &Token) -> Result<(), ChangeRefused
     Err(ChangeRefused::Invalid("a token cannot reach further than the one that makes it".to_owned()))
 }
 
-fn nothing(audit: Draft) -> Changed {
-    Changed { person: None, removed: None, token: None, revoked: None, raises_epoch: false, audit }
+pub(super) fn nothing(audit: Draft) -> Changed {
+    Changed {
+        person: None,
+        removed: None,
+        token: None,
+        revoked: Vec::new(),
+        link: None,
+        spent: None,
+        unlinked: None,
+        raises_epoch: false,
+        audit,
+    }
 }

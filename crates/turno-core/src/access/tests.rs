@@ -24,6 +24,7 @@ fn token(user: &str, scope: Option<Permissions>) -> Token {
         created_at: Time(1),
         created_by: id("root"),
         parent: None,
+        console: false,
         last_used_at: None,
     }
 }
@@ -33,11 +34,11 @@ fn admin() -> Principal {
 }
 
 fn about(person: Option<Person>) -> View {
-    View { person, token: None, admins: 1, tokens: 0 }
+    View { person, admins: 1, ..View::default() }
 }
 
 fn set_role(user: &str, role: Role) -> Change {
-    Change::ChangePerson { id: id(user), name: None, role: Some(role), disabled: None, password: None }
+    Change::ChangePerson { id: id(user), name: None, role: Some(role), disabled: None, password: None, spare: None }
 }
 
 #[test]
@@ -95,7 +96,14 @@ fn a_token_for_some_resources_is_not_for_others() {
 #[test]
 fn the_last_administrator_cannot_be_demoted_disabled_or_removed() {
     let eva = person("eva", Role::Admin);
-    let disable = Change::ChangePerson { id: id("eva"), name: None, role: None, disabled: Some(true), password: None };
+    let disable = Change::ChangePerson {
+        id: id("eva"),
+        name: None,
+        role: None,
+        disabled: Some(true),
+        password: None,
+        spare: None,
+    };
     for wish in [set_role("eva", Role::Editor), disable, Change::RemovePerson { id: id("eva") }] {
         let refused = change(Some(&admin()), &wish, about(Some(eva.clone())), Time(9));
         assert_eq!(refused, Err(ChangeRefused::LastAdmin(id("eva"))), "{wish:?}");
@@ -169,13 +177,19 @@ fn acting_for_somebody_needs_the_permission_and_gives_no_more_than_both_have() {
 fn revoking_and_taking_away_raise_the_epoch_and_adding_does_not() {
     let view = View { token: Some(token("ana", None)), ..about(None) };
     let revoked = change(Some(&admin()), &Change::RevokeToken { id: "t-ana".to_owned() }, view, Time(1)).unwrap();
-    assert!(revoked.raises_epoch && revoked.revoked.as_deref() == Some("t-ana"));
+    assert!(revoked.raises_epoch && revoked.revoked == ["t-ana"]);
     let wish = Change::AddPerson { id: id("leo"), name: String::new(), role: Role::Editor, password: None };
     assert!(!change(Some(&admin()), &wish, about(None), Time(1)).unwrap().raises_epoch);
     let up = change(Some(&admin()), &set_role("leo", Role::Admin), about(Some(person("leo", Role::Editor))), Time(1));
     assert!(up.unwrap().raises_epoch, "also a new right is there from the next request on");
-    let rename =
-        Change::ChangePerson { id: id("leo"), name: Some("L".to_owned()), role: None, disabled: None, password: None };
+    let rename = Change::ChangePerson {
+        id: id("leo"),
+        name: Some("L".to_owned()),
+        role: None,
+        disabled: None,
+        password: None,
+        spare: None,
+    };
     let renamed = change(Some(&admin()), &rename, about(Some(person("leo", Role::Viewer))), Time(1));
     assert!(!renamed.unwrap().raises_epoch, "a name changes nothing about access");
 }
@@ -235,6 +249,7 @@ fn a_narrow_token_makes_no_wider_one_and_changes_no_password() {
         role: None,
         disabled: None,
         password: Some("$argon2id$nuevo".to_owned()),
+        spare: None,
     };
     let empty = token("ana", Some(Permissions::default())).principal(Some(&ana), None, Time(0)).unwrap();
     for by in [&narrow, &empty] {
@@ -257,4 +272,101 @@ fn who_speaks_for_somebody_is_not_them() {
     let mint = Change::MintSession { token: token("vera", None), ttl: Span::from_secs(9) };
     let made = change(Some(&admin()), &mint, about(Some(person("vera", Role::Viewer))), Time(1)).unwrap();
     assert_eq!(made.token.and_then(|token| token.scope), Some(Permissions::default()), "a viewer's session reads");
+}
+
+fn console(user: &str, number: usize) -> Token {
+    Token { id: format!("c{number:03}-{user}"), console: true, ..token(user, None) }
+}
+
+#[test]
+fn who_signs_in_is_the_whole_person_until_the_session_ends() {
+    let ana = person("ana", Role::Editor);
+    let wish = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let opened = change(None, &wish, about(Some(ana.clone())), Time(7)).unwrap();
+    let token = opened.token.unwrap();
+    assert_eq!(
+        (token.kind(), token.expires_at, token.created_by.as_str()),
+        (TokenKind::Console, Some(Time(60_007)), "ana")
+    );
+    let principal = token.principal(Some(&ana), None, Time(60_006)).unwrap();
+    assert!(principal.is_whole(Role::Editor) && !opened.raises_epoch);
+    assert!(token.principal(Some(&ana), None, Time(60_007)).is_err());
+
+    let by_admin = change(Some(&admin()), &wish, about(Some(ana.clone())), Time(7));
+    assert!(matches!(by_admin, Err(ChangeRefused::Invalid(_))), "nobody signs somebody else in");
+    let disabled = Person { disabled: true, ..ana.clone() };
+    assert!(change(None, &wish, about(Some(disabled)), Time(7)).is_err());
+    assert!(change(None, &wish, about(None), Time(7)).is_err());
+    let for_ever = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(31 * 86_400) };
+    assert!(change(None, &for_ever, about(Some(ana)), Time(7)).is_err());
+}
+
+#[test]
+fn with_one_session_too_many_the_oldest_ends() {
+    let consoles: Vec<String> = (0..50).map(|n| format!("c{n}")).collect();
+    let wish = Change::OpenSession { token: console("ana", 1), ttl: Span::from_secs(60) };
+    let view = View { consoles, ..about(Some(person("ana", Role::Viewer))) };
+    let opened = change(None, &wish, view, Time(7)).unwrap();
+    assert_eq!((opened.revoked, opened.raises_epoch), (vec!["c0".to_owned()], true));
+}
+
+#[test]
+fn a_new_password_ends_the_other_sessions_and_links_and_being_locked_out_all() {
+    let ana = person("ana", Role::Editor);
+    let view = || View { consoles: vec!["a".to_owned(), "b".to_owned()], ..about(Some(ana.clone())) };
+    let wish = |disabled, password: Option<&str>, spare: Option<&str>| Change::ChangePerson {
+        id: id("ana"),
+        name: Some("A".to_owned()),
+        role: None,
+        disabled,
+        password: password.map(str::to_owned),
+        spare: spare.map(str::to_owned),
+    };
+    let ended = |wish: Change| {
+        let changed = change(None, &wish, view(), Time(1)).unwrap();
+        (changed.revoked.concat(), changed.unlinked.is_some(), changed.raises_epoch)
+    };
+    assert_eq!(ended(wish(None, None, None)), (String::new(), false, false), "a name changes nothing");
+    assert_eq!(ended(wish(None, Some("new"), None)), ("ab".to_owned(), true, true));
+    assert_eq!(ended(wish(None, Some("new"), Some("b"))), ("a".to_owned(), true, true));
+    assert_eq!(ended(wish(Some(true), None, Some("b"))), ("ab".to_owned(), true, true));
+}
+
+fn link(to: LinkFor) -> Link {
+    Link { hash: Hash([3; 32]), to, expires_at: Time(100), created_at: Time(1) }
+}
+
+#[test]
+fn a_link_for_the_setup_is_good_only_while_there_is_no_administrator() {
+    let make = Change::MakeLink { link: link(LinkFor::Setup), ttl: Span::from_secs(1) };
+    let none = || View { admins: 0, ..View::default() };
+    let made = change(None, &make, none(), Time(5)).unwrap().link.unwrap();
+    assert_eq!((made.expires_at, made.created_at), (Time(1_005), Time(5)));
+    assert!(matches!(change(None, &make, about(None), Time(5)), Err(ChangeRefused::Invalid(_))));
+    let redeem = Change::RedeemLink(made.clone());
+    let view = |admins| View { admins, link: Some(made.clone()), ..View::default() };
+    assert_eq!(change(None, &redeem, view(0), Time(6)).unwrap().spent, Some(made.hash));
+    assert!(change(None, &redeem, view(1), Time(6)).is_err(), "somebody became one meanwhile");
+}
+
+#[test]
+fn a_link_to_sign_in_is_good_once_until_it_expires_and_only_for_who_may_come_in() {
+    let ana = person("ana", Role::Viewer);
+    let to = LinkFor::SignIn(id("ana"));
+    let make = |by: Option<&Principal>, ttl, person| {
+        change(by, &Change::MakeLink { link: link(to.clone()), ttl: Span::from_secs(ttl) }, about(person), Time(5))
+    };
+    assert!(make(None, 60, Some(ana.clone())).is_ok());
+    assert!(make(Some(&admin()), 60, Some(ana.clone())).is_err(), "not even by an administrator");
+    assert!(make(None, 8 * 86_400, Some(ana.clone())).is_err());
+    assert!(make(None, 60, None).is_err());
+    let redeem = |person: Option<Person>, found: Option<Link>, now| {
+        change(None, &Change::RedeemLink(link(to.clone())), View { link: found, ..about(person) }, Time(now))
+    };
+    let there = Some(link(to.clone()));
+    assert!(redeem(Some(ana.clone()), there.clone(), 99).is_ok());
+    assert!(redeem(Some(ana.clone()), there.clone(), 100).is_err(), "expired");
+    assert!(redeem(Some(ana.clone()), None, 50).is_err(), "used");
+    assert!(redeem(Some(Person { disabled: true, ..ana }), there.clone(), 50).is_err());
+    assert!(redeem(None, there, 50).is_err());
 }

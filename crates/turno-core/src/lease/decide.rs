@@ -189,11 +189,18 @@ impl Work<'_> {
         Ok(Outcome::ForceReleased { changed })
     }
 
-    /// Ends what a locked-out user holds, and nothing that anybody else does. Locking out is audited itself.
+    /// Ends what a locked-out user holds, and nothing that anybody else does; their places in the line go with them.
+    /// Locking out is audited itself.
     fn expel(&mut self, user: &UserId) -> Result<Outcome, Refused> {
         let changed = self.state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
         if changed && self.state.pinned {
             return Err(Refused::Pinned);
+        }
+        self.changed |= line::leave_all(&mut self.state.line, user);
+        if self.state.offer.as_ref().is_some_and(|offer| offer.to.user == *user) {
+            self.state.offer = None;
+            self.changed = true;
+            self.evaluate_offer();
         }
         if changed {
             let by = self.command.who.user.clone();

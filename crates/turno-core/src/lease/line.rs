@@ -1,6 +1,7 @@
 //! The waiting line of a lease: tickets that must be kept alive, and the offer to the first.
 
 use super::{Holder, Offer, Request, Ticket};
+use crate::id::UserId;
 use crate::limits::{LINE_MAX, REQUESTS_MAX, TICKET_TTL};
 use crate::time::{Span, Time};
 
@@ -26,6 +27,13 @@ pub(super) fn stand(line: &mut Vec<Ticket>, who: Holder, now: Time) -> Option<us
 pub(super) fn leave(line: &mut Vec<Ticket>, who: &Holder) -> bool {
     let before = line.len();
     line.retain(|ticket| !ticket.who.is(who));
+    line.len() != before
+}
+
+/// Gives up all places of a user, whatever their instances; answers whether there were any.
+pub(super) fn leave_all(line: &mut Vec<Ticket>, user: &UserId) -> bool {
+    let before = line.len();
+    line.retain(|ticket| ticket.who.user != *user);
     line.len() != before
 }
 

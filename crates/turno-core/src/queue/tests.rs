@@ -1,5 +1,6 @@
 //! One test per rule of a queue, on the pure decisions over a shelf that holds what a store would.
 
+mod outside;
 mod properties;
 mod rules;
 mod shelf;

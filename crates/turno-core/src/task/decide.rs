@@ -21,7 +21,7 @@ pub struct Read {
     pub numbers: Numbers,
     /// The number of a task to be.
     pub fresh: Option<TaskId>,
-    /// The task, if there is one.
+    /// The task, if there is one; for a task to be made once, the one that was.
     pub task: Option<Task>,
     /// Its lease.
     pub lease: lease::State,
@@ -83,7 +83,8 @@ pub fn decide(command: &Command, read: Read) -> Decision {
     };
     let mut work = Work { command, now, numbers, decision };
     let answer = match &command.action {
-        Action::Create { title, lines, ready } => work.create(fresh, title, lines, *ready),
+        Action::Create { .. } if work.decision.task.is_some() => Ok(Outcome::Repeated),
+        Action::Create { title, lines, ready, .. } => work.create(fresh, title, lines, *ready),
         Action::Edit { title, lines } => work.edit(title.as_deref(), lines.as_deref()),
         Action::Ready => work.ready(),
         Action::Cancel { reason } => work.cancel(reason.as_deref()),

@@ -44,7 +44,7 @@ impl Desk {
             line("clavos", Movement::In, Goods::Quantity(30)),
             line("laptop", Movement::In, Goods::Serialized(vec![serial("A1"), serial("A2")])),
         ];
-        desk.ask(ANA, Action::Create { title: "Entrada".to_owned(), lines, ready: true }).expect("good");
+        desk.ask(ANA, Action::Create { title: "Entrada".to_owned(), lines, ready: true, once: None }).expect("good");
         desk
     }
 
@@ -318,7 +318,8 @@ fn only_drafts_are_edited_as_a_whole() {
     let lines = vec![line("clavos", Movement::In, Goods::Quantity(3))];
     let edit = |lines: &[NewLine]| Action::Edit { title: Some("Otra".to_owned()), lines: Some(lines.to_vec()) };
     assert_eq!(desk.ask(ANA, edit(&lines)), Err(Refused::Unknown));
-    desk.ask(ANA, Action::Create { title: " Entrada ".to_owned(), lines: Vec::new(), ready: false }).expect("good");
+    desk.ask(ANA, Action::Create { title: " Entrada ".to_owned(), lines: Vec::new(), ready: false, once: None })
+        .expect("good");
     assert_eq!(desk.task.as_ref().map(|task| task.title.as_str()), Some("Entrada"));
     assert!(matches!(desk.ask(ANA, Action::Ready), Err(Refused::Invalid(_))), "without lines there is nothing to do");
     assert!(desk.ask(LUIS, edit(&lines)).is_ok());
@@ -332,14 +333,16 @@ fn bad_lines_are_refused_with_the_place_named() {
     let mut desk = Desk::empty();
     let twice = Goods::Serialized(vec![serial("A1"), serial("A1")]);
     let lines = vec![line("a", Movement::In, Goods::Quantity(1)), line("b", Movement::In, twice)];
-    let refused = desk.ask(ANA, Action::Create { title: "x".to_owned(), lines, ready: false });
+    let refused = desk.ask(ANA, Action::Create { title: "x".to_owned(), lines, ready: false, once: None });
     assert_eq!(refused, Err(Refused::Invalid("/lines/1/serials: A1 is there twice".to_owned())));
     let none = vec![line("a", Movement::Out, Goods::Quantity(0))];
     assert!(matches!(
-        desk.ask(ANA, Action::Create { title: "x".to_owned(), lines: none, ready: false }),
+        desk.ask(ANA, Action::Create { title: "x".to_owned(), lines: none, ready: false, once: None }),
         Err(Refused::Invalid(text)) if text.starts_with("/lines/0/quantity")
     ));
-    assert!(desk.ask(ANA, Action::Create { title: "  ".to_owned(), lines: Vec::new(), ready: false }).is_err());
+    assert!(
+        desk.ask(ANA, Action::Create { title: "  ".to_owned(), lines: Vec::new(), ready: false, once: None }).is_err()
+    );
 }
 
 #[test]

@@ -2,14 +2,34 @@
 
 mod traffic;
 
-use crate::cli::say;
+use super::output::say;
+use super::place::PlaceArgs;
+use super::serve::Listen;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
+use crate::config::LogFormat;
 use crate::figures;
+use crate::logging;
 use crate::http::{App, Environment, Server};
 
+/// What the demo takes.
+#[derive(clap::Args, Debug)]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    listen: Listen,
+}
+
 /// Serves until told to stop, then leaves nothing behind.
-pub(crate) async fn run(listen: &str) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    if place.database_was_typed() {
+        return Err(Failure::usage(
+            "the demo always uses a fresh temporary database",
+            "leave out --database, or use `turno serve --database URL`",
+        ));
+    }
+    let listen = &arguments.listen.listen;
+    // The demo is looked at, not read: only what is wrong.
+    let _logging = logging::start(LogFormat::Auto, "warn", None)?;
     figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;

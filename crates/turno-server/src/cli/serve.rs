@@ -1,21 +1,134 @@
 //! `turno serve`: the server, for programs and people who mean it.
 
-use crate::cli::say;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use turno::core::id::QueueName;
+use turno::core::time::Span;
+use turno::{LinkFor, Options, Turno};
+
+use super::healthcheck::reached;
+use super::output::{say, talk};
+use super::place::{PlaceArgs, options, refused};
+use crate::config::queue::QueueSettings;
+use crate::config::{self, Overrides, Settings};
 use crate::database;
 use crate::failure::Failure;
 use crate::figures;
+use crate::logging;
 use crate::http::{App, Environment, Server};
 
+const EXAMPLES: &str = "\
+Examples:
+  turno serve                  on sqlite:turno.db, at http://127.0.0.1:7171
+  turno serve --database postgres://turno@db/turno --listen 127.0.0.1:8080
+  turno serve --config /etc/turno.toml --env production
+
+Once it is ready it prints one line to stdout: listening on http://ADDR.
+It ends well on SIGTERM and Ctrl-C. --help shows more options than -h;
+`turno config` shows what is in force and from where.";
+
+/// What serving takes: everything that can be configured.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    flags: Overrides,
+}
+
+/// Where to listen.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Listen {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", env = "TURNO_LISTEN", default_value = "127.0.0.1:7171", value_parser = address)]
+    pub(crate) listen: String,
+}
+
 /// Serves until told to stop. Scripts wait for the one line on stdout.
-pub(crate) async fn run(url: &str, listen: &str, metrics_listen: Option<&str>) -> Result<(), Failure> {
-    // First of all: what is counted before there is a recorder is counted nowhere.
+pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let settings = place.settings(arguments.flags)?;
+    settings.check_production()?;
+    let _logging = logging::start(settings.log.format, &settings.log.level, settings.otlp_endpoint.as_deref())?;
+    // Before anything is opened: what is counted before there is a recorder is counted nowhere.
     figures::installed();
-    let database = database::open(url).await?;
-    let mut server = Server::bind(listen).await?;
-    if let Some(listen) = metrics_listen {
+    settings.doubts().iter().for_each(|doubt| tracing::warn!("{doubt}"));
+    let database =
+        database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
+    let managed_queues = put_queues(&database.turno, &settings.queues).await?;
+    let mut server = Server::bind(&settings.listen).await?;
+    if let Some(listen) = &settings.metrics_listen {
         server.bind_figures(listen).await?;
     }
+    let mut app = App::new(database.clone(), environment(&settings), server.stopping());
+    app.cors_origins = settings.cors_origins.clone();
+    app.managed_queues = managed_queues;
+    invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
-    let app = App::new(database, Environment::Development, server.stopping());
     server.run(app).await
+}
+
+fn environment(settings: &Settings) -> Environment {
+    match settings.environment {
+        config::Environment::Development => Environment::Development,
+        config::Environment::Production => Environment::Production,
+    }
+}
+
+/// Makes the queues of the file what the file says; over the API they are read-only then.
+async fn put_queues(
+    turno: &Turno,
+    queues: &BTreeMap<QueueName, QueueSettings>,
+) -> Result<BTreeSet<QueueName>, Failure> {
+    for (name, settings) in queues {
+        turno.put_queue(name.clone(), settings.policy.clone()).await.map_err(|error| {
+            let cause = format!("the queue {name} cannot be what the configuration says: {error}");
+            Failure::failed(cause, "a queue with unfinished items keeps its kind; use another name for the new one")
+        })?;
+        if settings.push.is_some() {
+            tracing::warn!(queue = %name, "nothing is pushed to endpoints in this version; let a worker claim");
+        }
+    }
+    Ok(queues.keys().cloned().collect())
+}
+
+/// How long the link for the first administrator lives.
+const INVITATION: Span = Span::from_secs(30 * 60);
+
+/// Without an administrator nobody can let anybody in: says how to become the first.
+async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
+    if turno.has_admin().await.map_err(refused)? {
+        return Ok(());
+    }
+    let link = turno.make_link(LinkFor::Setup, INVITATION).await.map_err(refused)?;
+    let base = settings.public_url.clone().unwrap_or_else(|| reached(&address.to_string()));
+    talk("there is no administrator yet; become the first");
+    talk(&format!("  in a browser, once, within 30 minutes: {base}/setup?link={link}"));
+    talk("  or on the command line: turno user add YOUR-ID --role admin --password-stdin");
+    Ok(())
+}
+
+/// `HOST:PORT`, where the host may be a name.
+fn address(text: &str) -> Result<String, String> {
+    let named = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok());
+    if named || text.parse::<SocketAddr>().is_ok() {
+        return Ok(text.to_string());
+    }
+    Err("expected HOST:PORT, for example 127.0.0.1:7171 or [::1]:0".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for good in ["127.0.0.1:7171", "[::1]:0", "localhost:80", "0.0.0.0:65535"] {
+            assert_eq!(address(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "7171", ":7171", "localhost", "localhost:70000", "::1:x", "a:b:1"] {
+            assert!(address(bad).is_err(), "{bad}");
+        }
+    }
 }

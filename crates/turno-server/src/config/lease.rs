@@ -3,7 +3,7 @@
 use super::field::{Field, Shape, Value, Wrong};
 use super::origin::Shown;
 use super::table::{Given, Table};
-use super::tree::Nodes;
+use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ const TASK: &str = "task";
 /// The policies in force, and how to show them.
 pub(super) fn read(path: &Arc<Path>, leases: &Nodes) -> Result<(Policies, Vec<Shown>), Failure> {
     let mut given = BTreeMap::new();
-    for (prefix, node) in leases {
+    for (prefix, node) in by_line(leases) {
         check_prefix(path, prefix, node.line)?;
         given.insert(prefix.as_str(), Table::of(path, format!("leases.{prefix}"), node)?.read(FIELDS)?);
     }

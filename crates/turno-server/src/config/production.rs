@@ -12,7 +12,6 @@
 
 use super::{Environment, Settings, text};
 use crate::failure::Failure;
-use std::path::{Component, Path, PathBuf};
 
 /// Something that production does not start with, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +51,10 @@ impl Settings {
         if self.environment == Environment::Development {
             return Vec::new();
         }
-        let here = std::env::current_dir().unwrap_or_default();
-        self.problems(&here, &std::env::temp_dir())
-    }
-
-    fn problems(&self, here: &Path, temporary: &Path) -> Vec<Problem> {
         let mut problems = Vec::new();
         self.judge_origins(&mut problems);
         self.judge_reach(&mut problems);
-        self.judge_database(here, temporary, &mut problems);
+        self.judge_database(&mut problems);
         if self.push.allow_private {
             problems.push(Problem::new(
                 "push.allow_private lets endpoints set over the API reach every private address",
@@ -98,44 +92,22 @@ impl Settings {
         }
     }
 
-    fn judge_database(&self, here: &Path, temporary: &Path, problems: &mut Vec<Problem>) {
+    fn judge_database(&self, problems: &mut Vec<Problem>) {
         let Some(path) = self.database.strip_prefix("sqlite:") else { return };
-        let next = "give the database a place that stays, for example sqlite:/var/lib/turno/turno.db";
         if path.contains(":memory:") {
+            let next = "give the database a place that stays, for example sqlite:/var/lib/turno/turno.db";
             problems.push(Problem::new("database is in memory, and gone with the process", next));
-        } else if settled(&here.join(path)).starts_with(settled(temporary)) {
-            let cause = "database is a file in the folder for temporary files, which the system empties";
-            problems.push(Problem::new(cause, next));
         }
-    }
-}
-
-/// The path without detours: links of the part that exists are followed, `..` is taken away from the rest.
-fn settled(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    let existing = plain.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    match existing {
-        Some((part, real)) => real.join(plain.strip_prefix(part).unwrap_or(Path::new(""))),
-        None => plain,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::tests::settings;
 
     fn causes(file: &str) -> Vec<String> {
         let settings = settings(&format!("env = \"production\"\n{file}"));
-        let problems = settings.problems(Path::new("/srv/turno"), Path::new("/tmp-of-tests"));
-        problems.into_iter().map(|problem| problem.cause).collect()
+        settings.production_problems().into_iter().map(|problem| problem.cause).collect()
     }
 
     #[test]
@@ -147,7 +119,6 @@ mod tests {
             "cors_origins = [\"https://app.example.com\", \"http://localhost:3000\"]",
             "public_url = \"http://127.0.0.1:7171\"",
             "database = \"postgres://turno@db/turno\"\n[push]\nallow = [\"10.0.0.0/8\"]",
-            "database = \"sqlite:/tmp-of-tests-and-more/turno.db\"",
         ];
         for file in safe {
             assert_eq!(causes(file), Vec::<String>::new(), "{file}");
@@ -162,8 +133,6 @@ mod tests {
             ("listen = \"0.0.0.0:7171\"", "listen is 0.0.0.0:7171"),
             ("listen = \"[::]:7171\"", "listen is [::]:7171"),
             ("public_url = \"http://turno.example.com\"\nbehind_proxy = true", "public_url is http://turno"),
-            ("database = \"sqlite:/tmp-of-tests/x/turno.db\"", "folder for temporary files"),
-            ("database = \"sqlite:../../tmp-of-tests/turno.db\"", "folder for temporary files"),
             ("database = \"sqlite::memory:\"", "in memory"),
             ("[push]\nallow_private = true", "push.allow_private"),
         ];
@@ -180,12 +149,5 @@ mod tests {
         let failure = settings(&format!("env = \"production\"\n{file}")).check_production().unwrap_err();
         assert_eq!(failure.cause.matches("\n    - ").count(), 3, "{}", failure.cause);
         assert_eq!(failure.next.matches("\n    - ").count(), 4, "one step each, and the way out: {}", failure.next);
-    }
-
-    #[test]
-    fn a_database_in_the_systems_folder_for_temporary_files_is_found() {
-        let path = std::env::temp_dir().join("turno-not-there").join("turno.db");
-        let file = format!("env = \"production\"\ndatabase = 'sqlite:{}'", path.display());
-        assert_eq!(settings(&file).production_problems().len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use super::endpoint::{self, Endpoint, EndpointFields};
 use super::field::{Field, Shape, Wrong};
 use super::origin::Shown;
 use super::table::{Given, Table};
-use super::tree::Nodes;
+use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -201,7 +201,7 @@ pub(crate) struct QueueSettings {
 /// The queues of the file.
 pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueName, (QueueSettings, Given)>, Failure> {
     let mut all = BTreeMap::new();
-    for (name, node) in queues {
+    for (name, node) in by_line(queues) {
         let queue = QueueName::new(name.as_str()).map_err(|bad| {
             let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
             Failure::usage(cause, "give the queue another name")

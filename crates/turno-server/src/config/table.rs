@@ -3,7 +3,7 @@
 use super::field::{Field, Shape, Value, Wrong};
 use super::origin::Origin;
 use super::suggest;
-use super::tree::{Node, Nodes, What};
+use super::tree::{Node, Nodes, What, by_line};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +46,7 @@ impl<'a> Table<'a> {
     /// Reads it; the first key that is unknown or wrong is named, with its line.
     pub(super) fn read(&self, fields: &'static [Field]) -> Result<Given, Failure> {
         let mut values = BTreeMap::new();
-        for (key, node) in self.nodes {
+        for (key, node) in by_line(self.nodes) {
             let Some(field) = fields.iter().find(|field| field.name == key) else {
                 let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 return Err(self.unknown(key, node.line, &names));

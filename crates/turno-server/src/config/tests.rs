@@ -144,6 +144,7 @@ fn an_unknown_key_is_refused_with_the_one_that_was_meant() {
         ("[limit]\nrequests = 1", "turno.toml line 1: unknown key `limit`; did you mean `limits`?"),
         ("[limits]\nrequest = 1", "turno.toml line 2: unknown key `request` in [limits]; did you mean `requests`?"),
         ("[log]\ncolour = 1", "turno.toml line 2: unknown key `colour` in [log]"),
+        ("[\"\"]\nlisten = \"127.0.0.1:1\"", "turno.toml line 1: unknown key ``"),
         ("\"a\\nb\" = 1", "turno.toml line 1: unknown key `a\\nb`"),
     ];
     for (file, cause) in cases {

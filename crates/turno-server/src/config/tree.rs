@@ -30,6 +30,13 @@ pub(super) enum What {
 /// The keys of a table.
 pub(super) type Nodes = BTreeMap<String, Node>;
 
+/// In the order of the file, so that the first mistake is the first one that people see.
+pub(super) fn by_line(nodes: &Nodes) -> Vec<(&String, &Node)> {
+    let mut all: Vec<_> = nodes.iter().collect();
+    all.sort_by_key(|(_, node)| node.line);
+    all
+}
+
 impl What {
     /// What it is, for a message.
     pub(super) fn named(&self) -> &'static str {

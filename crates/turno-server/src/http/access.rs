@@ -1,7 +1,10 @@
 //! Every route, who may call it, and which room it needs: the one table (R1).
 //!
-//! The guard asks this table before a body is read. A route that is not in it is refused to everybody, and a test
-//! compares the table with the routes that are really served.
+//! The guard asks this table before a body is read, and `docs/reference/access.md` is written from it. A test compares it
+//! with the routes that are really served, and asks every route as everybody.
+
+#[cfg(test)]
+mod page;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,6 +27,8 @@ pub(crate) enum Needs {
     May(Permission),
     /// `leases.use`, or for the leases of tasks `inventory.manage`.
     Lease,
+    /// One of these two: what each entry of a batch needs is asked with the entry.
+    SomeLease,
 }
 
 /// One route.
@@ -39,7 +44,7 @@ const fn row(method: &'static str, path: &'static str, needs: Needs, room: Room)
     Row { method, path, needs, room }
 }
 
-use Needs::{Anybody, Lease, May, Nobody};
+use Needs::{Anybody, Lease, May, Nobody, SomeLease};
 
 /// All of them, by noun.
 pub(crate) const TABLE: &[Row] = &[
@@ -73,9 +78,12 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/tokens", Anybody, Usual),
     row("DELETE", "/v1/tokens/{id}", Anybody, Usual),
     row("GET", "/v1/leases", Anybody, Usual),
-    row("POST", "/v1/leases/claim", Anybody, Waiting),
-    row("POST", "/v1/leases/heartbeat", Anybody, Kept),
-    row("POST", "/v1/leases/release", Anybody, Kept),
+    row("POST", "/v1/leases/claim", SomeLease, Waiting),
+    row("POST", "/v1/leases/heartbeat", SomeLease, Kept),
+    row("POST", "/v1/leases/release", SomeLease, Kept),
+    row("GET", "/v1/leases/claim", Anybody, Usual),
+    row("GET", "/v1/leases/heartbeat", Anybody, Usual),
+    row("GET", "/v1/leases/release", Anybody, Usual),
     row("GET", "/v1/leases/{resource}", Anybody, Usual),
     row("GET", "/v1/leases/{resource}/history", Anybody, Usual),
     row("POST", "/v1/leases/{resource}/claim", Lease, Waiting),

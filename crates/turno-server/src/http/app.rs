@@ -1,14 +1,19 @@
 //! What the handlers know.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use turno::Turno;
+use turno::core::id::QueueName;
 
+use super::idempotency::Repeats;
 use super::metrics::Counting;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
+use super::sign_in::Pace;
 use crate::database::Database;
+use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
 
@@ -36,6 +41,13 @@ pub(crate) struct App {
     pub(crate) texts: Texts,
     pub(crate) uptime: Uptime,
     pub(crate) rooms: Rooms,
+    pub(crate) passwords: Passwords,
+    /// How often somebody may try to get in.
+    pub(crate) pace: Pace,
+    /// Pages of these origins may call the API from a browser; none unless the configuration says so.
+    pub(crate) cors_origins: Vec<String>,
+    /// Calls with an Idempotency-Key that are under way.
+    pub(crate) repeats: Repeats,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
     /// What is told about requests.
@@ -44,6 +56,8 @@ pub(crate) struct App {
     pub(crate) counting: Counting,
     /// Whether the page counts what is in the queues: only where that is little.
     pub(crate) shows_queues: bool,
+    /// The queues of the configuration file: their policies are changed there and nowhere else.
+    pub(crate) managed_queues: BTreeSet<QueueName>,
 }
 
 /// The way handlers get it.
@@ -57,10 +71,15 @@ impl App {
             texts: Texts::load(),
             uptime: Uptime::start(),
             rooms: Rooms::new(RoomLimits::default()),
+            passwords: Passwords::new(),
+            pace: Pace::new(),
+            cors_origins: Vec::new(),
+            repeats: Repeats::default(),
             stopping,
             reports: Reports::default(),
             counting: Counting::default(),
             shows_queues: false,
+            managed_queues: BTreeSet::new(),
         }
     }
 

@@ -1,9 +1,127 @@
 //! Who did what to what, and why.
 
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use turno::core::audit::{Entry, Head};
+use turno::core::id::UserId;
+use turno::store::AuditQuery;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::app::Shared;
+use super::caller::Caller;
+use super::extract::{Json, Query};
+use super::listing::{Page, Wanted};
+use super::problem::{Code, Problem};
+use super::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().routes(routes!(audit_list)).routes(routes!(audit_verify))
+}
+
+/// One entry of the audit.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct EntryView {
+    /// Its number, from 1 without gaps.
+    n: i64,
+    at: Stamp,
+    /// Whose action it was.
+    actor: String,
+    /// The account that spoke for them, if it was not themselves.
+    via: Option<String>,
+    /// What, as a stable word.
+    action: String,
+    /// To what.
+    resource: String,
+    /// How and why.
+    #[schema(value_type = Object)]
+    detail: Box<RawValue>,
+    /// Covers this entry and all before it.
+    hash: String,
+}
+
+impl From<Entry> for EntryView {
+    fn from(entry: Entry) -> EntryView {
+        EntryView {
+            n: entry.n,
+            at: entry.at.into(),
+            actor: entry.actor.user.to_string(),
+            via: entry.actor.via.as_ref().map(ToString::to_string),
+            action: entry.action,
+            resource: entry.resource,
+            // Somebody with access to the database may have written anything there: then it is shown as nothing, and
+            // the chain tells.
+            detail: RawValue::from_string(entry.detail).unwrap_or_else(|_| RawValue::NULL.to_owned()),
+            hash: entry.hash.to_string(),
+        }
+    }
+}
+
+/// Which entries.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct EntriesQuery {
+    /// Only this action, say `lock_force_claim`.
+    action: Option<String>,
+    /// Only by this user, or by somebody for whom they spoke.
+    actor: Option<String>,
+    /// Only about this.
+    resource: Option<String>,
+    /// Items per page, 1 to 1000 [default: 50].
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// The audit, newest first.
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", params(EntriesQuery), responses((status = 200, body = Page<EntryView>)))]
+async fn audit_list(caller: Caller, Query(query): Query<EntriesQuery>) -> Result<Json<Page<EntryView>>, Problem> {
+    let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
+    let before = wanted.after::<i64>()?;
+    let actor = query.actor.map(UserId::new).transpose();
+    let actor = actor.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("actor: {cause}")))?;
+    let texts = [("action", &query.action), ("resource", &query.resource)];
+    if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0'))) {
+        return Err(Problem::new(Code::BadQuery).cause(format_args!("{name}: without NUL")));
+    }
+    let (action, resource, limit) = (query.action, query.resource, wanted.one_more());
+    let entries = caller.0.audit(AuditQuery { after: None, before, action, actor, resource, limit }).await?;
+    Ok(Json(wanted.page(entries, |entry| entry.n.to_string()).map(Into::into)))
+}
+
+/// Against what to verify.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct VerifyQuery {
+    /// A head that was kept elsewhere: shows whether anything up to it was rewritten since.
+    head: Option<String>,
+}
+
+/// Whether the chain is whole.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Verified {
+    ok: bool,
+    /// How many entries were followed.
+    entries: i64,
+    /// The end of the chain, to be kept elsewhere; null if the chain is broken.
+    head: Option<String>,
+    /// What is wrong, if something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<String>,
+}
+
+/// Follows the chain of the audit from its first entry.
+#[utoipa::path(get, path = "/v1/audit/verify", tag = "audit", params(VerifyQuery), responses((status = 200, body = Verified)))]
+async fn audit_verify(caller: Caller, Query(query): Query<VerifyQuery>) -> Result<Json<Verified>, Problem> {
+    let kept = query.head.map(|head| head.parse::<Head>()).transpose();
+    let kept = kept.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("head: {cause}")))?;
+    let mut entries = 0;
+    let verified = match caller.0.audit_verify(kept, |followed, _| entries = followed).await? {
+        Ok(head) => Verified { ok: true, entries: head.n, head: Some(head.to_string()), broken: None },
+        Err(broken) => Verified { ok: false, entries, head: None, broken: Some(broken.to_string()) },
+    };
+    Ok(Json(verified))
 }

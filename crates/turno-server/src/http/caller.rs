@@ -91,6 +91,13 @@ pub(super) fn same_site(headers: &HeaderMap) -> bool {
     }
 }
 
+/// Refuses a form that another site's page sends on somebody's behalf, for calls that need no cookie: it would sign
+/// people in as somebody else without their noticing. A program, which is no browser, says nothing of the kind.
+pub(super) fn not_foreign(headers: &HeaderMap) -> Result<(), Problem> {
+    let silent = !headers.contains_key("sec-fetch-site") && !headers.contains_key(header::ORIGIN);
+    if silent || same_site(headers) { Ok(()) } else { Err(Problem::new(Code::CrossSite)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +122,17 @@ mod tests {
             &[("origin", "null"), ("host", "t.example")],
         ] {
             assert!(!same_site(&headers(foreign)), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_may_sign_in_and_another_sites_page_may_not() {
+        for ours in [&[][..], &[("sec-fetch-site", "none")], &[("origin", "https://t.example"), ("host", "t.example")]]
+        {
+            assert!(not_foreign(&headers(ours)).is_ok(), "{ours:?}");
+        }
+        for foreign in [&[("sec-fetch-site", "cross-site")][..], &[("origin", "null"), ("host", "t.example")]] {
+            assert!(not_foreign(&headers(foreign)).is_err(), "{foreign:?}");
         }
     }
 

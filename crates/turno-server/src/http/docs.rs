@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::app::Shared;
 use super::problem::Code;
-use super::root::escaped;
+use super::html::escaped;
 use crate::texts::{Language, Texts};
 use operation::Operation;
 use texts::Words;

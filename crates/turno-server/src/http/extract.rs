@@ -34,11 +34,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = match tokio::time::timeout(BODY_TIME, read(request.into_body())).await {
-            Ok(read) => read?,
-            Err(_) => return Err(Problem::new(Code::BodyTimeout)),
-        };
-        parse(&bytes).map(Json)
+        parse(&bytes(request.into_body()).await?).map(Json)
+    }
+}
+
+/// A whole body, within its bounds of size and time.
+pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
+    match tokio::time::timeout(BODY_TIME, read(body)).await {
+        Ok(read) => read,
+        Err(_) => Err(Problem::new(Code::BodyTimeout)),
     }
 }
 
@@ -65,7 +69,7 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
 }
 
 /// An absent body is as good as an empty object: what must be there is then named as missing.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
     // Which field it was costs a slower way of reading, taken only once it is known that one is wrong.
     serde_json::from_slice(bytes).map_err(|_| {

@@ -3,12 +3,14 @@
 //! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
 //! Inside it the *guard*: is there room, who calls, may they. Only then is a body read.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
 use turno::Permission;
 use turno::core::id::UserId;
@@ -17,6 +19,7 @@ use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
 use super::problem::{self, Problem};
+use super::room::Room;
 use super::report::{self, Report};
 use crate::texts::Language;
 use crate::uptime::Uptime;
@@ -77,6 +80,12 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
     response
 }
 
+/// A place in a room, for an answer that goes on after its handler has returned.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(
+    #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
+);
+
 /// Room, caller, permission; then the handler.
 pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let row = row(&request);
@@ -106,14 +115,20 @@ struct By(UserId);
 async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
     let needs = row.map_or(Needs::Anybody, |row| row.needs);
     let inside = match row {
-        Some(row) => app.rooms.enter(row.room)?,
+        Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
         None => None,
     };
+    if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
+        request.extensions_mut().insert(Place(place.clone()));
+    }
     if needs == Needs::Nobody || is_public(request) {
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
     request.extensions_mut().insert::<Caller>(caller.clone());
+    if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
+        caller.0.require(Permission::LeasesUse).await?;
+    }
     if let Some(permission) = permission(needs, request.uri().path()) {
         caller.0.require(permission).await?;
     }
@@ -129,7 +144,7 @@ fn is_public(request: &Request) -> bool {
 
 fn permission(needs: Needs, path: &str) -> Option<Permission> {
     match needs {
-        Needs::Nobody | Needs::Anybody => None,
+        Needs::Nobody | Needs::Anybody | Needs::SomeLease => None,
         Needs::May(permission) => Some(permission),
         Needs::Lease => {
             let resource = path.trim_start_matches("/v1/leases/");

@@ -1,9 +1,113 @@
-//! `GET /locks` and `POST /locks/clear`: what monitors of lane queues read.
+//! `GET /locks` and `POST /locks/clear`: what monitors of lane queues read, in the form that they know.
 
+use axum::Extension;
+use axum::extract::State;
+use fluent_bundle::FluentArgs;
+use serde::Serialize;
+use turno::LaneLocks;
+use turno::core::queue::{Kind, Policy};
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::app::Shared;
+use super::app::{Environment, Shared};
+use super::caller::Caller;
+use super::extract::Json;
+use super::problem::{Code, Problem};
+use super::stamp::Stamp;
+use crate::texts::Language;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().routes(routes!(locks)).routes(routes!(clear))
+}
+
+/// What goes on in the queues of kind lane.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Locks {
+    #[schema(example = "SimpleLockManager")]
+    system: &'static str,
+    timestamp: Stamp,
+    #[schema(example = "development")]
+    environment: &'static str,
+    stats: Stats,
+    configuration: Configuration,
+}
+
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Stats {
+    /// Keys with a live delivery.
+    active_locks: i64,
+    /// Keys with items that wait.
+    active_queues: i64,
+    /// Keys with either.
+    total_users: i64,
+}
+
+/// The defaults of the kind.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Configuration {
+    timeout_seconds: i64,
+    #[schema(example = "user-based")]
+    lock_type: &'static str,
+    queue_enabled: bool,
+    auto_release: bool,
+}
+
+/// How many keys of lane queues are locked, how many have something waiting.
+#[utoipa::path(get, path = "/locks", tag = "queues", responses((status = 200, body = Locks)))]
+async fn locks(State(app): State<Shared>, caller: Caller) -> Result<Json<Locks>, Problem> {
+    let LaneLocks { active_locks, active_queues, total_users } = caller.0.lane_locks().await?;
+    Ok(Json(Locks {
+        system: "SimpleLockManager",
+        timestamp: Stamp(caller.0.now()),
+        environment: app.environment.as_str(),
+        stats: Stats { active_locks, active_queues, total_users },
+        configuration: Configuration {
+            timeout_seconds: Policy::of(Kind::Lane).lock_timeout.0 / 1_000,
+            lock_type: "user-based",
+            queue_enabled: true,
+            auto_release: true,
+        },
+    }))
+}
+
+/// All locks and queues are cleared.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Cleared {
+    message: String,
+    timestamp: Stamp,
+}
+
+/// Frees every key of lane queues and cancels what waits there. Only for development.
+#[utoipa::path(post, path = "/locks/clear", tag = "queues", responses((status = 200, body = Cleared)))]
+async fn clear(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    caller: Caller,
+) -> Result<Json<Cleared>, Problem> {
+    allowed(app.environment)?;
+    caller.0.lane_clear().await?;
+    let none = FluentArgs::new();
+    let message = app.texts.find(language, "locks-cleared", &none).unwrap_or_default().into_owned();
+    Ok(Json(Cleared { message, timestamp: Stamp(caller.0.now()) }))
+}
+
+/// Where real people's messages wait, nobody throws them away with one call.
+fn allowed(environment: Environment) -> Result<(), Problem> {
+    match environment {
+        Environment::Development => Ok(()),
+        Environment::Production => Err(Problem::new(Code::DevelopmentOnly)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_cleared_in_production() {
+        assert!(allowed(Environment::Development).is_ok());
+        assert_eq!(allowed(Environment::Production).expect_err("refused").code(), Code::DevelopmentOnly);
+    }
 }

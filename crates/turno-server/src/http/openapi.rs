@@ -52,7 +52,7 @@ fn complete(operation: &mut Value, needs: Option<Needs>) {
             operation["security"] = json!([{ "token": [] }, { "session": [] }]);
             match needs {
                 Needs::May(permission) => Some(permission.as_str()),
-                Needs::Lease => Some("leases.use"),
+                Needs::Lease | Needs::SomeLease => Some("leases.use"),
                 _ => None,
             }
         }

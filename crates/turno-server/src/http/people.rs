@@ -1,9 +1,106 @@
 //! People, tokens and sessions of other applications.
 
+mod me;
+mod session;
+mod token;
+mod user;
+
+use turno::core::access::{Permission, Permissions};
+use turno::core::id::{Resource, UserId};
 use utoipa_axum::router::OpenApiRouter;
 
-use super::app::Shared;
+pub(super) use me::Me;
+
+use super::app::{App, Shared};
+use super::problem::{Code, Problem};
+use crate::passwords::PasswordRefused;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().merge(me::routes()).merge(user::routes()).merge(token::routes()).merge(session::routes())
+}
+
+/// Most resources that one token is confined to: they are compared one by one, with every call.
+const RESOURCES_MAX: usize = 100;
+/// Longest name of a person, in characters.
+const NAME_MAX: usize = 200;
+
+/// Permissions by their names.
+fn permissions(names: Option<Vec<String>>) -> Result<Option<Permissions>, Problem> {
+    let Some(names) = names else {
+        return Ok(None);
+    };
+    let parse = |(n, name): (usize, String)| {
+        let wrong = |cause| Problem::new(Code::BadField).field(&format!("permissions[{n}]")).cause(cause);
+        name.parse::<Permission>().map_err(wrong)
+    };
+    names.into_iter().enumerate().map(parse).collect::<Result<_, _>>().map(Some)
+}
+
+/// The beginnings of names that a token is confined to.
+fn resources(prefixes: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
+    let prefixes = prefixes.unwrap_or_default();
+    if prefixes.len() > RESOURCES_MAX {
+        let cause = format!("at most {RESOURCES_MAX}; give the beginnings that they share");
+        return Err(Problem::new(Code::BadField).field("resources").cause(cause));
+    }
+    for (n, prefix) in prefixes.iter().enumerate() {
+        let wrong = |cause| Problem::new(Code::BadField).field(&format!("resources[{n}]")).cause(cause);
+        Resource::new(prefix.as_str()).map_err(wrong)?;
+    }
+    Ok(prefixes)
+}
+
+/// An id that a body gives.
+fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
+    UserId::new(text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
+}
+
+/// How people call somebody.
+fn name(field: &str, text: String) -> Result<String, Problem> {
+    let length = text.chars().count();
+    if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
+        return Ok(text);
+    }
+    let cause = format!("1 to {NAME_MAX} characters, without control characters");
+    Err(Problem::new(Code::BadField).field(field).cause(cause))
+}
+
+/// The hash of a password that a body gives.
+async fn hashed(app: &App, field: &str, password: String) -> Result<String, Problem> {
+    app.passwords.hash(password).await.map_err(|refused| password_problem(field, refused))
+}
+
+/// The problem that a refused password becomes.
+pub(super) fn password_problem(field: &str, refused: PasswordRefused) -> Problem {
+    match refused {
+        PasswordRefused::Weak => Problem::new(Code::WeakPassword).field(field),
+        PasswordRefused::Busy => Problem::new(Code::Overloaded),
+        PasswordRefused::Failed => Problem::new(Code::Internal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrong_permission_or_resource_is_named() {
+        let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            permissions(names(&["leases.use", "leases.use"])).ok().flatten().map(|set| set.iter().count()),
+            Some(1)
+        );
+        assert_eq!(permissions(names(&["leases.use", "all"])).expect_err("unknown").code(), Code::BadField);
+        assert_eq!(resources(names(&["caja:", ""])).expect_err("empty").code(), Code::BadField);
+        assert_eq!(resources(names(&["caja:"])).ok(), Some(vec!["caja:".to_owned()]));
+        assert!(resources(Some(vec!["x".to_owned(); RESOURCES_MAX + 1])).is_err());
+    }
+
+    #[test]
+    fn a_name_can_be_read() {
+        assert!(name("name", "Ana Pérez".to_owned()).is_ok());
+        for bad in ["", "  ", "a\nb", &"x".repeat(NAME_MAX + 1)] {
+            assert!(name("name", bad.to_owned()).is_err(), "{bad:?}");
+        }
+    }
 }

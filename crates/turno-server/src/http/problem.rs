@@ -48,6 +48,7 @@ codes! {
     InstanceRequired "instance_required" 400,
     TtlOutOfBounds "ttl_out_of_bounds" 400,
     IdleRequired "idle_required" 400,
+    WeakPassword "weak_password" 400,
     Unauthenticated "unauthenticated" 401,
     WrongPassword "wrong_password" 401,
     Forbidden "forbidden" 403,

@@ -1,9 +1,48 @@
-//! Queues over HTTP: lanes, inboxes and sync queues.
+//! Queues over HTTP: lanes, inboxes and sync queues are one engine with three policies.
+//!
+//! A file per thing that callers do; here only what these share.
 
+mod claim;
+mod items;
+mod look;
+mod manage;
+mod overview;
+mod policy;
+mod settle;
+mod why;
+
+use turno::QueueHandle;
+use turno::core::id::QueueName;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::app::Shared;
+use super::caller::Caller;
+use super::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
+        .routes(routes!(overview::queue_list))
+        .routes(routes!(overview::queue_get, policy::queue_put))
+        .routes(routes!(items::item_add, look::item_list))
+        .routes(routes!(items::typing))
+        .routes(routes!(claim::claim))
+        .routes(routes!(settle::heartbeat))
+        .routes(routes!(settle::ack))
+        .routes(routes!(settle::fail))
+        .routes(routes!(settle::give_back))
+        .routes(routes!(look::item_get))
+        .routes(routes!(claim::item_claim))
+        .routes(routes!(why::item_why))
+        .routes(routes!(why::key_why))
+        .routes(routes!(manage::item_retry))
+        .routes(routes!(manage::item_cancel))
+        .routes(routes!(manage::pause))
+        .routes(routes!(manage::resume))
+        .routes(routes!(manage::retry_exhausted))
+}
+
+/// The queue as the caller may use it; one that nobody has made is not found.
+async fn known(caller: &Caller, name: QueueName) -> Result<QueueHandle, Problem> {
+    Ok(caller.0.queue(name).await?)
 }

@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::response::{Html, IntoResponse};
 
 use super::app::Shared;
+use super::html::{escaped, fill};
 use super::problem::{Code, Problem};
 use crate::database::{Database, Place};
 use crate::texts::Language;
@@ -84,35 +85,8 @@ fn render(language: Language, place: &Place, running: Duration, queues: &[(Strin
     })
 }
 
-/// Replaces each `{{name}}` once. Values are not looked at again, so that no value can name another.
-fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
-    let mut pieces = template.split("{{");
-    let mut page = pieces.next().unwrap_or_default().to_string();
-    for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
-        page.push_str(&value(name.trim()));
-        page.push_str(rest);
-    }
-    page
-}
-
 fn list(sentences: &[&str]) -> String {
     sentences.iter().map(|sentence| format!("<li>{}</li>", escaped(sentence))).collect()
-}
-
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for one in text.chars() {
-        match one {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

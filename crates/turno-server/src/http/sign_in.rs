@@ -1,9 +1,191 @@
 //! Signing in: passwords, one-time links, the console's session.
+//!
+//! Everything here works for a page without scripts, whose forms are answered with pages and redirections, and for
+//! programs, which send JSON and get JSON. The way in is the same.
 
+mod cookie;
+mod form;
+mod pace;
+mod page;
+
+pub(crate) use pace::Pace;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use turno::Error;
+use turno::core::access::LinkFor;
+use turno::core::id::UserId;
+use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::app::Shared;
+use super::app::{App, Shared};
+use super::caller::{self, Caller};
+use super::extract::{Json, Query};
+use super::people::{self, Me};
+use super::problem::{Code, Problem};
+use super::server::Peer;
+use crate::texts::Language;
+use form::Submitted;
+use page::Page;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().routes(routes!(sign_in_page, sign_in)).routes(routes!(sign_out)).merge(setup::routes())
+}
+
+mod setup;
+
+/// How long the console's session lasts: a long day of work.
+const SESSION: Span = Span::from_secs(12 * 3_600);
+
+/// What may follow the address of the page.
+#[derive(Deserialize)]
+struct LinkQuery {
+    link: Option<String>,
+}
+
+/// Who wants in, and the proof.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SignInBody {
+    user: String,
+    password: String,
+}
+
+/// The page to sign in; with `?link=` it lets in whom the link is for, once.
+#[utoipa::path(
+    get, path = "/sign-in", tag = "sign-in",
+    params(("link" = Option<String>, Query, description = "The secret of a one-time link.")),
+    responses((status = 200, content_type = "text/html", body = String), (status = 303, description = "In, by the link."))
+)]
+async fn sign_in_page(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    peer: Option<Extension<Peer>>,
+    method: Method,
+    Query(query): Query<LinkQuery>,
+) -> Response {
+    let page = Page::sign_in(&app, language);
+    // Whoever only looks at the head of an answer, as scanners of links do, has not come in.
+    match query.link.filter(|_| method != Method::HEAD) {
+        None => page.shown(),
+        Some(link) => by_link(&app, peer, &link).await.unwrap_or_else(|problem| page.with(&problem)),
+    }
+}
+
+async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result<Response, Problem> {
+    app.pace.peer(peer)?;
+    match app.trusted().redeem_link(link).await? {
+        Some(LinkFor::SignIn(user)) => Ok(cookie::set(app, &open(app, user).await?, Redirect::to("/"))),
+        Some(LinkFor::Setup) => {
+            // The right link at the wrong door: another one for the right door.
+            let link = app.trusted().make_link(LinkFor::Setup, setup::LINK).await?;
+            Ok(Redirect::to(&format!("/setup?link={link}")).into_response())
+        }
+        None => Err(Problem::new(Code::LinkUsed)),
+    }
+}
+
+/// Signs in with a password: the answer sets the console's cookie.
+#[utoipa::path(
+    post, path = "/sign-in", tag = "sign-in",
+    request_body(content((SignInBody = "application/json"), (SignInBody = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = Me), (status = 303, description = "In, for a form."))
+)]
+async fn sign_in(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    body: Submitted<SignInBody>,
+) -> Result<Response, Problem> {
+    let way = body.way();
+    let user = body.peek(|body| body.user.clone());
+    let entered = async {
+        caller::not_foreign(&headers)?;
+        let SignInBody { user, password } = body.read()?;
+        by_password(&app, peer, &user, password).await
+    };
+    match (entered.await, way) {
+        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::OK).await,
+        (Err(problem), form::Way::Form) => Ok(Page::sign_in(&app, language).filled(user).with(&problem)),
+        (Err(problem), form::Way::Json) => Err(problem),
+    }
+}
+
+/// The secret of a new session for whoever knows the password.
+async fn by_password(
+    app: &App,
+    peer: Option<Extension<Peer>>,
+    user: &str,
+    password: String,
+) -> Result<String, Problem> {
+    app.pace.peer(peer)?;
+    app.pace.user(user)?;
+    let person = match UserId::new(user) {
+        Ok(id) => app.trusted().person(id).await?,
+        Err(_) => None,
+    };
+    let hash = person.as_ref().and_then(|person| person.password.clone());
+    let same = app.passwords.matches(password, hash).await;
+    let same = same.map_err(|refused| people::password_problem("password", refused))?;
+    match person.filter(|person| same && !person.disabled) {
+        Some(person) => open(app, person.id).await,
+        None => Err(Problem::new(Code::WrongPassword)),
+    }
+}
+
+async fn open(app: &App, user: UserId) -> Result<String, Problem> {
+    let (_, secret) = app.trusted().open_session(user, SESSION).await?;
+    Ok(secret)
+}
+
+/// Ends the console's session.
+#[utoipa::path(
+    post, path = "/sign-out", tag = "sign-in",
+    responses((status = 204, description = "Out."), (status = 303, description = "Out, for a form."))
+)]
+async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+    if let Some(secret) = caller::cookie(&headers) {
+        if !caller::same_site(&headers) {
+            return Err(Problem::new(Code::CrossSite));
+        }
+        end(&app, secret).await?;
+    }
+    let answer = match form::Way::of(&headers) {
+        form::Way::Form => Redirect::to("/sign-in").into_response(),
+        form::Way::Json => StatusCode::NO_CONTENT.into_response(),
+    };
+    Ok(cookie::cleared(&app, answer))
+}
+
+/// Ends a session; one that is over already needs no ending.
+async fn end(app: &App, secret: &str) -> Result<(), Problem> {
+    let ended = match app.trusted().authenticate(secret).await {
+        Ok(handle) => match handle.principal() {
+            Some(me) => handle.revoke_token(&me.token).await,
+            None => Ok(()),
+        },
+        Err(error) => Err(error),
+    };
+    match ended {
+        Ok(()) | Err(Error::Denied(_) | Error::Refused(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl form::Way {
+    /// The answer to somebody who has just got in.
+    async fn welcome(self, app: &App, secret: &str, status: StatusCode) -> Result<Response, Problem> {
+        if self == form::Way::Form {
+            return Ok(cookie::set(app, secret, Redirect::to("/")));
+        }
+        let caller = Caller(app.trusted().authenticate(secret).await?);
+        let mut answer = cookie::set(app, secret, (status, Json(Me::of(&caller).await?)));
+        answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Ok(answer)
+    }
 }

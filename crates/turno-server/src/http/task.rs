@@ -1,9 +1,49 @@
 //! Tasks over HTTP: lines, processing under one's own lock, stock.
 
+mod input;
+mod lock;
+mod process;
+mod read;
+mod view;
+mod write;
+
+use turno::core::id::Resource;
+use turno::core::task::TaskId;
 use utoipa_axum::router::OpenApiRouter;
 
 use super::app::Shared;
+use super::problem::{Code, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().merge(read::routes()).merge(write::routes()).merge(lock::routes()).merge(process::routes())
+}
+
+/// The task that a path names. There is one way to write a number; any other names nothing.
+fn task_id(text: &str) -> Result<TaskId, Problem> {
+    let unknown = || Problem::new(Code::NotFound).arg("thing", format_args!("task {text}"));
+    let resource = Resource::new(format!("task:{text}")).map_err(|_| unknown())?;
+    TaskId::of(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)
+}
+
+/// The line that a path names.
+fn line_number(text: &str) -> Result<u32, Problem> {
+    let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
+    number.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format_args!("line {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_number_names_a_task_or_a_line() {
+        assert_eq!(task_id("7").expect("a number"), TaskId(7));
+        assert_eq!(line_number("2").expect("a number"), 2);
+        for bad in ["0", "-1", "+7", "07", "7.0", "x", "", " 7", "9223372036854775808", "7\n"] {
+            assert_eq!(task_id(bad).expect_err("no task").code(), Code::NotFound, "{bad:?}");
+        }
+        for bad in ["-1", "+1", "01", "1.0", "x", "", "4294967296"] {
+            assert_eq!(line_number(bad).expect_err("no line").code(), Code::NotFound, "{bad:?}");
+        }
+    }
 }

@@ -1,5 +1,342 @@
-//! Who may what, over HTTP.
+//! Who may what, over HTTP: every route asked as everybody, and what is done in somebody else's name.
+
+use std::collections::BTreeSet;
 
 use crate::cases;
+use crate::world::{Client, World};
+use reqwest::Method;
+use serde_json::json;
+use turno::{NewToken, Permissions};
 
-cases![];
+cases![
+    every_route_answers_everybody_as_written,
+    every_route_has_its_row_and_every_row_its_route,
+    a_machine_and_a_token_without_permissions_are_answered_as_their_rights_say,
+    only_our_own_pages_change_something_with_the_consoles_session,
+    a_backend_acts_for_a_user_and_the_audit_shows_both,
+    the_audit_is_read_newest_first_by_those_who_may,
+    an_audit_that_does_not_lead_to_the_kept_head_does_not_verify,
+];
+
+/// Let through: what comes then is the handler's own business.
+const OK: u16 = 0;
+
+/// What every route answers to somebody anonymous, a viewer, an editor and an administrator.
+const EXPECTED: &[(&str, [u16; 4])] = &[
+    ("GET /", [OK, OK, OK, OK]),
+    ("GET /assets/{file}", [OK, OK, OK, OK]),
+    ("GET /healthz", [OK, OK, OK, OK]),
+    ("GET /readyz", [OK, OK, OK, OK]),
+    ("GET /openapi.json", [OK, OK, OK, OK]),
+    ("GET /docs", [OK, OK, OK, OK]),
+    ("GET /turno.js", [OK, OK, OK, OK]),
+    ("GET /sign-in", [OK, OK, OK, OK]),
+    ("POST /sign-in", [OK, OK, OK, OK]),
+    ("POST /sign-out", [OK, OK, OK, OK]),
+    ("GET /setup", [OK, OK, OK, OK]),
+    ("POST /setup", [OK, OK, OK, OK]),
+    ("GET /metrics", [401, OK, OK, OK]),
+    ("GET /locks", [401, OK, OK, OK]),
+    ("POST /locks/clear", [401, 403, 403, OK]),
+    ("GET /v1/me", [401, OK, OK, OK]),
+    ("POST /v1/sessions", [401, 403, 403, OK]),
+    ("GET /v1/events", [401, OK, OK, OK]),
+    ("GET /v1/audit", [401, 403, 403, OK]),
+    ("GET /v1/audit/verify", [401, 403, 403, OK]),
+    ("GET /v1/users", [401, 403, 403, OK]),
+    ("POST /v1/users", [401, 403, 403, OK]),
+    ("GET /v1/users/{id}", [401, 403, 403, OK]),
+    ("PATCH /v1/users/{id}", [401, 403, 403, OK]),
+    ("DELETE /v1/users/{id}", [401, 403, 403, OK]),
+    ("POST /v1/me/password", [401, OK, OK, OK]),
+    ("GET /v1/tokens", [401, OK, OK, OK]),
+    ("POST /v1/tokens", [401, OK, OK, OK]),
+    ("DELETE /v1/tokens/{id}", [401, OK, OK, OK]),
+    ("GET /v1/leases", [401, OK, OK, OK]),
+    ("POST /v1/leases/claim", [401, 403, OK, OK]),
+    ("GET /v1/leases/claim", [401, OK, OK, OK]),
+    ("POST /v1/leases/heartbeat", [401, 403, OK, OK]),
+    ("GET /v1/leases/heartbeat", [401, OK, OK, OK]),
+    ("POST /v1/leases/release", [401, 403, OK, OK]),
+    ("GET /v1/leases/release", [401, OK, OK, OK]),
+    ("GET /v1/leases/{resource}", [401, OK, OK, OK]),
+    ("GET /v1/leases/{resource}/history", [401, OK, OK, OK]),
+    ("POST /v1/leases/{resource}/claim", [401, 403, OK, OK]),
+    ("POST /v1/leases/{resource}/heartbeat", [401, 403, OK, OK]),
+    ("POST /v1/leases/{resource}/release", [401, 403, OK, OK]),
+    ("POST /v1/leases/{resource}/force-claim", [401, 403, 403, OK]),
+    ("POST /v1/leases/{resource}/force-release", [401, 403, 403, OK]),
+    ("POST /v1/leases/{resource}/request-release", [401, 403, OK, OK]),
+    ("POST /v1/leases/{resource}/turn", [401, 403, OK, OK]),
+    ("DELETE /v1/leases/{resource}/turn", [401, 403, OK, OK]),
+    ("POST /v1/tasks", [401, 403, OK, OK]),
+    ("GET /v1/tasks", [401, OK, OK, OK]),
+    ("GET /v1/tasks/{id}", [401, OK, OK, OK]),
+    ("PUT /v1/tasks/{id}", [401, 403, OK, OK]),
+    ("GET /v1/tasks/{id}/history", [401, OK, OK, OK]),
+    ("POST /v1/tasks/{id}/ready", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/cancel", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/claim", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/heartbeat", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/release", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/force-claim", [401, 403, 403, OK]),
+    ("POST /v1/tasks/{id}/force-release", [401, 403, 403, OK]),
+    ("POST /v1/tasks/{id}/request-release", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/turn", [401, 403, OK, OK]),
+    ("DELETE /v1/tasks/{id}/turn", [401, 403, OK, OK]),
+    ("PATCH /v1/tasks/{id}/lines/{number}", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/lines/{number}/validate", [401, 403, OK, OK]),
+    ("POST /v1/tasks/{id}/finalize", [401, 403, OK, OK]),
+    ("GET /v1/stock/{sku}", [401, OK, OK, OK]),
+    ("GET /v1/queues", [401, OK, OK, OK]),
+    ("PUT /v1/queues/{queue}", [401, 403, 403, OK]),
+    ("GET /v1/queues/{queue}", [401, OK, OK, OK]),
+    ("POST /v1/queues/{queue}/items", [401, 403, OK, OK]),
+    ("GET /v1/queues/{queue}/items", [401, OK, OK, OK]),
+    ("GET /v1/queues/{queue}/items/{id}", [401, OK, OK, OK]),
+    ("GET /v1/queues/{queue}/items/{id}/why", [401, OK, OK, OK]),
+    ("GET /v1/queues/{queue}/keys/{key}/why", [401, OK, OK, OK]),
+    ("POST /v1/queues/{queue}/typing", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/claim", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/items/{id}/claim", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/heartbeat", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/ack", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/fail", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/return", [401, 403, OK, OK]),
+    ("POST /v1/queues/{queue}/items/{id}/retry", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/items/{id}/cancel", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/pause", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/resume", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
+    ("GET /v1/sync/sources", [401, OK, OK, OK]),
+];
+
+/// Rows of the table whose routes are not served yet. Each must leave this list with its route.
+const NOT_YET: &[&str] = &[
+    "GET /docs",
+    "GET /turno.js",
+    "GET /metrics",
+    "GET /locks",
+    "POST /locks/clear",
+    "GET /v1/queues",
+    "PUT /v1/queues/{queue}",
+    "GET /v1/queues/{queue}",
+    "POST /v1/queues/{queue}/items",
+    "GET /v1/queues/{queue}/items",
+    "GET /v1/queues/{queue}/items/{id}",
+    "GET /v1/queues/{queue}/items/{id}/why",
+    "GET /v1/queues/{queue}/keys/{key}/why",
+    "POST /v1/queues/{queue}/typing",
+    "POST /v1/queues/{queue}/claim",
+    "POST /v1/queues/{queue}/items/{id}/claim",
+    "POST /v1/queues/{queue}/heartbeat",
+    "POST /v1/queues/{queue}/ack",
+    "POST /v1/queues/{queue}/fail",
+    "POST /v1/queues/{queue}/return",
+    "POST /v1/queues/{queue}/items/{id}/retry",
+    "POST /v1/queues/{queue}/items/{id}/cancel",
+    "POST /v1/queues/{queue}/pause",
+    "POST /v1/queues/{queue}/resume",
+    "POST /v1/queues/{queue}/retry-exhausted",
+    "GET /v1/sync/sources",
+];
+
+/// Served, and not described: pages and what they bring.
+const PAGES: &[&str] = &["GET /", "GET /assets/{file}", "GET /openapi.json", "GET /docs", "GET /turno.js"];
+
+fn served() -> impl Iterator<Item = &'static (&'static str, [u16; 4])> {
+    EXPECTED.iter().filter(|(route, _)| !NOT_YET.contains(route))
+}
+
+/// The status of a call with nothing in it; of one that was let through and refused for another reason, that it was.
+async fn status(client: &Client, route: &str) -> u16 {
+    let (method, path) = route.split_once(' ').unwrap();
+    let path = [
+        ("{file}", "turno.css"),
+        ("{resource}", "caja:1"),
+        ("{id}", "none"),
+        ("{number}", "1"),
+        ("{sku}", "sku"),
+        ("{queue}", "none"),
+        ("{key}", "k"),
+    ]
+    .iter()
+    .fold(path.to_owned(), |path, (name, value)| path.replace(name, value));
+    let method: Method = method.parse().unwrap();
+    let body = (method != Method::GET).then_some("{}");
+    let mut request = client.request(method, &path);
+    if let Some(body) = body {
+        request = request.header("content-type", "application/json").body(body);
+    }
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    if !matches!(status, 401 | 403) {
+        // Only the head is read: a live stream has no end.
+        return status;
+    }
+    match crate::world::answer(response).await.json()["code"].as_str() {
+        Some("unauthenticated" | "forbidden") => status,
+        _ => 409,
+    }
+}
+
+/// Routes that do not answer this caller as expected.
+async fn wrong(client: &Client, column: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (route, expected) in served() {
+        let got = status(client, route).await;
+        let fits = match expected[column] {
+            OK => !matches!(got, 401 | 403 | 405) && got < 500,
+            refused => got == refused,
+        };
+        if !fits {
+            wrong.push(format!("{route}: {got} instead of {}", expected[column]));
+        }
+    }
+    wrong
+}
+
+async fn every_route_answers_everybody_as_written(world: World) {
+    assert_eq!(wrong(&world.nobody(), 0).await, [""; 0], "anonymous");
+    for (column, user) in [(1, "vera"), (2, "ana"), (3, "eva")] {
+        assert_eq!(wrong(&world.client(user).await, column).await, [""; 0], "{user}");
+    }
+    // The control: whoever is asked as somebody else is not answered so.
+    assert!(wrong(&world.client("vera").await, 3).await.len() > 20, "a viewer is no administrator");
+}
+
+async fn a_machine_and_a_token_without_permissions_are_answered_as_their_rights_say(world: World) {
+    let machine = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    assert_eq!(wrong(&machine, 2).await, [""; 0], "an editor's machine");
+    let nothing = NewToken { scope: Some(Permissions::default()), ..NewToken::of("eva").unwrap() };
+    assert_eq!(wrong(&world.token(nothing).await, 1).await, [""; 0], "an administrator's token that may nothing");
+}
+
+async fn every_route_has_its_row_and_every_row_its_route(world: World) {
+    let document = world.nobody().get("/openapi.json").await.expect(200);
+    let mut routes = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            routes.insert(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    let expected: BTreeSet<String> = EXPECTED.iter().map(|(route, _)| (*route).to_owned()).collect();
+    assert_eq!(expected.len(), EXPECTED.len(), "no route is expected twice");
+    assert_eq!(differences(&expected, &table()), [""; 0], "the table, which docs/reference/access.md is written from");
+    let described = expected.iter().filter(|route| !PAGES.contains(&route.as_str())).cloned();
+    let described: BTreeSet<String> = described.filter(|route| !NOT_YET.contains(&route.as_str())).collect();
+    assert_eq!(differences(&described, &routes), [""; 0], "the routes that are served");
+    // The control: one more or one less is noticed.
+    routes.insert("GET /v1/nonsense".to_owned());
+    routes.remove("GET /v1/me");
+    assert_eq!(differences(&described, &routes).len(), 2);
+}
+
+/// The rows of the server's own table.
+fn table() -> BTreeSet<String> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/access.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    rows.map(|(route, _)| route.to_owned()).collect()
+}
+
+fn differences(expected: &BTreeSet<String>, found: &BTreeSet<String>) -> Vec<String> {
+    let missing = expected.difference(found).map(|route| format!("{route} is missing"));
+    missing.chain(found.difference(expected).map(|route| format!("{route} is not expected"))).collect()
+}
+
+async fn only_our_own_pages_change_something_with_the_consoles_session(world: World) {
+    let eva = world.client("eva").await;
+    let cookie = format!("otra=1; turno_session={}", eva.secret());
+    let claim = |headers: &[(&'static str, String)]| {
+        let request = world.nobody().request(Method::POST, "/v1/leases/caja:1/claim").header("cookie", &cookie);
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, value)).body("{}")
+    };
+    let host = world.server.base.strip_prefix("http://").unwrap().to_owned();
+    for foreign in [
+        &[][..],
+        &[("origin", "https://evil.example".to_owned())],
+        &[("origin", "null".to_owned())],
+        &[("sec-fetch-site", "cross-site".to_owned()), ("origin", format!("http://{host}"))],
+        &[("sec-fetch-site", "same-site".to_owned())],
+    ] {
+        crate::world::answer(claim(foreign).send().await.unwrap()).await.problem(403, "cross_site");
+    }
+    for ours in [&[("origin", format!("http://{host}"))][..], &[("sec-fetch-site", "same-origin".to_owned())]] {
+        assert_eq!(claim(ours).send().await.unwrap().status(), 200);
+    }
+    // Reading changes nothing, so a link from anywhere may lead here.
+    let read = world.nobody().request(Method::GET, "/v1/me").header("cookie", &cookie);
+    assert_eq!(read.send().await.unwrap().status(), 200);
+}
+
+async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
+    let (eva, ana) = (world.client("eva").await, world.client("ana").await);
+    let acting = |client: &Client, actor: &str, method: Method, path: &str, body: serde_json::Value| {
+        client.request(method, path).header("turno-actor", actor).json(&body).send()
+    };
+    let claimed = acting(&eva, "paco", Method::POST, "/v1/leases/caja:9/claim", json!({})).await.unwrap();
+    let claimed = crate::world::answer(claimed).await.expect(200);
+    assert_eq!((&claimed["holder"]["id"], &claimed["mine"]), (&json!("paco"), &json!(true)));
+    let me = crate::world::answer(acting(&eva, "ni%C3%B1o", Method::GET, "/v1/me", json!({})).await.unwrap()).await;
+    let me = me.expect(200);
+    assert_eq!((&me["id"], &me["via"]), (&json!("niño"), &json!("eva")));
+    assert_eq!(me["permissions"], json!(["inventory.manage", "leases.use"]));
+    // Somebody whom Turno knows may do what both of them may; the audit names both.
+    world.turno.add_person(turno::NewPerson::new("jefa", "Jefa", turno::Role::Admin).unwrap()).await.unwrap();
+    let made = acting(&eva, "jefa", Method::POST, "/v1/users", json!({ "id": "nuevo", "role": "viewer" })).await;
+    crate::world::answer(made.unwrap()).await.expect(201);
+    let entries = eva.get("/v1/audit?action=user_add&resource=nuevo").await.expect(200);
+    assert_eq!((&entries["items"][0]["actor"], &entries["items"][0]["via"]), (&json!("jefa"), &json!("eva")));
+    // It takes the permission to do so, and a name that can be one.
+    let refused = acting(&ana, "paco", Method::GET, "/v1/me", json!({})).await.unwrap();
+    let refused = crate::world::answer(refused).await.problem(403, "forbidden");
+    assert_eq!(refused["permission"], "sessions.mint");
+    let bad = acting(&eva, "%00", Method::GET, "/v1/me", json!({})).await.unwrap();
+    crate::world::answer(bad).await.problem(400, "bad_header");
+}
+
+async fn the_audit_is_read_newest_first_by_those_who_may(world: World) {
+    let eva = world.client("eva").await;
+    for n in 0..5 {
+        let id = json!({ "id": format!("p{n}"), "name": "P", "role": "viewer" });
+        eva.post("/v1/users", id).await.expect(201);
+    }
+    let newest = eva.get("/v1/audit?limit=2&action=user_add&actor=eva").await.expect(200);
+    let names = |page: &serde_json::Value| {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|item| item["resource"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&newest), ["p4", "p3"]);
+    assert_eq!(newest["items"][0]["detail"]["role"], "viewer");
+    assert_eq!(newest["items"][0]["hash"].as_str().unwrap().len(), 64);
+    let cursor = newest["next_cursor"].as_str().unwrap();
+    let rest = eva.get(&format!("/v1/audit?limit=9&action=user_add&actor=eva&cursor={cursor}")).await.expect(200);
+    assert_eq!((names(&rest), &rest["next_cursor"]), (vec!["p2".into(), "p1".into(), "p0".into()], &json!(null)));
+    eva.get("/v1/audit?cursor=x").await.problem(400, "bad_query");
+    eva.get("/v1/audit?actor=%00").await.problem(400, "bad_query");
+    eva.get("/v1/audit?resource=%00").await.problem(400, "bad_query");
+    for user in ["ana", "vera"] {
+        let client = world.client(user).await;
+        assert_eq!(client.get("/v1/audit").await.problem(403, "forbidden")["permission"], "audit.read");
+        client.get("/v1/audit/verify").await.problem(403, "forbidden");
+    }
+    let verified = eva.get("/v1/audit/verify").await.expect(200);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let head = verified["head"].as_str().unwrap();
+    assert!(head.starts_with(&format!("{}:", verified["entries"])), "{verified}");
+    eva.post("/v1/users", json!({ "id": "later", "role": "viewer" })).await.expect(201);
+    assert_eq!(eva.get(&format!("/v1/audit/verify?head={head}")).await.expect(200)["ok"], true);
+}
+
+async fn an_audit_that_does_not_lead_to_the_kept_head_does_not_verify(world: World) {
+    let eva = world.client("eva").await;
+    let verified = eva.get("/v1/audit/verify").await.expect(200);
+    let (n, hash) = verified["head"].as_str().unwrap().split_once(':').unwrap();
+    let other = hash.replace(&hash[..1], if hash.starts_with('0') { "1" } else { "0" });
+    // Another head of the same length: what was written until then is not what it was.
+    let broken = eva.get(&format!("/v1/audit/verify?head={n}:{other}")).await.expect(200);
+    assert_eq!((&broken["ok"], &broken["head"]), (&json!(false), &json!(null)));
+    assert!(broken["broken"].as_str().unwrap().contains("rewritten"), "{broken}");
+    eva.get("/v1/audit/verify?head=nonsense").await.problem(400, "bad_query");
+}

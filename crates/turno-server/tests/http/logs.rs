@@ -14,7 +14,7 @@ cases![
 
 /// A second instance on the same database whose stderr is read.
 fn listening(world: &World, filter: &str) -> Running {
-    Running::with_log(&world.url, &[("TURNO_LOG", filter), ("TURNO_LOG_FORMAT", "json")])
+    Running::with_log(&world.url, &[("TURNO_LOG_LEVEL", filter), ("TURNO_LOG_FORMAT", "json")])
 }
 
 async fn client(world: &World, server: &Running, user: &str) -> Client {

@@ -1,5 +1,260 @@
-//! Queues over HTTP.
+//! Queues over HTTP: their policies, and what is known about each as a whole.
 
 use crate::cases;
+use crate::world::{Client, World};
+use reqwest::Method;
+use serde_json::{Value, json};
+use turno::store::AuditQuery;
 
-cases![];
+cases![
+    a_queue_gets_the_defaults_of_its_kind,
+    a_queue_is_what_was_said_and_may_be_changed,
+    a_wrong_policy_is_refused_with_its_field_named,
+    the_kind_is_fixed_while_there_is_work,
+    only_managers_make_queues_and_everybody_sees_them,
+    a_queue_that_nobody_made_is_not_found_anywhere,
+    queues_are_listed_by_name_in_pages,
+    a_queue_tells_what_is_in_it,
+    a_paused_queue_hands_nothing_out_until_it_is_resumed,
+];
+
+/// A queue made by Eva, who may do everything with it.
+pub(crate) async fn made(world: &World, name: &str, policy: Value) -> Client {
+    let eva = world.client("eva").await;
+    eva.send(Method::PUT, &format!("/v1/queues/{name}"), policy).await.expect(200);
+    eva
+}
+
+/// Enqueues; answers the results.
+pub(crate) async fn add(client: &Client, queue: &str, items: Value) -> Value {
+    client.post(&format!("/v1/queues/{queue}/items"), items).await.expect(201)["results"].clone()
+}
+
+/// What `instance` is handed at once.
+pub(crate) async fn claim(client: &Client, queue: &str, instance: &str) -> Vec<Value> {
+    claim_with(client, queue, json!({ "instance": instance, "max": 100 })).await
+}
+
+pub(crate) async fn claim_with(client: &Client, queue: &str, body: Value) -> Vec<Value> {
+    let answer = client.post(&format!("/v1/queues/{queue}/claim"), body).await.expect(200);
+    answer["deliveries"].as_array().unwrap().clone()
+}
+
+/// What names a delivery in a settlement.
+pub(crate) fn named(delivery: &Value) -> Value {
+    json!({ "delivery": delivery["delivery"], "fence": delivery["fence"] })
+}
+
+/// The one result of settling one delivery.
+pub(crate) async fn settle(client: &Client, queue: &str, how: &str, delivery: &Value, more: Value) -> Value {
+    let mut said = named(delivery);
+    said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let answer = client.post(&format!("/v1/queues/{queue}/{how}"), json!({ "deliveries": [said] })).await.expect(200);
+    assert_eq!(answer["results"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["results"][0]["delivery"], delivery["delivery"]);
+    answer["results"][0].clone()
+}
+
+/// The ids in deliveries, in order.
+pub(crate) fn ids(deliveries: &[Value]) -> Vec<&str> {
+    let items = deliveries.iter().flat_map(|delivery| delivery["items"].as_array().unwrap());
+    items.map(|item| item["id"].as_str().unwrap()).collect()
+}
+
+/// Who was audited for this action, and about what, oldest first.
+pub(crate) async fn audited(world: &World, action: &str) -> Vec<(String, String)> {
+    let query = AuditQuery { action: Some(action.to_owned()), after: Some(0), limit: 100, ..AuditQuery::default() };
+    let entries = world.turno.audit(query).await.unwrap();
+    entries.into_iter().map(|entry| (entry.actor.user.to_string(), entry.resource)).collect()
+}
+
+async fn a_queue_gets_the_defaults_of_its_kind(world: World) {
+    let eva = world.client("eva").await;
+    for (kind, lock, hold, window, batch, attempts) in [
+        ("lane", 15_000, json!(15_000), 3_000, 50, 5),
+        ("inbox", 60_000, Value::Null, 0, 1, 20),
+        ("sync", 60_000, Value::Null, 0, 1, 5),
+    ] {
+        let policy = eva.send(Method::PUT, &format!("/v1/queues/q-{kind}"), json!({ "kind": kind })).await.expect(200);
+        assert_eq!((&policy["name"], &policy["kind"]), (&json!(format!("q-{kind}")), &json!(kind)));
+        assert_eq!((&policy["lock_timeout_ms"], &policy["max_hold_ms"]), (&json!(lock), &hold), "{kind}");
+        assert_eq!((&policy["window_ms"], &policy["batch_max"]), (&json!(window), &json!(batch)), "{kind}");
+        assert_eq!((&policy["max_attempts"], &policy["retention_s"]), (&json!(attempts), &json!(604_800)), "{kind}");
+        assert_eq!((&policy["backoff_ms"], &policy["on_exhausted"]), (&json!(1_000), &json!("continue")), "{kind}");
+    }
+    let lane = eva.get("/v1/queues/q-lane").await.expect(200);
+    assert_eq!(
+        (&lane["policy"]["typing_extension_ms"], &lane["policy"]["max_wait_ms"]),
+        (&json!(3_000), &json!(30_000))
+    );
+}
+
+async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
+    let said = json!({ "kind": "lane", "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 103,
+        "typing_extension_ms": 104, "max_wait_ms": 105, "batch_max": 106, "max_attempts": 107, "backoff_ms": 108,
+        "retention_s": 109, "on_exhausted": "hold" });
+    let eva = made(&world, "bot", said.clone()).await;
+    assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["policy"], said);
+    let changed = eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
+    assert_eq!(
+        (&changed["window_ms"], &changed["lock_timeout_ms"]),
+        (&json!(0), &json!(15_000)),
+        "as said, else defaults"
+    );
+    assert_eq!(audited(&world, "queue_put").await, [("eva".into(), "bot".into()), ("eva".into(), "bot".into())]);
+}
+
+async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
+    let eva = world.client("eva").await;
+    for (body, field) in [
+        (json!({}), "kind"),
+        (json!({ "kind": "stack" }), "kind"),
+        (json!({ "kind": 3 }), "kind"),
+        (json!({ "kind": "lane", "windowms": 1 }), "windowms"),
+        (json!({ "kind": "lane", "window_ms": "1" }), "window_ms"),
+        (json!({ "kind": "lane", "window_ms": -1 }), "window_ms"),
+        (json!({ "kind": "lane", "lock_timeout_ms": 99 }), "lock_timeout_ms"),
+        (json!({ "kind": "lane", "max_hold_ms": 99 }), "max_hold_ms"),
+        (json!({ "kind": "lane", "batch_max": 1001 }), "batch_max"),
+        (json!({ "kind": "inbox", "batch_max": 2 }), "batch_max"),
+        (json!({ "kind": "inbox", "max_attempts": 10_001 }), "max_attempts"),
+        (json!({ "kind": "inbox", "max_attempts": 0 }), "max_attempts"),
+        (json!({ "kind": "inbox", "backoff_ms": 0 }), "backoff_ms"),
+        (json!({ "kind": "inbox", "retention_s": 0 }), "retention_s"),
+        (json!({ "kind": "inbox", "retention_s": i64::MAX }), "retention_s"),
+        (json!({ "kind": "inbox", "on_exhausted": "stop" }), "on_exhausted"),
+        (json!({ "kind": "inbox", "push": { "url": "http://127.0.0.1:9/x" } }), "push"),
+    ] {
+        let refused = eva.send(Method::PUT, "/v1/queues/bot", body.clone()).await.problem(400, "bad_field");
+        assert_eq!(refused["field"], field, "{body}");
+    }
+    eva.send(Method::PUT, "/v1/queues/bot", json!([])).await.problem(400, "bad_body");
+    eva.get("/v1/queues/bot").await.problem(404, "not_found");
+}
+
+async fn the_kind_is_fixed_while_there_is_work(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
+    let refused = eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "lane" })).await.problem(409, "kind_fixed");
+    assert_eq!(refused["kind"], "inbox");
+    eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "inbox", "max_attempts": 2 })).await.expect(200);
+    eva.post("/v1/queues/mails/items/m-1/cancel", json!({})).await.expect(200);
+    let changed = eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "lane" })).await.expect(200);
+    assert_eq!(changed["kind"], "lane");
+}
+
+async fn only_managers_make_queues_and_everybody_sees_them(world: World) {
+    let (ana, vera) = (world.client("ana").await, world.client("vera").await);
+    let refused = ana.send(Method::PUT, "/v1/queues/bot", json!({ "nonsense": 1 })).await.problem(403, "forbidden");
+    assert_eq!(refused["permission"], "queues.manage");
+    made(&world, "bot", json!({ "kind": "inbox" })).await;
+    assert_eq!(vera.get("/v1/queues/bot").await.expect(200)["name"], "bot");
+    assert_eq!(vera.get("/v1/queues").await.expect(200)["items"][0]["name"], "bot");
+    world.nobody().get("/v1/queues").await.problem(401, "unauthenticated");
+    for (path, permission) in [
+        ("items", "queues.produce"),
+        ("typing", "queues.produce"),
+        ("claim", "queues.consume"),
+        ("items/m-1/claim", "queues.consume"),
+        ("heartbeat", "queues.consume"),
+        ("ack", "queues.consume"),
+        ("fail", "queues.consume"),
+        ("return", "queues.consume"),
+        ("items/m-1/retry", "queues.manage"),
+        ("items/m-1/cancel", "queues.manage"),
+        ("pause", "queues.manage"),
+        ("resume", "queues.manage"),
+        ("retry-exhausted", "queues.manage"),
+    ] {
+        let path = format!("/v1/queues/bot/{path}");
+        let refused = vera.post(&path, json!({ "nonsense": 1 })).await.problem(403, "forbidden");
+        assert_eq!(refused["permission"], permission, "{path}");
+        world.nobody().post(&path, json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
+    }
+}
+
+async fn a_queue_that_nobody_made_is_not_found_anywhere(world: World) {
+    let eva = world.client("eva").await;
+    for path in ["", "/items", "/items/m-1", "/items/m-1/why", "/keys/ana/why"] {
+        eva.get(&format!("/v1/queues/none{path}")).await.problem(404, "not_found");
+    }
+    let deliveries = json!({ "deliveries": [] });
+    for (path, body) in [
+        ("items", json!({ "payload": 1, "key": "ana" })),
+        ("typing", json!({ "key": "ana" })),
+        ("claim", json!({ "instance": "w-1" })),
+        ("items/m-1/claim", json!({ "instance": "w-1" })),
+        ("heartbeat", deliveries.clone()),
+        ("ack", deliveries.clone()),
+        ("fail", deliveries.clone()),
+        ("return", deliveries),
+        ("items/m-1/retry", json!({})),
+        ("items/m-1/cancel", json!({})),
+        ("pause", json!({})),
+        ("resume", json!({})),
+        ("retry-exhausted", json!({})),
+    ] {
+        eva.post(&format!("/v1/queues/none/{path}"), body).await.problem(404, "not_found");
+    }
+    eva.get(&format!("/v1/queues/{}", "x".repeat(201))).await.problem(404, "not_found");
+    eva.get("/v1/queues/a%0Ab").await.problem(404, "not_found");
+}
+
+async fn queues_are_listed_by_name_in_pages(world: World) {
+    let eva = made(&world, "c", json!({ "kind": "inbox" })).await;
+    made(&world, "a", json!({ "kind": "lane" })).await;
+    made(&world, "b%2Fb", json!({ "kind": "sync" })).await;
+    let first = eva.get("/v1/queues?limit=2").await.expect(200);
+    let names = |page: &Value| -> Vec<String> {
+        page["items"].as_array().unwrap().iter().map(|queue| queue["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&first), ["a", "b/b"]);
+    assert_eq!(first["items"][1]["kind"], "sync");
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let last = eva.get(&format!("/v1/queues?limit=2&cursor={cursor}")).await.expect(200);
+    assert_eq!((names(&last), &last["next_cursor"]), (vec!["c".to_owned()], &Value::Null));
+    for wrong in ["limit=0", "limit=1001", "limit=x", "cursor=zz", "page=2"] {
+        eva.get(&format!("/v1/queues?{wrong}")).await.problem(400, "bad_query");
+    }
+}
+
+async fn a_queue_tells_what_is_in_it(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 1 })).await;
+    let empty = eva.get("/v1/queues/mails").await.expect(200);
+    assert_eq!((&empty["oldest_waiting_at"], &empty["oldest_waiting_ms"]), (&Value::Null, &Value::Null));
+    let items: Vec<Value> = (1..=7).map(|n| json!({ "id": format!("m-{n}"), "payload": n })).collect();
+    add(&eva, "mails", json!(items)).await;
+    for (id, how) in [("m-1", "ack"), ("m-2", "fail"), ("m-3", "heartbeat"), ("m-7", "ack")] {
+        let got = eva.post(&format!("/v1/queues/mails/items/{id}/claim"), json!({ "instance": "w" })).await.expect(200);
+        let more = if how == "fail" { json!({ "error": "no route" }) } else { json!({}) };
+        settle(&eva, "mails", how, &got, more).await;
+    }
+    eva.post("/v1/queues/mails/items/m-4/cancel", json!({})).await.expect(200);
+    let seen = eva.get("/v1/queues/mails").await.expect(200);
+    let counts = json!({ "pending": 2, "in_process": 1, "processed": 2, "error": 0, "exhausted": 1, "cancelled": 1 });
+    assert_eq!(seen["counts"], counts);
+    assert_eq!(seen["rates"], json!({ "processed_per_minute": 2, "failed_per_minute": 1 }));
+    let oldest = eva.get("/v1/queues/mails/items/m-5").await.expect(200);
+    assert_eq!(seen["oldest_waiting_at"], oldest["enqueued_at"]);
+    assert!(seen["oldest_waiting_ms"].as_i64().unwrap() >= 0);
+    assert_eq!((&seen["paused"], &seen["managed_by_config"]), (&json!(false), &json!(false)));
+}
+
+async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    add(&eva, "mails", json!([{ "id": "m-1", "payload": 1 }, { "id": "m-2", "payload": 2 }])).await;
+    let before = claim_with(&eva, "mails", json!({ "instance": "w-1" })).await;
+    assert_eq!(eva.post("/v1/queues/mails/pause", json!({})).await.expect(200)["paused"], true);
+    assert!(claim(&eva, "mails", "w-1").await.is_empty());
+    let refused = eva.post("/v1/queues/mails/items/m-2/claim", json!({ "instance": "w" })).await;
+    assert_eq!(refused.problem(409, "not_available")["reason"], "paused");
+    assert_eq!(settle(&eva, "mails", "ack", &before[0], json!({})).await["outcome"], "acked", "what is held goes on");
+    // Resuming wakes who waits.
+    let waiting = claim_with(&eva, "mails", json!({ "instance": "w-2", "wait_ms": 30_000 }));
+    let resumed = async { eva.post("/v1/queues/mails/resume", json!({})).await.expect(200) };
+    let (got, resumed) = tokio::join!(waiting, resumed);
+    assert_eq!((ids(&got), &resumed["paused"]), (vec!["m-2"], &json!(false)));
+    assert_eq!(audited(&world, "queue_pause").await, [("eva".into(), "mails".into())]);
+    assert_eq!(audited(&world, "queue_resume").await, [("eva".into(), "mails".into())]);
+    eva.post("/v1/queues/mails/pause", json!({ "why": 1 })).await.problem(400, "bad_field");
+}

@@ -49,7 +49,7 @@ impl Running {
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("TURNO_DATABASE", url)
-            .env_remove("TURNO_LOG")
+            .env_remove("TURNO_LOG_LEVEL")
             .current_dir(env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
@@ -96,9 +96,14 @@ impl Running {
 
     /// Asks it to stop, and waits until it has.
     pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.tell_to_stop();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Asks it to stop, and does not wait.
+    pub(crate) fn tell_to_stop(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        self.child.wait().unwrap().code()
     }
 }
 
@@ -116,15 +121,7 @@ impl World {
 
     /// A server with further arguments.
     pub(crate) async fn with(backend: Backend, arguments: &[&str]) -> World {
-        let (url, folder) = match backend {
-            Backend::Sqlite => {
-                let name = format!("turno-http-{}-{}", std::process::id(), uuid());
-                let folder = std::env::temp_dir().join(name);
-                std::fs::create_dir_all(&folder).unwrap();
-                (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
-            }
-            Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
-        };
+        let (url, folder) = fresh(backend).await;
         let turno = Turno::open(&url).await.unwrap();
         for (id, name, role) in [
             ("ana", "Ana Pérez", Role::Editor),
@@ -136,6 +133,14 @@ impl World {
         }
         let server = Running::start(&url, arguments);
         World { turno, server, url, folder }
+    }
+
+    /// Another database of the same kind, where nobody is known.
+    pub(crate) async fn empty(&self) -> String {
+        match &self.folder {
+            Some(folder) => format!("sqlite:{}", folder.join("empty.db").display()),
+            None => fresh(Backend::Postgres).await.0,
+        }
     }
 
     /// Another instance on the same database.
@@ -156,6 +161,18 @@ impl World {
 
     pub(crate) fn nobody(&self) -> Client {
         Client::new(&self.server.base, None)
+    }
+}
+
+async fn fresh(backend: Backend) -> (String, Option<PathBuf>) {
+    match backend {
+        Backend::Sqlite => {
+            let name = format!("turno-http-{}-{}", std::process::id(), uuid());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
+        }
+        Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
     }
 }
 
@@ -217,6 +234,11 @@ impl Client {
     /// The same person at another instance.
     pub(crate) fn at(&self, server: &Running) -> Client {
         Client { base: server.base.clone(), ..self.clone() }
+    }
+
+    /// The same person over connections of their own.
+    pub(crate) fn fresh(&self) -> Client {
+        Client { http: reqwest::Client::new(), ..self.clone() }
     }
 
     pub(crate) fn secret(&self) -> &str {

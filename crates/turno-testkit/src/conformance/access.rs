@@ -109,7 +109,7 @@ async fn without_the_permission_nothing_changes(world: World) {
         Err(missing(Permission::AuditRead))
     );
     assert!(editor.people(None, 10).await.is_err());
-    let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false).await;
+    let task = viewer.task_create(viewer.holder(None), "t", Vec::new(), false, None).await;
     assert_eq!(task.unwrap_err(), missing(Permission::InventoryManage));
     let foreign = editor.lease(editor.command_of(resource("q"), holder("eva"), Action::JoinLine)).await;
     assert!(matches!(foreign, Err(Error::Invalid(_))), "nor in somebody else's name");
@@ -316,7 +316,7 @@ async fn people_and_tokens_are_listed_without_secrets(mut world: World) {
 async fn nobody_expels_anybody_by_a_command(world: World) {
     let (ana, eva) = (person(&world.turno, "ana", Role::Editor).await, person(&world.turno, "eva", Role::Admin).await);
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    let id = world.turno.task_create(holder("eva"), "t", lines, true).await.unwrap().task.unwrap().id;
+    let id = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap().task.unwrap().id;
     claim(&ana, id.resource().as_str()).await.unwrap();
     let expel = || Action::Expel { user: user("ana") };
     for one in [&ana, &eva, &world.turno] {
@@ -427,7 +427,7 @@ async fn times_of_a_lease_are_not_the_callers_to_choose(world: World) {
 async fn a_session_locks_a_task_like_anybody(world: World) {
     let (portal, _) = portal(&world).await;
     let lines = vec![NewLine { movement: Movement::In, sku: "x".try_into().unwrap(), goods: Goods::Quantity(1) }];
-    let made = world.turno.task_create(holder("eva"), "t", lines, true).await.unwrap();
+    let made = world.turno.task_create(holder("eva"), "t", lines, true, None).await.unwrap();
     let id: TaskId = made.task.unwrap().id;
     let new = NewToken { resources: vec![id.resource().to_string()], ..stranger() };
     let (_, secret) = portal.mint_session(new, Span::from_secs(60)).await.unwrap();

@@ -131,7 +131,7 @@ async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) 
     let reason = "se fue a casa".to_owned();
     world.lease("admin", Action::ForceRelease { reason: reason.clone() }).await.answer.unwrap();
 
-    let history = world.turno.lease_history(resource(), 10).await.unwrap();
+    let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
     let told: Vec<_> = history.iter().map(|end| (end.grant.holder.user.as_str(), end.reason)).collect();
     assert_eq!(told, [("eva", Reason::Forced), ("luis", Reason::Expired), ("ana", Reason::Released)]);
     assert_eq!((history[0].note.as_ref(), history[0].by.as_ref()), (Some(&reason), Some(&holder("admin").user)));

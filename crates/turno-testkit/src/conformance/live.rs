@@ -289,15 +289,14 @@ async fn changes_of_a_queue_are_told_together(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let mut listener = world.turno.subscribe(Topic::Queues.into(), None).await.unwrap();
     let mut elsewhere = world.turno.subscribe(Topic::Leases.into(), None).await.unwrap();
-    let change = Live::QueueChanged { queue: queue_name() };
     put(&queue, "k", &["0"]).await;
-    assert_eq!(hear(&mut listener).await, change, "the first one at once");
+    assert!(is_change(&hear(&mut listener).await), "the first one at once");
     for n in 1..10 {
         put(&queue, "k", &[&format!("{n}")]).await;
     }
     nothing(&mut listener).await;
     world.pass(250);
-    assert_eq!(hear(&mut listener).await, change, "nine more are one");
+    assert!(is_change(&hear(&mut listener).await), "nine more are one");
     world.pass(250);
     nothing(&mut listener).await;
     let got = take_one(&queue).await;
@@ -309,7 +308,6 @@ async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     let other = world.instance().await;
     let mut listener = other.subscribe(Topic::Queues.into(), None).await.unwrap();
-    let change = Live::QueueChanged { queue: queue_name() };
     // A hint that is said before the other side listens is lost, so it is said until one is heard.
     let told = async {
         for n in 0.. {
@@ -321,7 +319,12 @@ async fn changes_of_a_queue_are_told_on_another_instance(world: World) {
         }
         unreachable!("it is tried for as long as it takes")
     };
-    assert_eq!(tokio::time::timeout(LIMIT, told).await.unwrap(), change);
+    assert!(is_change(&tokio::time::timeout(LIMIT, told).await.unwrap()));
+}
+
+/// Whether it says that the queue changed.
+fn is_change(heard: &Live) -> bool {
+    matches!(heard, Live::QueueChanged { queue, .. } if *queue == queue_name())
 }
 
 async fn what_commits_while_somebody_joins_is_heard_without_anything_else_happening(world: World) {

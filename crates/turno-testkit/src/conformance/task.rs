@@ -52,7 +52,7 @@ fn named(article: &str, movement: Movement, serials: &[&str]) -> NewLine {
 }
 
 async fn ready(turno: &Turno, lines: Vec<NewLine>) -> TaskId {
-    let answer = turno.task_create(holder("eva"), "Recepción №7", lines, true).await.unwrap();
+    let answer = turno.task_create(holder("eva"), "Recepción №7", lines, true, None).await.unwrap();
     assert_eq!(answer.answer, Ok(Outcome::Done));
     answer.task.unwrap().id
 }
@@ -72,7 +72,7 @@ async fn finalize(turno: &Turno, id: TaskId, who: &str, fence: Fence) -> Finaliz
 }
 
 async fn get(turno: &Turno, id: TaskId) -> Task {
-    turno.task_get(id).await.unwrap().unwrap()
+    turno.task_get(id).await.unwrap().1.unwrap().0
 }
 
 async fn stock(turno: &Turno, article: &str) -> (i64, Vec<String>) {
@@ -90,7 +90,7 @@ fn patch(fence: Fence, number: u32, quantity: i64) -> Action {
 
 async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: World) {
     let lines = vec![units("tornillo ñ", Movement::Out, 12), named("laptop", Movement::In, &["S/N 1", "S\"2"])];
-    let made = world.turno.task_create(holder("eva"), "Borrador", lines.clone(), false).await.unwrap();
+    let made = world.turno.task_create(holder("eva"), "Borrador", lines.clone(), false, None).await.unwrap();
     let id = made.task.unwrap().id;
     world.pass(1_000);
     let edit = Action::Edit { title: Some("Recepción".to_owned()), lines: None };
@@ -116,7 +116,8 @@ async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: 
 }
 
 async fn claiming_a_task_needs_a_lockable_status_and_starts_processing(world: World) {
-    let draft = world.turno.task_create(holder("eva"), "b", vec![units("x", Movement::In, 1)], false).await.unwrap();
+    let draft =
+        world.turno.task_create(holder("eva"), "b", vec![units("x", Movement::In, 1)], false, None).await.unwrap();
     let id = draft.task.unwrap().id;
     let wish = || Action::Lease(OnLease::Claim { ttl: None, wait: false });
     assert_eq!(ask(&world.turno, id, "ana", wish()).await.answer, Err(Refused::WrongStatus(Status::Draft)));
@@ -441,7 +442,7 @@ async fn the_history_tells_what_happened_and_who_held_it(world: World) {
     ask(&world.turno, id, "ana", patch(fence, 1, 2)).await;
     world.pass(10);
     finalize(&world.turno, id, "ana", fence).await.answer.unwrap();
-    let history = world.turno.task_history(id, 100).await.unwrap();
+    let history = world.turno.task_history(id, None, 100).await.unwrap().events;
     let mut told: Vec<String> = history
         .iter()
         .map(|event| match event {
@@ -472,8 +473,8 @@ async fn tasks_are_listed_newest_first_and_by_status(world: World) {
     claim(&world.turno, made[3], "luis").await;
     let turno = &world.turno;
     let list = |query: TaskQuery| async move {
-        let tasks = turno.tasks(query).await.unwrap();
-        tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
+        let page = turno.tasks(query).await.unwrap();
+        page.tasks.into_iter().map(|(task, _)| task.id).collect::<Vec<_>>()
     };
     let all = TaskQuery { limit: 3, ..TaskQuery::default() };
     assert_eq!(list(all.clone()).await, [made[4], made[3], made[2]]);

@@ -31,31 +31,38 @@ pub struct World {
     /// Moves the time of every instance.
     pub time: Arc<Manual>,
     url: String,
-    directory: Option<PathBuf>,
     backend: Backend,
+    /// After the engine, so that the files go when nobody has them open.
+    _directory: Option<Directory>,
 }
 
-impl Drop for World {
+/// A directory that goes at the end.
+pub(super) struct Directory(PathBuf);
+
+impl Drop for Directory {
     fn drop(&mut self) {
-        if let Some(directory) = &self.directory {
-            drop(std::fs::remove_dir_all(directory));
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A database of this kind in which nothing is yet, and where its files are.
+pub(super) async fn fresh_url(backend: Backend) -> (String, Option<Directory>) {
+    match backend {
+        Backend::Sqlite => {
+            let directory = fresh_directory();
+            (format!("sqlite:{}", directory.join("turno.db").display()), Some(Directory(directory)))
         }
+        Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
     }
 }
 
 impl World {
     /// A fresh world on a kind of database.
     pub async fn on(backend: Backend) -> World {
-        let (url, directory) = match backend {
-            Backend::Sqlite => {
-                let directory = fresh_directory();
-                (format!("sqlite:{}", directory.join("turno.db").display()), Some(directory))
-            }
-            Backend::Postgres => (Cluster::for_tests().fresh_database().await, None),
-        };
+        let (url, directory) = fresh_url(backend).await;
         let time = Manual::starting_at(START);
         let turno = open(&url, &time).await;
-        World { turno, time, url, directory, backend }
+        World { turno, time, url, backend, _directory: directory }
     }
 
     /// Another instance on the same database, with a guarded clock of its own.

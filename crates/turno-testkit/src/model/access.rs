@@ -2,13 +2,13 @@
 
 use super::Rows;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use turno::core::access::{Changed, Epoch, Person, Role, Token, View};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use turno::core::access::{Changed, Epoch, Link, Person, Role, Token, TokenKind, View};
 use turno::core::audit::{Draft, Entry, Hash, Head, chain};
-use turno::core::id::{Seq, UserId};
+use turno::core::id::{Once, Seq, UserId};
 use turno::core::queue::Ended;
 use turno::core::time::Time;
-use turno::store::{AccessGroup, AccessRead, AuditQuery, Outcomes, Purge, StoreError, TokenFound};
+use turno::store::{AccessGroup, AccessRead, Answer, AuditQuery, Outcomes, Purge, StoreError, TokenFound};
 
 /// What is remembered about them.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub(super) struct Access {
     pub(super) epoch: Epoch,
     pub(super) people: BTreeMap<UserId, Person>,
     tokens: BTreeMap<String, Token>,
+    pub(super) links: HashMap<Hash, Link>,
+    pub(super) answers: BTreeMap<Once, (Answer, Time)>,
     pub(super) audit: Vec<Entry>,
 }
 
@@ -31,13 +33,17 @@ impl Rows {
     }
 
     pub(super) fn change_access(&mut self, group: &AccessGroup, now: Time) -> Outcomes {
-        let admin = |person: &&Person| person.role == Role::Admin && !person.disabled;
-        let of = |user: &UserId| self.access.tokens.values().filter(|token| token.user == *user).count() as i64;
+        let counts = |token: &&Token| token.kind() == TokenKind::Token;
+        let of = |user: &UserId| {
+            self.access.tokens.values().filter(|token| token.user == *user).filter(counts).count() as i64
+        };
         let view = View {
             person: group.user().and_then(|user| self.access.people.get(user).cloned()),
             token: group.token().and_then(|id| self.access.tokens.get(id).cloned()),
-            admins: self.access.people.values().filter(admin).count() as i64,
+            admins: self.access.admins(),
             tokens: group.user().map_or(0, of),
+            consoles: group.user().map_or_else(Vec::new, |user| self.access.consoles(user)),
+            link: group.link().and_then(|hash| self.access.links.get(&hash).cloned()),
         };
         let (write, outcome) = group.decide(AccessRead { now, view, head: self.head() });
         if let Some(write) = write {
@@ -146,11 +152,51 @@ impl Rows {
                 old.iter().for_each(|(_, id)| drop(self.access.tokens.remove(id)));
                 Ok(old.len() as u64)
             }
+            Purge::Links { before } => {
+                let mut old: Vec<(Time, Hash)> =
+                    self.access.links.values().map(|link| (link.expires_at, link.hash)).collect();
+                old.retain(|(at, _)| *at < before);
+                old.sort_by_key(|(at, _)| *at);
+                old.truncate(limit);
+                old.iter().for_each(|(_, hash)| drop(self.access.links.remove(hash)));
+                Ok(old.len() as u64)
+            }
+            Purge::Answers { before } => {
+                let mut old: Vec<(Time, Once)> =
+                    self.access.answers.iter().map(|(of, (_, at))| (*at, of.clone())).collect();
+                old.retain(|(at, _)| *at < before);
+                old.sort();
+                old.truncate(limit);
+                old.iter().for_each(|(_, of)| drop(self.access.answers.remove(of)));
+                Ok(old.len() as u64)
+            }
         }
     }
 }
 
 impl Access {
+    pub(super) fn admins(&self) -> i64 {
+        let admin = |person: &&Person| person.role == Role::Admin && !person.disabled;
+        self.people.values().filter(admin).count() as i64
+    }
+
+    fn consoles(&self, user: &UserId) -> Vec<String> {
+        let of = |token: &&Token| token.console && token.user == *user;
+        let mut found: Vec<(Time, String)> =
+            self.tokens.values().filter(of).map(|token| (token.created_at, token.id.clone())).collect();
+        found.sort();
+        found.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The first one wins, unless it has lapsed.
+    pub(super) fn keep_answer(&mut self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Answer {
+        let kept = self.answers.entry(of).or_insert_with(|| (answer.clone(), at));
+        if kept.1 < lapsed {
+            *kept = (answer, at);
+        }
+        kept.0.clone()
+    }
+
     fn change(&mut self, changed: Changed) {
         if let Some(person) = changed.person {
             self.people.insert(person.id.clone(), person);
@@ -162,9 +208,12 @@ impl Access {
         if let Some(token) = changed.token {
             self.tokens.insert(token.id.clone(), token);
         }
-        if let Some(id) = changed.revoked {
-            self.remove_tokens(|token| token.id == id);
+        self.remove_tokens(|token| changed.revoked.contains(&token.id));
+        if let Some(user) = changed.unlinked {
+            self.links.retain(|_, link| link.to.user() != Some(&user));
         }
+        self.links.extend(changed.link.map(|link| (link.hash, link)));
+        changed.spent.iter().for_each(|hash| drop(self.links.remove(hash)));
         self.epoch.0 += i64::from(changed.raises_epoch);
     }
 

@@ -1,22 +1,23 @@
 //! Tasks and stock of the model.
 
 use super::Rows;
-use std::collections::{BTreeMap, BTreeSet};
-use turno::core::id::{Numbers, Serial, Sku};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use turno::core::id::{Numbers, Once, Serial, Sku};
 use turno::core::lease::{State, decide};
 use turno::core::task::{
     Apply, Begin, Line, LineDone, LineError, Note, Read, Stock, Task, TaskId, begin_line, end_line, post,
 };
 use turno::core::time::Time;
 use turno::store::{
-    Dialect, LineStep, LineToApply, Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskQuery, TaskRead, Tx,
-    Value,
+    Dialect, LineStep, LineToApply, Outcomes, Pending, StockLevel, StoreError, TaskGroup, TaskPage, TaskQuery,
+    TaskRead, Tx, Value,
 };
 
 /// What is remembered about them.
 #[derive(Default)]
 pub(super) struct Tasks {
     tasks: BTreeMap<TaskId, Task>,
+    once: HashMap<Once, TaskId>,
     notes: Vec<(TaskId, Note)>,
     stock: BTreeMap<Sku, (i64, BTreeSet<Serial>)>,
 }
@@ -25,8 +26,9 @@ impl Rows {
     pub(super) fn task(&mut self, group: &TaskGroup, now: Time) -> Outcomes {
         let last = self.work.tasks.keys().next_back().map_or(0, |id| id.0);
         let fresh = group.command.task.is_none().then_some(TaskId(last + 1));
-        let task = group.command.task.and_then(|id| self.work.tasks.get(&id).cloned());
-        let lease = match (group.resource(), fresh) {
+        let made = group.once().and_then(|once| self.work.once.get(once)).copied();
+        let task = group.command.task.or(made).and_then(|id| self.work.tasks.get(&id).cloned());
+        let lease = match (group.resource().or(made.map(TaskId::resource)), fresh) {
             (Some(resource), _) => self.state(&resource),
             (None, fresh) => State::unseen(fresh.unwrap_or_default().resource()),
         };
@@ -39,6 +41,7 @@ impl Rows {
         let read = Read { now, numbers, fresh, task, lease, stock };
         let (write, outcome) = group.decide(TaskRead { read, head });
         if let Some(task) = write.task {
+            self.work.once.extend(write.once.map(|once| (once, task.id)));
             self.work.tasks.insert(task.id, task);
         }
         let id = outcome.task.as_ref().map(|task| task.id);
@@ -100,17 +103,26 @@ impl Rows {
         self.work.tasks.get(&id).cloned()
     }
 
-    pub(super) fn tasks(&self, query: &TaskQuery) -> Vec<Task> {
+    pub(super) fn look(&self, id: TaskId, now: Time) -> TaskPage {
+        TaskPage::of(now, 1, self.one_task(id).into_iter().collect(), vec![self.state(&id.resource())])
+    }
+
+    pub(super) fn tasks(&self, query: &TaskQuery, now: Time) -> TaskPage {
+        let held = |task: &Task| self.state(&task.id.resource()).grant.is_some();
         let wanted = |task: &&Task| {
             query.status.is_none_or(|status| task.status == status)
                 && query.before.is_none_or(|before| task.id < before)
+                && (query.locked != Some(true) || held(task))
         };
-        self.work.tasks.values().rev().filter(wanted).take(query.limit as usize).cloned().collect()
+        let tasks = self.work.tasks.values().rev().filter(wanted).take(query.limit as usize + 1).cloned();
+        let tasks: Vec<Task> = tasks.collect();
+        let leases = tasks.iter().map(|task| self.state(&task.id.resource())).collect();
+        TaskPage::of(now, query.limit, tasks, leases)
     }
 
-    pub(super) fn task_notes(&self, id: TaskId, limit: u32) -> Vec<Note> {
-        let of = self.work.notes.iter().filter(|(of, _)| *of == id);
-        of.take(limit as usize).map(|(_, note)| note.clone()).collect()
+    pub(super) fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Vec<(i64, Note)> {
+        let numbered = (1..).zip(&self.work.notes).filter(|(number, (of, _))| *of == id && *number > after);
+        numbered.take(limit as usize).map(|(number, (_, note))| (number, note.clone())).collect()
     }
 
     pub(super) fn stock_level(&self, sku: Sku) -> Option<StockLevel> {

@@ -1,13 +1,15 @@
 //! Leases, as an application calls them.
 
+mod batch;
+
 use super::access::{Needs, RENEWALS_MAX};
 use super::commit::Job;
 use super::{LOOK_AGAIN, Turno};
 use crate::error::Error;
-use crate::store::{LeaseQuery, Peeked, StoreError};
+use crate::store::{LeaseQuery, Past, Peeked, StoreError};
 use std::time::Duration;
 use turno_core::access::Permission;
-use turno_core::id::Resource;
+use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Refused, State};
 use turno_core::limits::TICKET_TTL;
 use turno_core::task::{self, TaskId};
@@ -27,6 +29,17 @@ pub struct LeaseAnswer {
     pub state: State,
     /// The database's time of the decision.
     pub now: Time,
+}
+
+/// Some leases that have a live owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeasePage {
+    /// The database's clock, read afterwards.
+    pub now: Time,
+    /// In the order of their names.
+    pub states: Vec<State>,
+    /// Where the next page begins ([`LeaseQuery::after`]); nothing if this is the last one.
+    pub next: Option<Resource>,
 }
 
 impl Turno {
@@ -224,8 +237,8 @@ impl Turno {
         Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
 
-    /// Leases that have a live owner, in the order of their names. A page may hold fewer than asked for; it is the
-    /// last one only if it is empty.
+    /// Leases that have a live owner, in the order of their names. A page may hold fewer than asked for; whether there
+    /// is more, and from where on, is in [`LeasePage::next`].
     ///
     /// ```
     /// # use turno::*;
@@ -241,25 +254,27 @@ impl Turno {
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn leases(&self, query: LeaseQuery) -> Result<Peeked, Error> {
+    pub async fn leases(&self, query: LeaseQuery) -> Result<LeasePage, Error> {
         self.reads(Needs::READING).await?;
-        let mut query = query;
+        let limit = query.limit as usize;
+        // One more than asked for tells whether there is more.
+        let mut query = LeaseQuery { limit: query.limit.saturating_add(1), ..query };
         loop {
-            let mut peeked = self.inner.store.leases(query.clone()).await?;
-            let Some(last) = peeked.states.last().map(|state| state.resource.clone()) else {
-                return Ok(peeked);
-            };
-            let now = peeked.now;
+            let Peeked { now, mut states, .. } = self.inner.store.leases(query.clone()).await?;
+            let more = states.len() > limit;
+            states.truncate(limit);
+            let next = states.last().filter(|_| more).map(|state| state.resource.clone());
             let may = |state: &State| self.may(Needs::READING.on(&state.resource)).is_ok();
-            peeked.states.retain(|state| state.live(now).is_some() && may(state));
-            if !peeked.states.is_empty() {
-                return Ok(peeked);
+            states.retain(|state| state.live(now).is_some() && may(state));
+            if !states.is_empty() || next.is_none() {
+                return Ok(LeasePage { now, states, next });
             }
-            query.after = Some(last);
+            query.after = next;
         }
     }
 
-    /// Who held it, when, and how it ended, newest first.
+    /// Who held it, when, and how it ended, newest first; with `before`, only ownerships earlier than that fence. A page
+    /// with fewer than asked for is the last one.
     ///
     /// ```
     /// # use turno::*;
@@ -270,14 +285,19 @@ impl Turno {
     /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
     /// let fence = claimed.state.grant.expect("held").fence;
     /// turno.lease(turno.command("caja:3", "ana", Action::Release { fence, claim: None })?).await?;
-    /// let history = turno.lease_history("caja:3".try_into()?, 10).await?;
+    /// let history = turno.lease_history("caja:3".try_into()?, None, 10).await?;
     /// assert_eq!(history[0].grant.holder.user.as_str(), "ana");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn lease_history(&self, resource: Resource, limit: u32) -> Result<Vec<Ending>, Error> {
+    pub async fn lease_history(
+        &self,
+        resource: Resource,
+        before: Option<Fence>,
+        limit: u32,
+    ) -> Result<Vec<Ending>, Error> {
         self.reads(Needs::READING.on(&resource)).await?;
-        Ok(self.inner.store.history(resource, limit).await?)
+        Ok(self.inner.store.history(resource, Past::Newest { before }, limit).await?)
     }
 
     /// Fills in from the history how an ownership ended that the row has forgotten, so that the late one is

@@ -1,17 +1,21 @@
 //! Tasks, as an application calls them.
 
+mod read;
+
+pub use read::{TaskCursor, TaskEvent, TaskHistory};
+
 use super::Turno;
 use super::access::Needs;
 use super::commit::Job;
 use super::lease::{begins, permission, unpinned};
 use crate::error::Error;
-use crate::store::{LineStep, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskQuery};
+use crate::store::{LineStep, StoreError, TaskGroup, TaskOutcome};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use turno_core::access::Permission;
-use turno_core::id::{Fence, Sku};
-use turno_core::lease::{self, Ending, Holder, State};
-use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, NewLine, Note, Outcome, Refused, Task, TaskId};
+use turno_core::id::{Fence, Once};
+use turno_core::lease::{self, Holder, State};
+use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, NewLine, Outcome, Refused, TaskId};
 use turno_core::time::Time;
 
 /// The answer to a command about a task, with the task and its lease afterwards.
@@ -35,25 +39,6 @@ pub struct FinalizeAnswer {
     pub now: Time,
 }
 
-/// One thing that happened to a task, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskEvent {
-    /// Something was done to it.
-    Note(Note),
-    /// Somebody's ownership ended.
-    Held(Ending),
-}
-
-impl TaskEvent {
-    /// When.
-    pub fn at(&self) -> Time {
-        match self {
-            TaskEvent::Note(note) => note.at,
-            TaskEvent::Held(ending) => ending.at,
-        }
-    }
-}
-
 /// Finalizes under way in this process, so that the same one asked for twice is one.
 #[derive(Default)]
 pub(super) struct Finalizing(Mutex<HashMap<TaskId, std::sync::Weak<tokio::sync::Mutex<()>>>>);
@@ -72,7 +57,8 @@ impl Finalizing {
 }
 
 impl Turno {
-    /// A new task. With `ready` it can be taken at once, otherwise it is a draft.
+    /// A new task. With `ready` it can be taken at once, otherwise it is a draft. If one was made under the key `once`,
+    /// however long ago and whatever has crashed since, the answer is [`Outcome::Repeated`] with that one.
     ///
     /// ```
     /// # use turno::*;
@@ -83,7 +69,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// let made = turno.task_create(ana, "Delivery", vec![line], true).await?;
+    /// let made = turno.task_create(ana, "Delivery", vec![line], true, None).await?;
     /// assert_eq!(made.task.expect("made").status, task::Status::Ready);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -94,8 +80,9 @@ impl Turno {
         title: &str,
         lines: Vec<NewLine>,
         ready: bool,
+        once: Option<Once>,
     ) -> Result<TaskAnswer, Error> {
-        self.task(None, who, Action::Create { title: title.to_owned(), lines, ready }).await
+        self.task(None, who, Action::Create { title: title.to_owned(), lines, ready, once }).await
     }
 
     /// Carries out one command about a task. A refusal is an answer, found in [`TaskOutcome::answer`].
@@ -109,7 +96,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
     /// let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     /// let claimed = turno.task(Some(id), ana, claim).await?;
     /// assert_eq!(claimed.task.expect("it exists").status, task::Status::Processing);
@@ -154,7 +141,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
     /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// let done = turno.task_finalize(id, ana, fence).await?;
@@ -216,106 +203,6 @@ impl Turno {
                 step => return Ok(step?),
             }
         }
-    }
-
-    /// A task with its lines.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
-    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
-    /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
-    /// assert_eq!(turno.task_get(id).await?.expect("it exists").title, "Delivery");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn task_get(&self, id: TaskId) -> Result<Option<Task>, Error> {
-        self.reads(Needs::READING.on(&id.resource())).await?;
-        Ok(self.inner.store.task(id).await?)
-    }
-
-    /// Tasks with their lines, newest first; those that the caller's token is not for are left out.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
-    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
-    /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
-    /// use turno::store::TaskQuery;
-    /// assert_eq!(turno.tasks(TaskQuery { limit: 10, ..TaskQuery::default() }).await?[0].id, id);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, Error> {
-        self.reads(Needs::READING).await?;
-        let mut tasks = self.inner.store.tasks(query).await?;
-        tasks.retain(|task| self.may(Needs::READING.on(&task.id.resource())).is_ok());
-        Ok(tasks)
-    }
-
-    /// What happened to a task and who held it, oldest first.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
-    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
-    /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
-    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
-    /// turno.task_finalize(id, ana, fence).await?;
-    /// let history = turno.task_history(id, 100).await?;
-    /// assert!(history.iter().any(|event| matches!(event, TaskEvent::Note(note) if note.what == "line_applied")));
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn task_history(&self, id: TaskId, limit: u32) -> Result<Vec<TaskEvent>, Error> {
-        self.reads(Needs::READING.on(&id.resource())).await?;
-        let notes = self.inner.store.task_notes(id, limit).await?;
-        let held = self.inner.store.history(id.resource(), limit).await?;
-        let mut history: Vec<TaskEvent> = notes.into_iter().map(TaskEvent::Note).collect();
-        history.extend(held.into_iter().rev().map(TaskEvent::Held));
-        history.sort_by_key(TaskEvent::at);
-        Ok(history)
-    }
-
-    /// What is in stock of an article; nothing of one that was never moved.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # use turno::core::task::{self, Goods, Movement, NewLine};
-    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
-    /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true).await?.task.expect("made").id;
-    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
-    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
-    /// turno.task_finalize(id, ana, fence).await?;
-    /// assert_eq!(turno.stock_level("nails".try_into()?).await?.quantity, 30);
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
-        self.reads(Needs::READING).await?;
-        let level = self.inner.store.stock(sku.clone()).await?;
-        Ok(level.unwrap_or(StockLevel { sku, quantity: 0, serials: Vec::new() }))
     }
 
     fn task_policy(&self) -> lease::Policy {

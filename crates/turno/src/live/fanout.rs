@@ -15,7 +15,7 @@ use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 use turno_core::event::Event;
 use turno_core::id::{Position, QueueId, QueueName};
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 /// Events kept for those who are a moment behind: about a second of a busy system, some megabytes at the very most,
 /// since texts are bounded. Who is further behind reads the store.
@@ -39,7 +39,7 @@ pub(super) enum Item {
 /// Where listeners join.
 pub(crate) struct Fanout {
     events: Sender<Item>,
-    queues: Sender<QueueName>,
+    queues: Sender<(QueueName, Time)>,
     joined: Arc<Joined>,
 }
 
@@ -73,7 +73,7 @@ impl Fanout {
     }
 
     /// From here on everything that is put into the ring reaches the receiver, or tells it that it came too late.
-    pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<QueueName>>) {
+    pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<(QueueName, Time)>>) {
         let events = self.events.subscribe();
         self.joined.events.notify_one();
         let queues = queues.then(|| {
@@ -138,16 +138,17 @@ impl Reader {
     }
 
     /// Tells of queues that changed, all that have gathered at once.
-    async fn queues(self, ring: Sender<QueueName>) {
+    async fn queues(self, ring: Sender<(QueueName, Time)>) {
         let mut names = HashMap::new();
         loop {
             while ring.receiver_count() == 0 {
                 self.joined.queues.notified().await;
             }
             let changed = self.signals.changed().await;
-            let again = self.clock.estimate() + CHANGES_EVERY;
+            let at = self.clock.estimate();
+            let again = at + CHANGES_EVERY;
             match self.name(changed, &mut names).await {
-                Ok(names) => names.into_iter().for_each(|name| drop(ring.send(name))),
+                Ok(names) => names.into_iter().for_each(|name| drop(ring.send((name, at)))),
                 Err(error) => tracing::debug!(%error, "changes of queues were dropped"),
             }
             self.clock.sleep_until(again).await;

@@ -1,7 +1,7 @@
 //! Changes of access and what is read of it.
 
 use turno_core::access::{Change, ChangeRefused, Changed, Epoch, Person, Principal, Token, View, change};
-use turno_core::audit::{Entry, Head, chain};
+use turno_core::audit::{Entry, Hash, Head, chain};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
@@ -40,19 +40,17 @@ pub type AccessOutcome = Result<Changed, ChangeRefused>;
 impl AccessGroup {
     /// The person to be read.
     pub fn user(&self) -> Option<&UserId> {
-        match &self.wish {
-            Change::AddPerson { id, .. } | Change::ChangePerson { id, .. } | Change::RemovePerson { id } => Some(id),
-            Change::CreateToken(token) | Change::MintSession { token, .. } => Some(&token.user),
-            Change::RevokeToken { .. } => None,
-        }
+        self.wish.user()
     }
 
     /// The token to be read.
     pub fn token(&self) -> Option<&str> {
-        match &self.wish {
-            Change::RevokeToken { id } => Some(id),
-            _ => None,
-        }
+        self.wish.token()
+    }
+
+    /// The link to be read.
+    pub fn link(&self) -> Option<Hash> {
+        self.wish.link()
     }
 
     /// Decides; a refusal writes nothing.

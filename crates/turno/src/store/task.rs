@@ -4,7 +4,7 @@ use super::{LeaseWrite, Pending, StoreError};
 use std::future::Future;
 use std::pin::Pin;
 use turno_core::audit::{Head, chain};
-use turno_core::id::{Resource, Sku, UserId};
+use turno_core::id::{Once, Resource, Sku, UserId};
 use turno_core::lease;
 use turno_core::task::{
     Action, Command, Decision, Finalized, Line, LineOutcome, Lines, Note, Outcome, Read, Refused, Status, Task, TaskId,
@@ -35,6 +35,8 @@ pub struct TaskRead {
 pub struct TaskWrite {
     /// The task as it is now, if it changed.
     pub task: Option<Task>,
+    /// For a new one: the key that it is made under.
+    pub once: Option<Once>,
     /// Which of its lines are written.
     pub lines: Lines,
     /// For its history.
@@ -60,6 +62,14 @@ impl TaskGroup {
     /// Its task's lease, to be inserted if it is missing and locked; a new task has none yet.
     pub fn resource(&self) -> Option<Resource> {
         self.command.task.map(TaskId::resource)
+    }
+
+    /// The key under which a task is to be made once: one that was made under it is read in place of a new one.
+    pub fn once(&self) -> Option<&Once> {
+        match &self.command.action {
+            Action::Create { once, .. } => once.as_ref(),
+            _ => None,
+        }
     }
 
     /// The line whose article's stock must be read.
@@ -92,6 +102,7 @@ impl TaskGroup {
         let ended_of = ended.iter().map(|_| lease.resource.clone()).collect();
         let write = TaskWrite {
             task: task.clone().filter(|_| changed),
+            once: self.once().filter(|_| changed).cloned(),
             lines,
             notes,
             lease: LeaseWrite {
@@ -129,10 +140,34 @@ pub enum LineStep {
 pub struct TaskQuery {
     /// Only in this status.
     pub status: Option<Status>,
+    /// Only those that are locked now, or only those that are not.
+    pub locked: Option<bool>,
     /// Only those with a smaller number: lists begin with the newest.
     pub before: Option<TaskId>,
     /// At most so many.
     pub limit: u32,
+}
+
+/// Some tasks with their lines and their locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskPage {
+    /// The database's clock, read afterwards.
+    pub now: Time,
+    /// Newest first, each with its lease.
+    pub tasks: Vec<(Task, lease::State)>,
+    /// Where the next page begins ([`TaskQuery::before`]); nothing if this is the last one. A page may hold fewer than
+    /// asked for without being the last.
+    pub next: Option<TaskId>,
+}
+
+impl TaskPage {
+    /// The page of up to `limit` of these tasks; one more means that it is not the last.
+    pub fn of(now: Time, limit: u32, tasks: Vec<Task>, leases: Vec<lease::State>) -> TaskPage {
+        let more = tasks.len() > limit as usize;
+        let tasks: Vec<_> = tasks.into_iter().zip(leases).take(limit as usize).collect();
+        let next = tasks.last().filter(|_| more).map(|(task, _)| task.id);
+        TaskPage { now, tasks, next }
+    }
 }
 
 /// What is in stock of one article.

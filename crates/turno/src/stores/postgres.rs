@@ -15,7 +15,7 @@
 //! | `audit` | its head, which everybody locks last, and its entries |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `read`, `record`, `queue`, `event`, `purge`, `check` | everything outside of groups; positions of events |
+//! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
 //! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
 //!
@@ -27,6 +27,7 @@
 
 mod access;
 mod access_row;
+mod answer;
 mod audit;
 mod call;
 mod changes;
@@ -63,9 +64,9 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront, LaneLocks,
-    LeaseQuery, LineStep, Outcomes, Peeked, Pending, Pulse, Purge, QueueRow, Routes, Sequenced, StockLevel, Store,
-    StoreError, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
+    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
+    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -80,11 +81,11 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
-use turno_core::access::{Epoch, Person, Token};
+use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Position, QueueId, QueueName, Resource, Sku, UserId};
-use turno_core::lease::Ending;
+use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
@@ -127,11 +128,16 @@ struct Shared {
 }
 
 impl PostgresStore {
-    /// Connects, brings the schema up to date, and takes up the clock where others left it.
-    pub(crate) async fn open(url: &str, clock: Arc<Clock>) -> Result<PostgresStore, StoreError> {
+    /// Connects, brings the schema up to date or, if it may not, refuses one that is not this program's, and takes up
+    /// the clock where others left it.
+    pub(crate) async fn open(url: &str, clock: Arc<Clock>, migrate: bool) -> Result<PostgresStore, StoreError> {
         let address = Address::parse(url)?;
         let mut link = address.connect().await?;
-        migrate::migrate(&mut link).await?;
+        if migrate {
+            migrate::migrate(&mut link).await?;
+        } else {
+            migrate::look(&mut link).await?.required()?;
+        }
         let description = format!("PostgreSQL {}, {}", link.version, place(&address));
         let floors = Floors::default();
         let hints = Hints::new(address.clone(), floors.clone());
@@ -154,6 +160,11 @@ impl PostgresStore {
         };
         store.resume().await?;
         Ok(store)
+    }
+
+    /// The schema of the database that the URL names.
+    pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, StoreError> {
+        migrate::look(&mut Address::parse(url)?.connect().await?).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
@@ -196,12 +207,16 @@ impl Store for PostgresStore {
         Box::pin(self.lease_peek(resources))
     }
 
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        Box::pin(async move { self.lease_lines(after.as_ref(), limit).await })
+    }
+
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         Box::pin(async move { self.lease_ending(&resource, fence).await })
     }
 
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
-        Box::pin(async move { self.lease_history(&resource, limit).await })
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        Box::pin(async move { self.lease_history(&resource, from, limit).await })
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
@@ -272,12 +287,16 @@ impl Store for PostgresStore {
         Box::pin(self.task_get(id))
     }
 
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        Box::pin(PostgresStore::task_look(self, id))
+    }
+
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
         Box::pin(self.task_list(query))
     }
 
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
-        Box::pin(self.task_history(id, limit))
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        Box::pin(self.task_history(id, after, limit))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
@@ -286,6 +305,26 @@ impl Store for PostgresStore {
 
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         Box::pin(self.token_find(hash))
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        Box::pin(self.link_find(hash))
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        Box::pin(self.admin_count())
+    }
+
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        Box::pin(async move { self.answer_get(&of).await })
+    }
+
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        Box::pin(async move { self.answer_keep(&of, &answer, at, lapsed).await })
+    }
+
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        Box::pin(self.schema_look())
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
@@ -318,6 +357,10 @@ impl Store for PostgresStore {
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         Box::pin(async move { self.purge_some(&what, limit).await })
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        Box::pin(async move { self.purge_free(after.as_ref(), before, limit).await })
     }
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {

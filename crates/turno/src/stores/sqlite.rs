@@ -8,6 +8,7 @@
 //! Not here: any rule. What a statement chooses is said in its file under `sqlite/sql`.
 
 mod access;
+mod answer;
 mod audit;
 mod backup;
 mod changes;
@@ -34,19 +35,19 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront, LaneLocks,
-    LeaseQuery, LineStep, Outcomes, Peeked, Pending, Pulse, Purge, QueueRow, Routes, Sequenced, StockLevel, Store,
-    StoreError, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
+    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
+    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use statements as sql;
 use std::sync::Arc;
 use tokio::sync::Notify;
-use turno_core::access::{Epoch, Person, Token};
+use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Numbers, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -71,16 +72,33 @@ pub(crate) struct SqliteStore {
     changed: Arc<Notify>,
 }
 
-/// Opens the file at `path`, creates or upgrades its schema, and lets `clock` go on from its mark.
-pub(crate) async fn open(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
+/// Opens the file at `path` and lets `clock` go on from its mark. Creates or upgrades its schema, or, if it may not
+/// migrate, refuses one that is not this program's.
+pub(crate) async fn open(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, StoreError> {
     let path = path.to_owned();
-    let opened = tokio::task::spawn_blocking(move || start(&path, clock)).await;
+    let opened = tokio::task::spawn_blocking(move || start(&path, clock, migrate)).await;
     opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
 }
 
-fn start(path: &str, clock: Arc<Clock>) -> Result<SqliteStore, StoreError> {
+/// The schema of the file at `path`, if there is one.
+pub(crate) async fn schema(path: &str) -> Result<SchemaState, StoreError> {
+    let path = path.to_owned();
+    let looked = tokio::task::spawn_blocking(move || look(&path)).await;
+    looked.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+}
+
+fn look(path: &str) -> Result<SchemaState, StoreError> {
+    connection::visitor(path)?.map_or_else(|| Ok(schema::none()), |visitor| schema::state(&visitor))
+}
+
+fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, StoreError> {
+    if !migrate {
+        look(path)?.required()?;
+    }
     let mut writer = connection::writer(path)?;
-    schema::migrate(&mut writer)?;
+    if migrate {
+        schema::migrate(&mut writer)?;
+    }
     clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
     // So that the first estimate is of today, and not of when the file was last used.
     now(&clock);
@@ -227,12 +245,16 @@ impl Store for SqliteStore {
         self.looks.run(move |db| peek(db, &clock, |tx| lease::list(tx, &query)))
     }
 
+    fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {
+        self.looks.run(move |db| lease::lines(db, after.as_ref(), limit))
+    }
+
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>> {
         self.beats.run(move |db| lease::ending(db, &resource, fence))
     }
 
-    fn history(&self, resource: Resource, limit: u32) -> Pending<'_, Vec<Ending>> {
-        self.looks.run(move |db| lease::history(db, &resource, limit))
+    fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>> {
+        self.looks.run(move |db| lease::history(db, &resource, from, limit))
     }
 
     fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
@@ -312,12 +334,18 @@ impl Store for SqliteStore {
         self.looks.run(move |db| task::one(db, id))
     }
 
-    fn tasks(&self, query: TaskQuery) -> Pending<'_, Vec<Task>> {
-        self.looks.run(move |db| task::list(db, &query))
+    fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| task::page(db, &clock, 1, |tx| Ok(task::read(tx, id)?.into_iter().collect())))
     }
 
-    fn task_notes(&self, id: TaskId, limit: u32) -> Pending<'_, Vec<Note>> {
-        self.looks.run(move |db| task::notes(db, id, limit))
+    fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| task::page(db, &clock, query.limit, |tx| task::list(tx, &query)))
+    }
+
+    fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>> {
+        self.looks.run(move |db| task::notes(db, id, after, limit))
     }
 
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>> {
@@ -327,6 +355,26 @@ impl Store for SqliteStore {
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound> {
         let clock = self.clock.clone();
         self.beats.run(move |db| access::found(db, &clock, hash))
+    }
+
+    fn link(&self, hash: Hash) -> Pending<'_, Option<Link>> {
+        self.looks.run(move |db| access::link(db, hash))
+    }
+
+    fn admins(&self) -> Pending<'_, i64> {
+        self.looks.run(|db| access::admins(db))
+    }
+
+    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        self.looks.run(move |db| answer::read(db, &of))
+    }
+
+    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        self.write(move |write| answer::keep(write, &of, &answer, at, lapsed))
+    }
+
+    fn schema(&self) -> Pending<'_, SchemaState> {
+        self.beats.run(|db| schema::state(db))
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {
@@ -362,6 +410,10 @@ impl Store for SqliteStore {
 
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64> {
         self.write(move |write| purge::run(write, &what, limit))
+    }
+
+    fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)> {
+        self.write(move |write| purge::leases(write, after.as_ref(), before, limit))
     }
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {

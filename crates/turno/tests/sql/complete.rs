@@ -1,7 +1,8 @@
 //! `turno.complete`: the effect and the ack commit together, or neither.
 
 use super::*;
-use turno::core::queue::SettleOutcome;
+use turno::core::id::QueueId;
+use turno::core::queue::{Handed, SettleOutcome};
 
 /// A queue with one item that a worker was handed, and a table for its effect.
 async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
@@ -177,6 +178,41 @@ async fn what_is_not_in_process_under_this_fence_is_refused() {
     assert_eq!(refused(complete(&app, &got).await), "TN010", "its time is over, though nobody took it yet");
     queue.ack([got.handed]).await.unwrap();
     assert_eq!(world.number("select count(*) from turno.intake").await, 0);
+}
+
+#[tokio::test]
+async fn an_altered_delivery_is_refused_and_nothing_is_acked() {
+    let world = World::new().await;
+    let queue = world.queue("q", Policy { batch_max: 3, ..plain(Kind::Lane) }).await;
+    queue.enqueue(["1", "2", "3", "4"].map(|id| draft(id, "ana")).into()).await.unwrap();
+    queue.enqueue(vec![draft("other", "luis")]).await.unwrap();
+    let got = queue.claim("worker", 2, Span::ZERO).await.unwrap();
+    let (handed, other) = (got[0].handed, got[1].handed);
+    assert_eq!((handed.size, other.size), (3, 1));
+    let second = queue.item(id("2")).await.unwrap().unwrap().body.seq;
+    let altered = [
+        Handed { size: 0, ..handed },
+        Handed { size: 1, ..handed },
+        Handed { size: 2, ..handed },
+        Handed { size: 4, ..handed },
+        Handed { seq: second, ..handed },
+        Handed { seq: second, size: 2, ..handed },
+        Handed { seq: second, size: 1, ..handed },
+        Handed { seq: other.seq, ..handed },
+        Handed { lane: other.lane, ..handed },
+        Handed { lane: None, ..handed },
+        Handed { queue: QueueId(handed.queue.0 + 1), ..handed },
+        Handed { size: 2, ..other },
+    ];
+    for handed in altered {
+        let altered = Got { handed, ..got[0].clone() };
+        assert_eq!(refused(complete(&world.sql, &altered).await), "TN010", "{handed:?}");
+    }
+    assert_eq!(world.number("select count(*) from turno.intake").await, 0);
+    assert_eq!(queue.counts().await.unwrap().in_process, 4);
+    complete(&world.sql, &got[0]).await.unwrap();
+    complete(&world.sql, &got[1]).await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().processed, 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -155,10 +155,39 @@ impl Shelf {
             done: self.done.iter().find(|done| Some(done.seq) == seq).cloned(),
             front: self.sorted().into_iter().filter(|item| item.lane.is_some() && item.lane == lane).collect(),
             home: body.map(|body| (lane, body.enqueued_at)),
+            body: body.filter(|_| wish.edits()).cloned(),
+            numbers: Numbers::new(vec![self.number + 1]),
         };
-        let (changes, answer) = manage(&self.policy, wish, read);
+        self.number += 1;
+        let (changes, answer) = manage(&self.policy, &wish, read);
         self.write(changes);
         answer
+    }
+
+    /// Clears the lane of a key; deliveries under `spared` are being completed by somebody.
+    pub(super) fn clear(&mut self, key: &str, until: Time, spared: Vec<Fence>) -> Cleared {
+        let lane = Lane::of(&Key::new(key).expect("valid"));
+        let front = self.sorted().into_iter().filter(|item| item.lane == Some(lane));
+        let front = front.take(ClearRead::FRONT as usize).collect();
+        let (changes, cleared) = clear(&self.policy, until, ClearRead { now: self.now, front, spared });
+        self.write(changes);
+        cleared
+    }
+
+    /// Why an item is not running, as a word.
+    pub(super) fn why(&self, id: &str, paused: bool) -> &'static str {
+        let body = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("every item has a body");
+        let named = |item: Item| {
+            let Body { id, key, .. } = body(item.seq).clone();
+            FrontItem { item, id, key }
+        };
+        let all: Vec<FrontItem> = self.sorted().into_iter().map(named).collect();
+        let known = all.iter().find(|known| known.id.as_str() == id).expect("it is unfinished");
+        let lane = known.item.lane;
+        let front: Vec<FrontItem> = all.iter().filter(|of| lane.is_some() && of.item.lane == lane).cloned().collect();
+        let typed_at = lane.and_then(|lane| self.typing.get(&lane).copied());
+        let read = WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at };
+        why_item(&read, known, None).reason.code()
     }
 
     fn sorted(&self) -> Vec<Item> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema::{self, Field};
 use super::texts::Words;
-use crate::http::root::escaped;
+use crate::http::html::escaped;
 
 /// An operation within its document.
 #[derive(Clone, Copy)]

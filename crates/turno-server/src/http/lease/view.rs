@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use turno::core::id::UserId;
-use turno::core::lease::{Grant, Holder, Policy, Refused, Request, State};
+use turno::core::lease::{Ending, Grant, Holder, Lost, Policy, Refused, Request, State};
 use turno::core::time::Time;
 
 use crate::http::caller::Caller;
@@ -11,6 +11,7 @@ use crate::http::stamp::Stamp;
 
 /// Who holds, waits or asks.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Holder)]
 pub(crate) struct HolderView {
     /// The person, or the machine's account.
     #[schema(value_type = String)]
@@ -30,6 +31,7 @@ impl From<&Holder> for HolderView {
 
 /// Somebody asked the holder to let go.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseRequested)]
 pub(crate) struct RequestView {
     by: HolderView,
     message: Option<String>,
@@ -44,6 +46,7 @@ impl From<&Request> for RequestView {
 
 /// The times that govern a lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeasePolicy)]
 pub(crate) struct PolicyView {
     ttl_ms: i64,
     max_ttl_ms: i64,
@@ -77,6 +80,7 @@ pub(crate) enum LeaseState {
 
 /// A lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Lease)]
 pub(crate) struct LeaseView {
     resource: String,
     state: LeaseState,
@@ -103,11 +107,11 @@ pub(crate) struct LeaseView {
 }
 
 impl LeaseView {
-    pub(crate) fn new(caller: &Caller, state: &State, now: Time) -> LeaseView {
+    /// The lease as `who` sees it. Whoever names no instance speaks for all of their own.
+    pub(crate) fn of(caller: &Caller, who: &Holder, state: &State, now: Time) -> LeaseView {
         let policy = caller.0.lease_policy(&state.resource);
         let live = state.live(now);
         let offer = state.offer.as_ref().filter(|offer| live.is_none() && now < offer.until);
-        let me = caller.0.principal();
         let rolling = |grant: &Grant| policy.rolling_timeout.map(|rolling| now.until(grant.worked_at + rolling).0);
         LeaseView {
             resource: state.resource.to_string(),
@@ -125,7 +129,7 @@ impl LeaseView {
             expires_in_ms: live.map(|grant| now.until(grant.expires_at).0),
             rolling_in_ms: live.and_then(rolling),
             server_time: now.into(),
-            mine: live.is_some_and(|grant| me.is_some_and(|me| me.user == grant.holder.user)),
+            mine: live.is_some_and(|grant| who.speaks_for(&grant.holder)),
             waiting: state.line.iter().filter(|ticket| now < ticket.expires_at).count(),
             offered_to: offer.map(|offer| (&offer.to).into()),
             requests: live.map_or_else(Vec::new, |_| state.requests.iter().map(Into::into).collect()),
@@ -134,9 +138,46 @@ impl LeaseView {
     }
 }
 
+/// An ownership that is over.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseEnded)]
+pub(crate) struct EndedView {
+    holder: HolderView,
+    fence: i64,
+    locked_at: Stamp,
+    heartbeat_at: Stamp,
+    ended_at: Stamp,
+    /// `expired`, `released` or `forced`.
+    reason: &'static str,
+    /// What led to it: `no_heartbeat`, `idle`, `rolling_timeout`, `override`, `user_disabled` or `released`.
+    cause: &'static str,
+    /// Who did it, for an override.
+    #[schema(value_type = Option<String>)]
+    by: Option<UserId>,
+    /// The override's reason.
+    note: Option<String>,
+}
+
+impl From<&Ending> for EndedView {
+    fn from(ending: &Ending) -> EndedView {
+        let Ending { grant, at, reason, cause, by, note } = ending;
+        EndedView {
+            holder: (&grant.holder).into(),
+            fence: grant.fence.0,
+            locked_at: grant.locked_at.into(),
+            heartbeat_at: grant.heartbeat_at.into(),
+            ended_at: (*at).into(),
+            reason: reason.as_str(),
+            cause: cause.as_str(),
+            by: by.clone(),
+            note: note.clone(),
+        }
+    }
+}
+
 /// The problem that a refusal becomes.
-pub(crate) fn refused(caller: &Caller, refused: &Refused, state: &State, now: Time) -> Problem {
-    let lease = || LeaseView::new(caller, state, now);
+pub(crate) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &State, now: Time) -> Problem {
+    let lease = || LeaseView::of(caller, who, state, now);
     match refused {
         Refused::HeldBy { grant, position } => Problem::new(Code::LeaseHeld)
             .arg("holder", &grant.holder.name)
@@ -145,14 +186,18 @@ pub(crate) fn refused(caller: &Caller, refused: &Refused, state: &State, now: Ti
             .with("locked_at", Stamp(grant.locked_at))
             .with("expires_at", Stamp(grant.expires_at))
             .with("position", position)
-            .with("lease", lease()),
+            // Their own other instance is somebody else: it has what they wanted.
+            .with("lease", LeaseView { mine: false, ..lease() }),
         Refused::OfferedTo { offer, position } => Problem::new(Code::LeaseOffered)
             .arg("holder", &offer.to.name)
             .with("offered_to", HolderView::from(&offer.to))
             .with("until", Stamp(offer.until))
             .with("position", position)
             .with("lease", lease()),
-        Refused::Lost { ending: _ } => Problem::new(Code::LeaseLost).with("lease", lease()),
+        Refused::Lost { ending } => {
+            let lost = Lost::of(ending.as_ref(), state, who, now);
+            lost_problem(&lost, state.live(now)).with("lease", lease())
+        }
         Refused::Pinned => Problem::new(Code::LeasePinned),
         Refused::LineFull => Problem::new(Code::LineFull),
         Refused::AlreadyHolder => Problem::new(Code::AlreadyHolder).with("lease", lease()),
@@ -160,5 +205,62 @@ pub(crate) fn refused(caller: &Caller, refused: &Refused, state: &State, now: Ti
         Refused::TtlOutOfBounds { max } => {
             Problem::new(Code::TtlOutOfBounds).field("ttl_ms").arg("max", max.0).with("max_ms", max.0)
         }
+    }
+}
+
+/// Tells programs and people how an ownership was lost; the sentence is chosen by the cause, and says who has it now.
+fn lost_problem(lost: &Lost<'_>, live: Option<&Grant>) -> Problem {
+    let taken = live.filter(|_| lost.reason == "taken");
+    Problem::new(Code::LeaseLost)
+        .arg("how", lost.cause.unwrap_or(lost.reason))
+        .arg("by", lost.by.map_or("-", UserId::as_str))
+        .arg("note", lost.note.unwrap_or("-"))
+        .arg("taken", if taken.is_some() { "yes" } else { "no" })
+        .arg("holder", taken.map_or("-", |grant| grant.holder.name.as_str()))
+        .with("reason", lost.reason)
+        .with("cause", lost.cause)
+        .with("by", lost.by)
+        .with("note", lost.note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::{Language, Texts};
+    use turno::core::lease::Cause;
+
+    #[test]
+    fn whoever_lost_a_lease_is_told_how_in_both_languages() {
+        let (texts, eva) = (Texts::load(), UserId::new("eva").expect("a name"));
+        let said = |cause: Option<&'static str>, language| {
+            let lost = Lost { reason: "expired", cause, by: Some(&eva), note: Some("cierre") };
+            let document = lost_problem(&lost, None).document(&texts, language, None);
+            document["detail"].as_str().expect("a sentence").to_owned()
+        };
+        for language in [Language::Spanish, Language::English] {
+            let causes = Cause::ALL.map(|cause| Some(cause.as_str()));
+            let mut sentences: Vec<String> =
+                causes.into_iter().chain([None]).map(|cause| said(cause, language)).collect();
+            assert!(sentences.iter().all(|sentence| !sentence.contains(['{', '$'])), "{sentences:?}");
+            sentences.sort();
+            sentences.dedup();
+            assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
+        }
+        let english = said(Some("override"), Language::English);
+        let expected = "This lease is not yours any more: eva stepped in: cierre. Nothing was stored; claim it again if it \
+                        is free";
+        assert_eq!(english, expected);
+    }
+
+    #[test]
+    fn what_was_applied_before_a_lock_was_lost_is_not_denied() {
+        let lost = Lost { reason: "expired", cause: Some("no_heartbeat"), by: None, note: None };
+        let problem = lost_problem(&lost, None).arg("kept", "some");
+        let document = problem.document(&Texts::load(), Language::Spanish, None);
+        let detail = document["detail"].as_str().expect("a sentence");
+        assert!(
+            detail.contains("Lo que ya se aplicó queda aplicado") && !detail.contains("Nada se guardó"),
+            "{detail}"
+        );
     }
 }

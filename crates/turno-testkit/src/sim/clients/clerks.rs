@@ -68,7 +68,7 @@ impl Clerk {
         let open = known.open_tasks();
         if open.is_empty() || open.len() < OPEN_TASKS && rng.percent(60) {
             let lines = (0..rng.between(1, 4)).map(|_| line(rng, setup)).collect();
-            let create = Action::Create { title: "goods".to_owned(), lines, ready: rng.percent(85) };
+            let create = Action::Create { title: "goods".to_owned(), lines, ready: rng.percent(85), once: None };
             return self.ask(None, create, setup);
         }
         let task = *rng.pick(open);

@@ -42,8 +42,10 @@ pub struct PersonChange {
     pub role: Option<Role>,
     /// Locked out, or in again. Whoever is locked out loses what they hold.
     pub disabled: Option<bool>,
-    /// The hash of a new password.
+    /// The hash of a new password. It ends all sessions of the console, and links to sign in.
     pub password: Option<String>,
+    /// The session of the console that a new password does not end, by its token's id: the one it is given in.
+    pub spare: Option<String>,
 }
 
 /// A token to be made.
@@ -66,13 +68,15 @@ pub struct NewToken {
 impl NewToken {
     /// A token with all that its owner may do.
     pub fn of(user: &str) -> Result<NewToken, BadName> {
-        let user = UserId::new(user)?;
-        Ok(NewToken { user, name: None, machine: false, scope: None, resources: Vec::new(), expires_in: None })
+        Ok(NewToken::whole(UserId::new(user)?))
     }
 
-    fn into_token(self, now: Time) -> Result<(Token, String), Error> {
-        let made = secret::make();
-        let (id, secret) = made.map_err(|error| Error::Invalid(format!("the system has no randomness: {error}")))?;
+    pub(super) fn whole(user: UserId) -> NewToken {
+        NewToken { user, name: None, machine: false, scope: None, resources: Vec::new(), expires_in: None }
+    }
+
+    pub(super) fn into_token(self, now: Time) -> Result<(Token, String), Error> {
+        let (id, secret) = secret::fresh()?;
         let hash = secret::hash(&secret).expect("a secret that was just made has the shape of one");
         let token = Token {
             id,
@@ -86,6 +90,7 @@ impl NewToken {
             created_at: now,
             created_by: self.user,
             parent: None,
+            console: false,
             last_used_at: None,
         };
         Ok((token, secret))
@@ -127,8 +132,8 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn change_person(&self, id: UserId, change: PersonChange) -> Result<Person, Error> {
-        let PersonChange { name, role, disabled, password } = change;
-        let wish = Change::ChangePerson { id, name, role, disabled, password };
+        let PersonChange { name, role, disabled, password, spare } = change;
+        let wish = Change::ChangePerson { id, name, role, disabled, password, spare };
         let person = self.change_access(wish).await?.person.ok_or(Error::Closed)?;
         if person.disabled {
             self.expel(&person.id).await?;
@@ -287,7 +292,7 @@ impl Turno {
         Ok(tokens)
     }
 
-    async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
+    pub(super) async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
         if self.may(Needs::of(Permission::UsersManage)).is_err() {
             self.inner.access.own_turn().await;
         }
@@ -300,16 +305,26 @@ impl Turno {
         })
     }
 
-    /// Frees what a user holds who may not hold anything any more. Should this process end in between, the leases
+    /// Frees what a user holds who may not hold anything any more, and their places in lines. Should this process end in between, the leases
     /// die by themselves: their holder's heartbeats are refused.
     async fn expel(&self, user: &UserId) -> Result<(), Error> {
         let mut query = LeaseQuery { holder: Some(user.clone()), limit: BATCH_MAX as u32, ..LeaseQuery::default() };
         loop {
             let states = self.inner.store.leases(query.clone()).await?.states;
             let Some(last) = states.last() else {
-                return Ok(());
+                break;
             };
             query.after = Some(last.resource.clone());
+            self.expel_from(user, states).await?;
+        }
+        let mut after = None;
+        loop {
+            let mut states = self.inner.store.lines(after, BATCH_MAX as u32).await?;
+            let Some(last) = states.last() else {
+                return Ok(());
+            };
+            after = Some(last.resource.clone());
+            states.retain(|state| state.waits(user));
             self.expel_from(user, states).await?;
         }
     }

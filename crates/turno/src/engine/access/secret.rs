@@ -1,5 +1,6 @@
 //! The secrets of tokens: made from the system's randomness, shown once, and kept only as hashes.
 
+use crate::error::Error;
 use turno_core::audit::Hash;
 
 /// What every token begins with, so that people and scanners of leaked secrets recognise one.
@@ -10,11 +11,16 @@ const SECRET: usize = 32;
 const ID: usize = 6;
 
 /// A new token's id and secret.
-pub(super) fn make() -> Result<(String, String), getrandom::Error> {
+fn make() -> Result<(String, String), getrandom::Error> {
     let mut bytes = [0; ID + SECRET];
     getrandom::fill(&mut bytes)?;
     let (id, secret) = bytes.split_at(ID);
     Ok((hex(id), format!("{PREFIX}{}", hex(secret))))
+}
+
+/// The same, with what the engine says if the system has no randomness.
+pub(super) fn fresh() -> Result<(String, String), Error> {
+    make().map_err(|error| Error::Invalid(format!("the system has no randomness: {error}")))
 }
 
 /// The hash of a secret, if it looks like one.

@@ -98,8 +98,35 @@ impl QueueHandle {
         wait: Span,
         request: Option<&str>,
     ) -> Result<Vec<Got>, Error> {
+        self.claim_until(instance, max, wait, request, std::future::pending()).await
+    }
+
+    /// As [`QueueHandle::claim_as`], but waits no longer once `leave` is there: what had been handed out by then is
+    /// answered, so that whoever stops neither waits on nor leaves anything behind.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-until-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// use turno::core::time::Span;
+    /// let leaving = std::future::ready(());
+    /// assert!(queue.claim_until("worker-1", 1, Span::from_secs(30), None, leaving).await?.is_empty(), "at once");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim_until(
+        &self,
+        instance: &str,
+        max: u32,
+        wait: Span,
+        request: Option<&str>,
+        leave: impl Future<Output = ()>,
+    ) -> Result<Vec<Got>, Error> {
         let request = request.map(|request| RequestId::new(request).map(|_| Arc::from(request))).transpose()?;
-        self.claim_wanted(Want { request, ..want(instance, max)? }, wait, std::future::pending()).await
+        self.claim_wanted(Want { request, ..want(instance, max)? }, wait, leave).await
     }
 
     /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.

@@ -4,7 +4,7 @@
 //! anyway, and what is read behind it cannot change until the commit.
 
 use super::PostgresStore;
-use super::access_row::{TOKEN, person, token};
+use super::access_row::{TOKEN, link, person, token};
 use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -12,7 +12,7 @@ use super::row::{garbled, get};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{AccessGroup, AccessRead, AccessWrite, Outcomes, StoreError, TokenFound};
 use tokio_postgres::Row;
-use turno_core::access::{Changed, Epoch, Permissions, Person, Token, View};
+use turno_core::access::{Changed, Epoch, Link, Permissions, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -21,12 +21,15 @@ use turno_core::time::Time;
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, Failure> {
     // No id is empty, so an empty one finds nobody.
     let user = group.user().map_or("", UserId::as_str);
+    let hash = group.link().unwrap_or_default();
     let calls = vec![
         audit::lock(),
         Call::new(&call::PERSON).text(user),
         Call::new(&call::TOKEN).text(group.token().unwrap_or_default()),
         Call::new(&call::ADMIN_COUNT),
         Call::new(&call::TOKEN_COUNT).text(user),
+        Call::new(&call::CONSOLES).text(user),
+        Call::new(&call::LINK).bytes(&hash.0),
         Moment::call(0, true),
     ];
     let mut answers = tx.trip(calls).await?;
@@ -36,6 +39,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, F
         token: answers.take().first().map(token).transpose()?,
         admins: count(&answers.take())?,
         tokens: count(&answers.take())?,
+        consoles: answers.take().iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?,
+        link: answers.take().first().map(link).transpose()?,
     };
     let moment = tx.moment(&answers.take())?;
     let (write, outcome) = group.decide(AccessRead { now: moment.now, view, head });
@@ -45,7 +50,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, F
 
 /// All that a change writes; the epoch last, because everybody's mark is in its row.
 pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
-    let AccessWrite { changed: Changed { person, removed, token, revoked, raises_epoch, .. }, audit } = write;
+    let AccessWrite { changed, audit } = write;
+    let Changed { person, removed, token, revoked, link, spent, unlinked, raises_epoch, .. } = changed;
     let mut calls = Vec::with_capacity(6);
     calls.extend(person.as_ref().map(save_person));
     if let Some(id) = removed {
@@ -53,7 +59,12 @@ pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
         calls.push(Call::new(&call::PERSON_REMOVE).text(id.as_str()));
     }
     calls.extend(token.as_ref().map(add_token));
-    calls.extend(revoked.as_ref().map(|id| Call::new(&call::TOKEN_REVOKE).text(id)));
+    if !revoked.is_empty() {
+        calls.push(Call::new(&call::TOKEN_REVOKE).texts(revoked.iter().map(String::as_str)));
+    }
+    calls.extend(unlinked.as_ref().map(|id| Call::new(&call::LINKS_REMOVE).text(id.as_str())));
+    calls.extend(link.as_ref().map(add_link));
+    calls.extend(spent.as_ref().map(|hash| Call::new(&call::LINK_SPEND).bytes(&hash.0)));
     calls.extend(audit::calls(audit));
     if *raises_epoch {
         calls.push(Call::new(&call::EPOCH_RAISE));
@@ -85,7 +96,16 @@ fn add_token(token: &Token) -> Call<'_> {
         .big(token.created_at.0)
         .text(token.created_by.as_str())
         .maybe_text(token.parent.as_deref())
+        .flag(token.console)
         .maybe_big(token.last_used_at.map(|at| at.0))
+}
+
+fn add_link(link: &Link) -> Call<'_> {
+    Call::new(&call::LINK_ADD)
+        .bytes(&link.hash.0)
+        .maybe_text(link.to.user().map(UserId::as_str))
+        .big(link.expires_at.0)
+        .big(link.created_at.0)
 }
 
 impl PostgresStore {
@@ -97,6 +117,15 @@ impl PostgresStore {
         let found = |row: &Row| Ok::<_, Failure>((token(row)?, owner(row)?));
         let token = answers.take().first().map(found).transpose()?;
         Ok(TokenFound { token, epoch: moment.epoch, now: moment.now })
+    }
+
+    pub(super) async fn link_find(&self, hash: Hash) -> Result<Option<Link>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::LINK).bytes(&hash.0)]).await?.take();
+        Ok(rows.first().map(link).transpose()?)
+    }
+
+    pub(super) async fn admin_count(&self) -> Result<i64, StoreError> {
+        Ok(count(&self.read(vec![Call::new(&call::ADMIN_COUNT)]).await?.take())?)
     }
 
     pub(super) async fn access_epoch(&self) -> Result<Epoch, StoreError> {

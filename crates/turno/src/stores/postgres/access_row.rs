@@ -2,14 +2,14 @@
 
 use super::audit::hash;
 use super::failure::Failure;
-use super::row::{garbled, get, name};
+use super::row::{garbled, get, maybe_name, name};
 use tokio_postgres::Row;
-use turno_core::access::{Person, Token};
+use turno_core::access::{Link, LinkFor, Person, Token};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
 /// How many columns a token has in every statement that reads one.
-pub(super) const TOKEN: usize = 12;
+pub(super) const TOKEN: usize = 13;
 
 /// The person in the columns from `at` on.
 pub(super) fn person(row: &Row, at: usize) -> Result<Person, Failure> {
@@ -37,6 +37,16 @@ pub(super) fn token(row: &Row) -> Result<Token, Failure> {
         created_at: Time(get(row, 8)?),
         created_by: name(row, 9, UserId::new)?,
         parent: get(row, 10)?,
-        last_used_at: get::<Option<i64>>(row, 11)?.map(Time),
+        console: get(row, 11)?,
+        last_used_at: get::<Option<i64>>(row, 12)?.map(Time),
+    })
+}
+
+pub(super) fn link(row: &Row) -> Result<Link, Failure> {
+    Ok(Link {
+        hash: hash(row, 0)?,
+        to: maybe_name(row, 1, UserId::new)?.map_or(LinkFor::Setup, LinkFor::SignIn),
+        expires_at: Time(get(row, 2)?),
+        created_at: Time(get(row, 3)?),
     })
 }

@@ -3,7 +3,7 @@
 use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::lease_row::{cause_to, ended_to, reason_to, state, waiting_to};
+use super::lease_row::{ended_to, state, waiting_to};
 use super::row::get;
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{LeaseGroup, LeaseRead, LeaseWrite, Outcomes};
@@ -35,10 +35,17 @@ impl Lock {
         weak.into_iter().chain(strong).map(move |sql| Call::new(sql).texts(names()))
     }
 
-    /// The states from the answers to these statements; none if they must be locked patiently.
-    pub(super) fn states(self, answers: &mut Answers, resources: &[Resource]) -> Result<Option<Vec<State>>, Failure> {
+    /// The states from the answers to these statements; none if they must be locked patiently. With `all`, every row
+    /// was there or inserted before: one that is not has been forgotten in between, and what is decided about it
+    /// without a row would be lost.
+    pub(super) fn states(
+        self,
+        answers: &mut Answers,
+        resources: &[Resource],
+        all: bool,
+    ) -> Result<Option<Vec<State>>, Failure> {
         let rows = answers.take();
-        if self == Lock::Quick && rows.len() < resources.len() {
+        if (self == Lock::Quick || all) && rows.len() < resources.len() {
             return Ok(None);
         }
         let mut states = states(&rows, resources.to_vec())?;
@@ -75,7 +82,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
         if group.may_create() {
             answers.take();
         }
-        if let Some(states) = lock.states(&mut answers, &resources)? {
+        if let Some(states) = lock.states(&mut answers, &resources, group.may_create())? {
             let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
             break (states, head, tx.moment(&answers.take())?);
         }
@@ -155,8 +162,8 @@ fn end(write: &LeaseWrite) -> Call<'_> {
         .bigs(grants().map(|grant| time(grant.expires_at)))
         .flags(grants().map(|grant| grant.idle))
         .bigs(ended().map(|ending| time(ending.at)))
-        .texts(ended().map(|ending| reason_to(ending.reason)))
-        .texts(ended().map(|ending| cause_to(ending.cause)))
+        .texts(ended().map(|ending| ending.reason.as_str()))
+        .texts(ended().map(|ending| ending.cause.as_str()))
         .maybe_texts(ended().map(|ending| Some(ending.by.as_ref()?.as_str())))
         .maybe_texts(ended().map(|ending| ending.note.as_deref()))
 }

@@ -81,7 +81,7 @@ pub(super) fn ended_to(state: &State) -> Option<String> {
         (locked_at, worked_at, heartbeat_at, expires_at),
         idle,
     );
-    Some(json(&(grant, ending.at, reason_to(ending.reason), cause_to(ending.cause), &ending.by, &ending.note)))
+    Some(json(&(grant, ending.at, ending.reason.as_str(), ending.cause.as_str(), &ending.by, &ending.note)))
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -106,32 +106,12 @@ impl Ended<'_> {
     }
 }
 
-pub(super) fn reason_to(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Expired => "expired",
-        Reason::Released => "released",
-        Reason::Forced => "forced",
-    }
-}
-
 fn reason_from(text: &str) -> Result<Reason, Failure> {
-    let all = [Reason::Expired, Reason::Released, Reason::Forced];
-    all.into_iter().find(|reason| reason_to(*reason) == text).ok_or_else(|| garbled(format!("reason = {text}")))
-}
-
-pub(super) fn cause_to(cause: Cause) -> &'static str {
-    match cause {
-        Cause::NoHeartbeat => "no_heartbeat",
-        Cause::Idle => "idle",
-        Cause::RollingTimeout => "rolling_timeout",
-        Cause::Override => "override",
-        Cause::UserDisabled => "user_disabled",
-        Cause::Released => "released",
-    }
+    let found = Reason::ALL.into_iter().find(|reason| reason.as_str() == text);
+    found.ok_or_else(|| garbled(format!("reason = {text}")))
 }
 
 fn cause_from(text: &str) -> Result<Cause, Failure> {
-    let all =
-        [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::UserDisabled, Cause::Released];
-    all.into_iter().find(|cause| cause_to(*cause) == text).ok_or_else(|| garbled(format!("cause = {text}")))
+    let found = Cause::ALL.into_iter().find(|cause| cause.as_str() == text);
+    found.ok_or_else(|| garbled(format!("cause = {text}")))
 }

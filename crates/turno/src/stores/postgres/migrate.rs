@@ -3,7 +3,7 @@
 use super::call::{self, Call};
 use super::link::Link;
 use super::row::get;
-use crate::store::StoreError;
+use crate::store::{SchemaState, StoreError};
 use tokio_postgres::Row;
 
 /// A step, and the oldest program that can work with the schema after it.
@@ -21,6 +21,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, min_compatible: 4, text: include_str!("migrations/0004_application.sql") },
     // An older program would hand out groups without their size.
     Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
+    Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
 ];
 
 /// Applies what is missing, in one transaction: all of it or nothing.
@@ -30,6 +31,26 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
         link.abandon();
     }
     result
+}
+
+/// The schema of the database at the other end, which is only looked at.
+pub(super) async fn look(link: &mut Link) -> Result<SchemaState, StoreError> {
+    let answers = link.trip(&[Call::new(&call::SCHEMA_EXISTS)]).await?;
+    let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
+    if !exists {
+        return state(&[]);
+    }
+    state(&link.trip(&[Call::new(&call::SCHEMA_READ)]).await?.concat())
+}
+
+/// The schema that these rows of its table say.
+pub(super) fn state(rows: &[Row]) -> Result<SchemaState, StoreError> {
+    let mine = MIGRATIONS.last().map_or(0, |migration| migration.version);
+    let (has, min_compatible): (i32, i32) = match rows.first() {
+        Some(row) => (get(row, 0)?, get(row, 1)?),
+        None => (0, 0),
+    };
+    Ok(SchemaState::of(has.into(), min_compatible.into(), mine.into()))
 }
 
 async fn steps(link: &mut Link, migrations: &[Migration]) -> Result<(), StoreError> {

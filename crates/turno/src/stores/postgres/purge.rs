@@ -5,11 +5,11 @@ use super::access::count;
 use super::audit;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::row::get;
+use super::row::{get, maybe_name};
 use super::tx::{Moment, Tx};
 use crate::store::{Purge, StoreError};
 use turno_core::audit::{Actor, Draft, Entry, chain};
-use turno_core::id::QueueId;
+use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// How many went, their entry, and the transaction's id.
@@ -25,9 +25,24 @@ impl PostgresStore {
             Purge::Items { queue, before, by } => return self.purge_items(*queue, *before, by, limit).await,
             Purge::LeaseHistory { before } => Call::new(&call::PURGE_HISTORY).big(before.0),
             Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
+            Purge::Links { before } => Call::new(&call::PURGE_LINKS).big(before.0),
+            Purge::Answers { before } => Call::new(&call::PURGE_ANSWERS).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
+    }
+
+    pub(super) async fn purge_free(
+        &self,
+        after: Option<&Resource>,
+        before: Time,
+        limit: u32,
+    ) -> Result<(u64, Option<Resource>), StoreError> {
+        let after = after.map_or("", Resource::as_str);
+        let call = Call::new(&call::PURGE_LEASES).text(after).big(before.0).big(limit.into());
+        let rows = self.read_on(&self.keeper, vec![call]).await?.take();
+        let last = rows.first().map_or(Ok(None), |row| maybe_name(row, 1, Resource::new))?;
+        Ok((u64::try_from(count(&rows)?).unwrap_or_default(), last))
     }
 
     async fn purge_items(&self, queue: QueueId, before: Time, by: &Actor, limit: u32) -> Result<u64, StoreError> {

@@ -8,11 +8,11 @@ use super::slot::Slot;
 use super::tx::{Answers, Moment};
 use super::{lease, lease_row};
 use crate::engine::LOOK_AGAIN;
-use crate::store::{LeaseQuery, Peeked, StoreError};
+use crate::store::{LeaseQuery, Past, Peeked, StoreError};
 use std::sync::atomic::Ordering;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, Lane, QueueId, Resource, Seq, UserId};
-use turno_core::lease::Ending;
+use turno_core::lease::{Ending, State};
 use turno_core::limits::NAME_MAX;
 use turno_core::queue::{Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
@@ -81,10 +81,15 @@ impl PostgresStore {
             .maybe_text(query.holder.as_ref().map(UserId::as_str))
             .big(query.limit.into());
         let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
-        let state = |row: &Row| lease_row::state(row, 1, row::name(row, 0, Resource::new)?);
         let states = answers.take().iter().map(state).collect::<Result<_, _>>()?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
         Ok(Peeked { now: moment.now, epoch: moment.epoch, states })
+    }
+
+    pub(super) async fn lease_lines(&self, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
+        let call = Call::new(&call::LEASE_LINES).text(after.map_or("", Resource::as_str)).big(limit.into());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.iter().map(state).collect::<Result<_, _>>()?)
     }
 
     pub(super) async fn lease_ending(
@@ -96,8 +101,17 @@ impl PostgresStore {
         Ok(rows.first().map(lease_row::ending).transpose()?)
     }
 
-    pub(super) async fn lease_history(&self, resource: &Resource, limit: u32) -> Result<Vec<Ending>, StoreError> {
-        let call = Call::new(&call::LEASE_HISTORY).text(resource.as_str()).big(limit.into());
+    pub(super) async fn lease_history(
+        &self,
+        resource: &Resource,
+        from: Past,
+        limit: u32,
+    ) -> Result<Vec<Ending>, StoreError> {
+        let (sql, place) = match from {
+            Past::Newest { before } => (&call::LEASE_HISTORY, before.map_or(i64::MAX, |Fence(fence)| fence)),
+            Past::Oldest { after } => (&call::LEASE_HISTORY_AFTER, after.0),
+        };
+        let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(place);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(lease_row::ending).collect::<Result<_, _>>()?)
     }
@@ -148,6 +162,11 @@ impl PostgresStore {
         let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
         Ok(answers.into_iter().next().unwrap_or_default())
     }
+}
+
+/// The state in a row that begins with its resource.
+fn state(row: &Row) -> Result<State, Failure> {
+    lease_row::state(row, 1, row::name(row, 0, Resource::new)?)
 }
 
 fn handed(row: &Row) -> Result<Handed, Failure> {

@@ -1,4 +1,10 @@
 -- Made by the tests from a migrated database (TURNO_UPDATE_SCHEMA=1 rewrites it).
+answer.scope text collate C not null
+answer.key text collate C not null
+answer.fingerprint bytea not null
+answer.status integer not null
+answer.body text not null
+answer.made_at bigint not null
 attempt_error.seq bigint not null
 attempt_error.attempt smallint not null
 attempt_error.fence bigint not null
@@ -64,6 +70,9 @@ hot.revision bigint not null
 hot.handed bigint not null default 0
 hot.parked boolean not null default false
 hot.holder text
+hot.size smallint
+hot.request text collate C
+hot.request_fence bigint
 intake.n bigint not null identity
 intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
 intake.kind text not null
@@ -124,6 +133,10 @@ lease_history.reason text not null
 lease_history.cause text not null
 lease_history.by_user text collate C
 lease_history.note text
+link.hash bytea not null
+link.user_id text collate C
+link.expires_at bigint not null
+link.created_at bigint not null
 mark.high bigint not null
 mark.epoch bigint not null default 0
 person.id text collate C not null
@@ -160,6 +173,8 @@ task.created_at bigint not null
 task.created_by text collate C not null
 task.updated_at bigint not null
 task.finalized text
+task.once_scope text collate C
+task.once_key text collate C
 task_line.task bigint not null
 task_line.number integer not null
 task_line.movement text not null
@@ -191,27 +206,39 @@ token.created_at bigint not null
 token.created_by text collate C not null
 token.parent text collate C
 token.last_used_at bigint
+token.console boolean not null default false
 typing.queue integer not null
 typing.lane bigint not null
 typing.at bigint not null
+CREATE INDEX answer_age ON turno.answer USING btree (made_at)
+CREATE UNIQUE INDEX answer_pkey ON turno.answer USING btree (scope, key)
+CREATE INDEX attempt_error_recent ON turno.attempt_error USING brin (at) WITH (pages_per_range='32', autosummarize='on')
 CREATE INDEX attempt_error_seq ON turno.attempt_error USING btree (seq)
 CREATE UNIQUE INDEX audit_pkey ON turno.audit USING btree (n)
 CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
+CREATE INDEX body_key ON turno.body USING btree (queue, key, seq) WHERE (key IS NOT NULL)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
+CREATE INDEX done_recent ON turno.done USING brin (at) WITH (pages_per_range='32', autosummarize='on')
+CREATE INDEX done_unacked ON turno.done USING btree (queue, ended, seq) WHERE (ended <> 0)
 CREATE UNIQUE INDEX event_in_pkey ON turno.event_in USING btree (n)
 CREATE UNIQUE INDEX event_log_pkey ON turno.event_log USING btree (pos)
 CREATE INDEX hot_expiry ON turno.hot USING btree (expires_at) WHERE (expires_at IS NOT NULL)
 CREATE INDEX hot_lane ON turno.hot USING btree (queue, lane, seq) WHERE (lane IS NOT NULL)
+CREATE INDEX hot_parked ON turno.hot USING btree (queue, seq) WHERE parked
 CREATE UNIQUE INDEX hot_pkey ON turno.hot USING btree (seq)
 CREATE INDEX hot_ready ON turno.hot USING btree (queue, ready_at, seq) WHERE (ready_at IS NOT NULL)
+CREATE INDEX hot_request ON turno.hot USING btree (queue, request) WHERE (request IS NOT NULL)
 CREATE INDEX intake_ack ON turno.intake USING btree (seq, fence) WHERE (seq IS NOT NULL)
 CREATE UNIQUE INDEX intake_pkey ON turno.intake USING btree (n)
 CREATE UNIQUE INDEX intake_refused_pkey ON turno.intake_refused USING btree (n)
 CREATE INDEX intake_xid ON turno.intake USING btree (xid, n)
+CREATE INDEX lease_history_age ON turno.lease_history USING btree (ended_at)
 CREATE UNIQUE INDEX lease_history_pkey ON turno.lease_history USING btree (resource, fence)
 CREATE UNIQUE INDEX lease_pkey ON turno.lease USING btree (resource)
+CREATE INDEX link_expiry ON turno.link USING btree (expires_at)
+CREATE UNIQUE INDEX link_pkey ON turno.link USING btree (hash)
 CREATE UNIQUE INDEX person_pkey ON turno.person USING btree (id)
 CREATE UNIQUE INDEX queue_name_key ON turno.queue USING btree (name)
 CREATE UNIQUE INDEX queue_pkey ON turno.queue USING btree (id)
@@ -221,8 +248,10 @@ CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
 CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)
 CREATE UNIQUE INDEX task_line_pkey ON turno.task_line USING btree (task, number)
 CREATE UNIQUE INDEX task_note_pkey ON turno.task_note USING btree (task, n)
+CREATE UNIQUE INDEX task_once ON turno.task USING btree (once_scope, once_key) WHERE (once_key IS NOT NULL)
 CREATE UNIQUE INDEX task_pkey ON turno.task USING btree (id)
 CREATE INDEX task_status ON turno.task USING btree (status, id)
+CREATE INDEX token_expiry ON turno.token USING btree (expires_at) WHERE (expires_at IS NOT NULL)
 CREATE UNIQUE INDEX token_hash_key ON turno.token USING btree (hash)
 CREATE INDEX token_parent ON turno.token USING btree (parent) WHERE (parent IS NOT NULL)
 CREATE UNIQUE INDEX token_pkey ON turno.token USING btree (id)

@@ -8,11 +8,13 @@ use super::lease::{self, Lock};
 use super::row::{garbled, get};
 use super::task_row::{add_notes, note, number_to, save_lines, save_task, tasks};
 use super::tx::{Moment, Plan, Tx, Write};
-use crate::store::{Outcomes, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskQuery, TaskRead, TaskWrite};
+use crate::store::{
+    Outcomes, StockLevel, StoreError, TaskGroup, TaskOutcome, TaskPage, TaskQuery, TaskRead, TaskWrite,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio_postgres::Row;
-use turno_core::id::{Resource, Serial, Sku};
+use turno_core::id::{Once, Resource, Serial, Sku};
 use turno_core::lease::{Refused as LeaseRefused, State};
 use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Stock, Task, TaskId};
 
@@ -28,7 +30,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Fai
         let locked = !answers.take().is_empty();
         let task = tasks(&answers.take())?.pop();
         answers.take();
-        let states = lock.states(&mut answers, &resources)?;
+        let states = lock.states(&mut answers, &resources, locked)?;
         let stock = if group.validates().is_some() { stock(&answers.take())? } else { None };
         let head = if group.audits() { Some(audit::head(&answers.take())?) } else { None };
         let clock = answers.take();
@@ -68,8 +70,14 @@ fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: 
     calls
 }
 
-/// A new one: nobody knows its number yet, so there is nothing to lock.
+/// A new one: nobody knows its number yet, so there is nothing to lock. One that was made under the same key is only
+/// looked at; if two are made under it at once, the index refuses the second, which is then done again.
 async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
+    if let Some(once) = group.once()
+        && let Some(plan) = made(tx, group, once).await?
+    {
+        return Ok(plan);
+    }
     let mut answers = tx.trip(vec![Call::new(&call::TASK_NUMBER), Moment::call(group.numbers(), true)]).await?;
     let rows = answers.take();
     let id = TaskId(rows.first().map_or_else(|| Err(garbled("no number")), |row| get(row, 0))?);
@@ -77,6 +85,23 @@ async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
     let lease = State::unseen(id.resource());
     let read = Read { now: moment.now, numbers: moment.numbers(), fresh: Some(id), task: None, lease, stock: None };
     Ok(decided(group, TaskRead { read, head: None }, moment.xid))
+}
+
+/// The answer if there is such a task already.
+async fn made(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, Failure> {
+    let find = Call::new(&call::TASK_ONCE).text(once.scope()).text(once.key());
+    let Some(task) = tasks(&tx.trip(vec![find]).await?.take())?.pop() else {
+        return Ok(None);
+    };
+    let resource = task.id.resource();
+    let look = Call::new(&call::LEASE_PEEK).texts([resource.as_str()].into_iter());
+    let mut answers = tx.trip(vec![look, Moment::call(0, false)]).await?;
+    let lease = lease::states(&answers.take(), vec![resource.clone()])?.pop();
+    let lease = lease.unwrap_or_else(|| State::unseen(resource.clone()));
+    let mut moment = tx.moment(&answers.take())?;
+    let (now, numbers) = (moment.now, moment.numbers());
+    let read = Read { now, numbers, fresh: None, task: Some(task), lease, stock: None };
+    Ok(Some(decided(group, TaskRead { read, head: None }, moment.xid)))
 }
 
 fn decided(group: &TaskGroup, read: TaskRead, xid: Option<String>) -> Plan {
@@ -96,7 +121,7 @@ fn busy(task: Option<Task>, lease: State, moment: &Moment) -> Plan {
 pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(8);
     if let Some(task) = &write.task {
-        calls.push(save_task(task));
+        calls.push(save_task(task, write.once.as_ref()));
         let lines: Vec<&Line> = match write.lines {
             Lines::Kept => Vec::new(),
             Lines::One(number) => task.lines.iter().filter(|line| line.number == number).collect(),
@@ -134,17 +159,46 @@ impl PostgresStore {
         Ok(tasks(&rows)?.pop())
     }
 
-    pub(super) async fn task_list(&self, query: TaskQuery) -> Result<Vec<Task>, StoreError> {
+    pub(super) async fn task_look(&self, id: TaskId) -> Result<TaskPage, StoreError> {
+        let resource = id.resource();
+        let calls = vec![
+            Call::new(&call::TASK).big(id.0),
+            Call::new(&call::LEASE_PEEK).texts([resource.as_str()].into_iter()),
+            Moment::call(0, false),
+        ];
+        let mut answers = self.read(calls).await?;
+        let tasks = tasks(&answers.take())?;
+        let leases = lease::states(&answers.take(), vec![resource.clone()])?;
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(TaskPage::of(moment.now, 1, tasks, leases))
+    }
+
+    /// Two trips: the tasks, and the leases of all of them.
+    pub(super) async fn task_list(&self, query: TaskQuery) -> Result<TaskPage, StoreError> {
         let call = Call::new(&call::TASKS)
             .maybe_text(query.status.map(Status::as_str))
             .big(query.before.map_or(i64::MAX, |TaskId(id)| id))
-            .big(query.limit.into());
-        Ok(tasks(&self.read(vec![call]).await?.take())?)
+            .big(i64::from(query.limit) + 1)
+            .flag(query.locked == Some(true));
+        let tasks = tasks(&self.read(vec![call]).await?.take())?;
+        let resources: Vec<Resource> = tasks.iter().map(|task| task.id.resource()).collect();
+        let look = Call::new(&call::LEASE_PEEK).texts(resources.iter().map(Resource::as_str));
+        let mut answers = self.read(vec![look, Moment::call(0, false)]).await?;
+        let leases = lease::states(&answers.take(), resources.clone())?;
+        let moment = Moment::read(&self.shared.clock, &answers.take())?;
+        Ok(TaskPage::of(moment.now, query.limit, tasks, leases))
     }
 
-    pub(super) async fn task_history(&self, id: TaskId, limit: u32) -> Result<Vec<Note>, StoreError> {
-        let rows = self.read(vec![Call::new(&call::TASK_NOTES).big(id.0).big(limit.into())]).await?.take();
-        Ok(rows.iter().map(note).collect::<Result<_, _>>()?)
+    pub(super) async fn task_history(
+        &self,
+        id: TaskId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<(i64, Note)>, StoreError> {
+        let call = Call::new(&call::TASK_NOTES).big(id.0).big(limit.into()).big(after);
+        let rows = self.read(vec![call]).await?.take();
+        let numbered = |row: &Row| Ok::<_, Failure>((get(row, 6)?, note(row)?));
+        Ok(rows.iter().map(numbered).collect::<Result<_, _>>()?)
     }
 
     pub(super) async fn stock_get(&self, sku: Sku) -> Result<Option<StockLevel>, StoreError> {

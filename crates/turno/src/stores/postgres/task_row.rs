@@ -6,7 +6,7 @@ use super::row::{garbled, get, maybe_name, name};
 use serde::Serialize;
 use tokio_postgres::Row;
 use turno_core::audit::Actor;
-use turno_core::id::{Fence, Sku, UserId};
+use turno_core::id::{Fence, Once, Sku, UserId};
 use turno_core::task::{Goods, Line, LineStatus, Movement, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -73,7 +73,7 @@ pub(super) fn note(row: &Row) -> Result<Note, Failure> {
     })
 }
 
-pub(super) fn save_task(task: &Task) -> Call<'_> {
+pub(super) fn save_task<'a>(task: &'a Task, once: Option<&'a Once>) -> Call<'a> {
     Call::new(&call::TASK_SAVE)
         .big(task.id.0)
         .text(&task.title)
@@ -82,6 +82,8 @@ pub(super) fn save_task(task: &Task) -> Call<'_> {
         .text(task.created_by.as_str())
         .big(task.updated_at.0)
         .made_text(task.finalized.as_ref().map(json))
+        .maybe_text(once.map(Once::scope))
+        .maybe_text(once.map(Once::key))
 }
 
 pub(super) fn save_lines<'a>(task: TaskId, lines: &[&'a Line]) -> Call<'a> {

@@ -3,22 +3,27 @@
 //! A change holds the write lock, so all of access is locked against other changes. Of a secret only the hash is
 //! ever here.
 
-use super::rows::{damaged, json, name, parsed};
+use super::rows::{damaged, json, name, name_if, parsed};
 use super::{Write, audit, marks, now, statements as sql};
 use crate::clock::Clock;
 use crate::store::{AccessGroup, AccessRead, Outcomes, StoreError, TokenFound};
 use rusqlite::{Connection, Error, OptionalExtension, Params, Row, params};
-use turno_core::access::{Changed, Person, Token, View};
+use turno_core::access::{Changed, Link, LinkFor, Person, Token, View};
 use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
 /// Reads, decides and writes a change, inside the write transaction.
 pub(super) fn run(tx: &Connection, now: Time, group: &AccessGroup) -> Result<Outcomes, StoreError> {
-    let mut view = View { admins: count(tx, sql::PERSON_ADMINS, [])?, ..View::default() };
+    let mut view = View { admins: admins(tx)?, ..View::default() };
     if let Some(user) = group.user() {
         view.person = person(tx, user)?;
         view.tokens = count(tx, sql::TOKEN_COUNT, [user.as_str()])?;
+        let mut consoles = tx.prepare_cached(sql::TOKEN_CONSOLES)?;
+        view.consoles = consoles.query_map([user.as_str()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    }
+    if let Some(hash) = group.link() {
+        view.link = link(tx, hash)?;
     }
     if let Some(id) = group.token() {
         view.token = tx.prepare_cached(sql::TOKEN_READ)?.query_row([id], token_row).optional()?;
@@ -49,11 +54,26 @@ fn save(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
     if let Some(token) = &changed.token {
         add_token(tx, token)?;
     }
-    if let Some(id) = &changed.revoked {
+    for id in &changed.revoked {
         tx.prepare_cached(sql::TOKEN_REMOVE)?.execute([id])?;
     }
+    save_links(tx, changed)?;
     if changed.raises_epoch {
         tx.prepare_cached(sql::EPOCH_RAISE)?.execute([])?;
+    }
+    Ok(())
+}
+
+fn save_links(tx: &Connection, changed: &Changed) -> Result<(), StoreError> {
+    if let Some(user) = &changed.unlinked {
+        tx.prepare_cached(sql::LINK_REMOVE_OF)?.execute([user.as_str()])?;
+    }
+    if let Some(Link { hash, to, expires_at, created_at }) = &changed.link {
+        let values = params![hash.0, to.user().map(UserId::as_str), expires_at.0, created_at.0];
+        tx.prepare_cached(sql::LINK_ADD)?.execute(values)?;
+    }
+    if let Some(hash) = &changed.spent {
+        tx.prepare_cached(sql::LINK_SPEND)?.execute([hash.0])?;
     }
     Ok(())
 }
@@ -71,6 +91,7 @@ fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
         token.created_at.0,
         token.created_by.as_str(),
         token.parent,
+        token.console,
         token.last_used_at.map(|at| at.0),
     ])?;
     Ok(())
@@ -78,6 +99,19 @@ fn add_token(tx: &Connection, token: &Token) -> Result<(), StoreError> {
 
 fn count(db: &Connection, text: &str, values: impl Params) -> Result<i64, StoreError> {
     Ok(db.prepare_cached(text)?.query_row(values, |row| row.get(0))?)
+}
+
+pub(super) fn admins(db: &Connection) -> Result<i64, StoreError> {
+    count(db, sql::PERSON_ADMINS, [])
+}
+
+pub(super) fn link(db: &Connection, hash: Hash) -> Result<Option<Link>, StoreError> {
+    let mut read = db.prepare_cached(sql::LINK_READ)?;
+    let found = read.query_row([hash.0], |row| {
+        let to = name_if(row, 1, UserId::new)?.map_or(LinkFor::Setup, LinkFor::SignIn);
+        Ok(Link { hash: Hash(row.get(0)?), to, expires_at: Time(row.get(2)?), created_at: Time(row.get(3)?) })
+    });
+    Ok(found.optional()?)
 }
 
 /// Who comes with a secret of this hash, all of it as of one instant.
@@ -163,6 +197,7 @@ fn token_row(row: &Row<'_>) -> Result<Token, Error> {
         created_at: Time(row.get(8)?),
         created_by: name(row, 9, UserId::new)?,
         parent: row.get(10)?,
-        last_used_at: row.get::<_, Option<i64>>(11)?.map(Time),
+        console: row.get(11)?,
+        last_used_at: row.get::<_, Option<i64>>(12)?.map(Time),
     })
 }

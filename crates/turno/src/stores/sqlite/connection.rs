@@ -48,6 +48,16 @@ pub(super) fn checkpointer(path: &str) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A connection for one look at a file that may belong to nobody yet. It could write, so that the last one to close
+/// leaves no log behind, but creates nothing; no file, no connection.
+pub(super) fn visitor(path: &str) -> Result<Option<Connection>, StoreError> {
+    check_folder(path)?;
+    if !Path::new(path).exists() {
+        return Ok(None);
+    }
+    open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, POLLS).map(Some)
+}
+
 fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreError> {
     // Each connection belongs to one thread, so SQLite's own mutexes would only cost.
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,8 +1,8 @@
 //! Leases: their rows, their history, and a group of commands about them.
 
-use super::rows::{damaged, json, name, name_if, word, word_of};
+use super::rows::{damaged, json, name, name_if, word};
 use super::{audit, event, numbers, statements as sql};
-use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, StoreError};
+use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, StoreError};
 use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
 use serde::{Deserialize, Serialize};
 use turno_core::id::{Fence, Instance, Resource, UserId};
@@ -13,17 +13,6 @@ use turno_core::time::{Span, Time};
 const GRANT: usize = 11;
 /// Columns of an ending: its grant, and how it ended.
 const ENDING: usize = GRANT + 5;
-
-const REASONS: [(Reason, &str); 3] =
-    [(Reason::Expired, "expired"), (Reason::Released, "released"), (Reason::Forced, "forced")];
-const CAUSES: [(Cause, &str); 6] = [
-    (Cause::NoHeartbeat, "no_heartbeat"),
-    (Cause::Idle, "idle"),
-    (Cause::RollingTimeout, "rolling_timeout"),
-    (Cause::Override, "override"),
-    (Cause::UserDisabled, "user_disabled"),
-    (Cause::Released, "released"),
-];
 
 /// Those who wait or ask, as stored.
 #[derive(Deserialize)]
@@ -100,6 +89,17 @@ pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, St
     Ok(found.collect::<Result<_, _>>()?)
 }
 
+/// Leases for which somebody waits.
+pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
+    let mut read = db.prepare_cached(sql::LEASE_LINES)?;
+    // No name is empty, so all of them come behind that.
+    let found = read.query_map((after.map_or("", Resource::as_str), limit), |row| {
+        let resource = name(row, GRANT + 1 + ENDING, Resource::new)?;
+        state(row, resource)
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// The first text behind all that begin with `prefix`; nothing if there is none. SQLite compares bytes, and the
 /// bytes of texts are ordered as their characters.
 fn beyond(prefix: &str) -> Option<String> {
@@ -121,9 +121,13 @@ pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Resu
     Ok(found.flatten())
 }
 
-pub(super) fn history(db: &Connection, resource: &Resource, limit: u32) -> Result<Vec<Ending>, StoreError> {
-    let mut read = db.prepare_cached(sql::HISTORY_LIST)?;
-    let found = read.query_map((resource.as_str(), limit), |row| ending_at(row, 0))?;
+pub(super) fn history(db: &Connection, resource: &Resource, from: Past, limit: u32) -> Result<Vec<Ending>, StoreError> {
+    let (text, place) = match from {
+        Past::Newest { before } => (sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
+        Past::Oldest { after } => (sql::HISTORY_AFTER, after.0),
+    };
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map((resource.as_str(), limit, place), |row| ending_at(row, 0))?;
     Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }
 
@@ -167,8 +171,8 @@ fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<Ending>, Error> {
     Ok(Some(Ending {
         grant,
         at: Time(row.get(at)?),
-        reason: word(row, at + 1, &REASONS)?,
-        cause: word(row, at + 2, &CAUSES)?,
+        reason: word(row, at + 1, &Reason::ALL.map(|reason| (reason, reason.as_str())))?,
+        cause: word(row, at + 2, &Cause::ALL.map(|cause| (cause, cause.as_str())))?,
         by: name_if(row, at + 3, UserId::new)?,
         note: row.get(at + 4)?,
     }))
@@ -209,8 +213,8 @@ fn bind_ending(to: &mut Statement<'_>, at: usize, ending: Option<&Ending>) -> Re
     bind_grant(to, at, ending.map(|ending| &ending.grant))?;
     let at = at + GRANT;
     to.raw_bind_parameter(at, ending.map(|ending| ending.at.0))?;
-    to.raw_bind_parameter(at + 1, ending.map(|ending| word_of(ending.reason, &REASONS)))?;
-    to.raw_bind_parameter(at + 2, ending.map(|ending| word_of(ending.cause, &CAUSES)))?;
+    to.raw_bind_parameter(at + 1, ending.map(|ending| ending.reason.as_str()))?;
+    to.raw_bind_parameter(at + 2, ending.map(|ending| ending.cause.as_str()))?;
     to.raw_bind_parameter(at + 3, ending.and_then(|ending| ending.by.as_ref()).map(UserId::as_str))?;
     to.raw_bind_parameter(at + 4, ending.and_then(|ending| ending.note.as_ref()))
 }

@@ -5,22 +5,27 @@ use crate::store::{Purge, StoreError};
 use rusqlite::OptionalExtension;
 use serde_json::Value;
 use turno_core::audit::{Actor, Draft};
-use turno_core::id::QueueId;
+use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
 /// Forgets up to `limit` things and commits; answers how many.
 pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, StoreError> {
     let gone = match what {
         Purge::Items { queue, before, by } => items(&write, *queue, *before, by, limit)?,
-        Purge::LeaseHistory { before } => {
-            write.tx.prepare_cached(sql::HISTORY_PURGE)?.execute((before.0, limit))? as u64
-        }
-        Purge::Tokens { before } => write.tx.prepare_cached(sql::TOKEN_PURGE)?.execute((before.0, limit))? as u64,
+        Purge::LeaseHistory { before } => aged(&write, sql::HISTORY_PURGE, *before, limit)?,
+        Purge::Tokens { before } => aged(&write, sql::TOKEN_PURGE, *before, limit)?,
+        Purge::Links { before } => aged(&write, sql::LINK_PURGE, *before, limit)?,
+        Purge::Answers { before } => aged(&write, sql::ANSWER_PURGE, *before, limit)?,
     };
     if gone > 0 {
         write.commit()?;
     }
     Ok(gone)
+}
+
+/// What is simply too old.
+fn aged(write: &Write<'_>, text: &str, before: Time, limit: u32) -> Result<u64, StoreError> {
+    Ok(write.tx.prepare_cached(text)?.execute((before.0, limit))? as u64)
 }
 
 /// Finished items with everything that is known about them; that they were there is counted and audited.
@@ -47,4 +52,25 @@ fn items(write: &Write<'_>, queue: QueueId, before: Time, by: &Actor, limit: u32
         .with([("count", Value::from(count)), ("before_ms", Value::from(before.0))]);
     audit::note(tx, write.now, entry)?;
     Ok(count as u64)
+}
+
+/// Leases that are as if never seen, among the next ones.
+pub(super) fn leases(
+    write: Write<'_>,
+    after: Option<&Resource>,
+    before: Time,
+    limit: u32,
+) -> Result<(u64, Option<Resource>), StoreError> {
+    let tx = &write.tx;
+    let after = after.map_or("", Resource::as_str);
+    let last: Option<String> = tx.prepare_cached(sql::LEASE_WALK)?.query_row((after, limit), |row| row.get(0))?;
+    let Some(last) = last else {
+        return Ok((0, None));
+    };
+    let gone = tx.prepare_cached(sql::LEASE_PURGE)?.execute((after, &last, before.0))? as u64;
+    if gone > 0 {
+        write.commit()?;
+    }
+    let last = Resource::new(last).map_err(|bad| StoreError::Schema(format!("a lease's name: {bad}")))?;
+    Ok((gone, Some(last)))
 }

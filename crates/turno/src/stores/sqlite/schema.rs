@@ -1,7 +1,7 @@
 //! Migrations: the files in order, each once, also if two processes start at the same time.
 
 use super::statements as sql;
-use crate::store::StoreError;
+use crate::store::{SchemaState, StoreError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// One step of the schema.
@@ -21,21 +21,42 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, min_compatible: 1, text: include_str!("migrations/0004_application.sql") },
     // An older program would hand out groups without their size.
     Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
+    Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
 ];
+
+/// The newest schema that this program knows.
+fn known() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+/// The number of the schema, and of the oldest program that can use it; zeros if there is none.
+fn stored(connection: &Connection) -> Result<(i64, i64), StoreError> {
+    let exists: bool = connection.query_row(sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
+    if !exists {
+        return Ok((0, 0));
+    }
+    let stored = connection.query_row(sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    Ok(stored.unwrap_or((0, 0)))
+}
+
+/// The schema as it is.
+pub(super) fn state(connection: &Connection) -> Result<SchemaState, StoreError> {
+    let (version, min_compatible) = stored(connection)?;
+    Ok(SchemaState::of(version, min_compatible, known()))
+}
+
+/// The schema of a file that is not there.
+pub(super) fn none() -> SchemaState {
+    SchemaState::of(0, 0, known())
+}
 
 /// Runs what is missing. A newer schema is fine as long as it says so.
 ///
 /// The write lock is taken before the version is read: whoever comes second finds the work done.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let known = known();
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let exists: bool = tx.query_row(sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
-    let stored: Option<(i64, i64)> = if exists {
-        tx.query_row(sql::SCHEMA_READ, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?
-    } else {
-        None
-    };
-    let (version, min_compatible) = stored.unwrap_or((0, 0));
+    let (version, min_compatible) = stored(&tx)?;
     if version > known && min_compatible > known {
         return Err(StoreError::Schema(format!(
             "the database has schema {version}, which needs a program that knows schema {min_compatible}; this one \

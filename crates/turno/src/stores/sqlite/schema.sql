@@ -1,5 +1,17 @@
 -- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.
 
+CREATE TABLE answer (
+    scope text not null,
+    key text not null,
+    fingerprint blob not null,
+    status integer not null,
+    body text not null,
+    made_at integer not null,
+    primary key (scope, key)
+) strict, without rowid;
+
+CREATE INDEX answer_age on answer (made_at);
+
 CREATE TABLE attempt_error (
     seq integer not null,
     attempt integer not null,
@@ -9,6 +21,8 @@ CREATE TABLE attempt_error (
     retry_at integer,
     holder text
 ) strict;
+
+CREATE INDEX attempt_error_age on attempt_error (at);
 
 CREATE INDEX attempt_error_item on attempt_error (seq);
 
@@ -53,6 +67,8 @@ CREATE TABLE body (
     unique (queue, id)
 ) strict;
 
+CREATE INDEX body_key on body (queue, key, seq) where key is not null;
+
 CREATE TABLE done (
     seq integer primary key,
     queue integer not null,
@@ -65,6 +81,8 @@ CREATE TABLE done (
 ) strict;
 
 CREATE INDEX done_age on done (queue, at, ended);
+
+CREATE INDEX done_unacked on done (queue, ended, seq) where ended <> 0;
 
 CREATE TABLE event_in (
     n integer primary key autoincrement,
@@ -94,13 +112,17 @@ CREATE TABLE hot (
     handed integer not null,
     parked integer not null,
     holder text
-) strict;
+, size integer, request text, request_fence integer) strict;
 
 CREATE INDEX hot_expiry on hot (expires_at) where expires_at is not null;
 
 CREATE INDEX hot_lane on hot (queue, lane, seq) where lane is not null;
 
+CREATE INDEX hot_parked on hot (queue, seq) where parked;
+
 CREATE INDEX hot_ready on hot (queue, ready_at, seq) where ready_at is not null;
+
+CREATE INDEX hot_request on hot (queue, request) where request is not null;
 
 CREATE TABLE lease (
     resource text not null primary key,
@@ -158,6 +180,15 @@ CREATE TABLE lease_history (
 ) strict, without rowid;
 
 CREATE INDEX lease_history_age on lease_history (at);
+
+CREATE TABLE link (
+    hash blob not null primary key,
+    user_id text,
+    expires_at integer not null,
+    created_at integer not null
+) strict, without rowid;
+
+CREATE INDEX link_expiry on link (expires_at);
 
 CREATE TABLE mark (high integer not null, epoch integer not null default 0) strict;
 
@@ -217,7 +248,9 @@ CREATE TABLE task (
     created_by text not null,
     updated_at integer not null,
     finalized text
-) strict;
+, once_scope text, once_key text) strict;
+
+CREATE UNIQUE INDEX task_once on task (once_scope, once_key) where once_key is not null;
 
 CREATE INDEX task_status on task (status, id);
 
@@ -262,7 +295,7 @@ CREATE TABLE token (
     created_by text not null,
     parent text,
     last_used_at integer
-) strict;
+, console integer not null default 0) strict;
 
 CREATE INDEX token_expiry on token (expires_at) where expires_at is not null;
 

@@ -1,11 +1,12 @@
 //! Tasks: their rows, their history, and a command about one of them.
 
 use super::rows::{damaged, json, name, name_if, parsed, word, word_of};
-use super::{audit, lease, numbers, statements as sql, stock};
-use crate::store::{Outcomes, StoreError, TaskGroup, TaskQuery, TaskRead, TaskWrite};
+use super::{audit, lease, now, numbers, statements as sql, stock};
+use crate::clock::Clock;
+use crate::store::{Outcomes, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskWrite};
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 use turno_core::audit::Actor;
-use turno_core::id::{Fence, Sku, UserId};
+use turno_core::id::{Fence, Once, Sku, UserId};
 use turno_core::lease::State;
 use turno_core::task::{Goods, Line, LineStatus, Lines, Movement, Note, Read, Stock, Task, TaskId};
 use turno_core::time::Time;
@@ -22,10 +23,16 @@ const STATUSES: [(LineStatus, &str); 4] = [
 pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outcomes, StoreError> {
     let (task, fresh, lease) = match group.command.task {
         Some(id) => (read(tx, id)?, None, state(tx, id)?),
-        None => {
-            let fresh = tx.prepare_cached(sql::TASK_FRESH)?.query_row([], |row| row.get(0)).map(TaskId)?;
-            (None, Some(fresh), State::unseen(fresh.resource()))
-        }
+        None => match made_once(tx, group)? {
+            Some(task) => {
+                let lease = state(tx, task.id)?;
+                (Some(task), None, lease)
+            }
+            None => {
+                let fresh = tx.prepare_cached(sql::TASK_FRESH)?.query_row([], |row| row.get(0)).map(TaskId)?;
+                (None, Some(fresh), State::unseen(fresh.resource()))
+            }
+        },
     };
     let stock = match group.validates() {
         Some(number) => stock_of(tx, task.as_ref(), number)?,
@@ -36,6 +43,16 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
     let (write, outcome) = group.decide(TaskRead { read: Read { now, numbers, fresh, task, lease, stock }, head });
     save(tx, outcome.task.as_ref().map(|task| task.id), &write)?;
     Ok(Outcomes::Task(Box::new(outcome)))
+}
+
+/// The task that was made under the key of a creation.
+fn made_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreError> {
+    let Some(once) = group.once() else {
+        return Ok(None);
+    };
+    let mut find = tx.prepare_cached(sql::TASK_ONCE)?;
+    let found = find.query_row((once.scope(), once.key()), task_row).optional()?;
+    found.map(|task| with_lines(tx, task)).transpose()
 }
 
 /// The lock of a task.
@@ -59,6 +76,8 @@ fn save(tx: &Connection, id: Option<TaskId>, write: &TaskWrite) -> Result<(), St
             task.created_by.as_str(),
             task.updated_at.0,
             task.finalized.as_ref().map(json),
+            write.once.as_ref().map(Once::scope),
+            write.once.as_ref().map(Once::key),
         ])?;
         if write.lines == Lines::All {
             tx.prepare_cached(sql::LINE_REMOVE)?.execute([task.id.0])?;
@@ -134,33 +153,48 @@ pub(super) fn one(db: &mut Connection, id: TaskId) -> Result<Option<Task>, Store
     read(&tx, id)
 }
 
-/// Some tasks, as of one instant.
-pub(super) fn list(db: &mut Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
+/// Some tasks with their locks, as of one instant, and the clock read afterwards.
+pub(super) fn page(
+    db: &mut Connection,
+    clock: &Clock,
+    limit: u32,
+    read: impl FnOnce(&Connection) -> Result<Vec<Task>, StoreError>,
+) -> Result<TaskPage, StoreError> {
     let tx = db.transaction()?;
-    let before = query.before.map_or(i64::MAX, |id| id.0);
-    let tasks: Vec<Task> = match query.status {
-        None => {
-            let mut read = tx.prepare_cached(sql::TASK_LIST)?;
-            read.query_map((before, query.limit), task_row)?.collect::<Result<_, _>>()?
-        }
-        Some(status) => {
-            let mut read = tx.prepare_cached(sql::TASK_LIST_IN)?;
-            read.query_map((before, query.limit, status.as_str()), task_row)?.collect::<Result<_, _>>()?
-        }
-    };
-    tasks.into_iter().map(|task| with_lines(&tx, task)).collect()
+    let tasks = read(&tx)?;
+    let leases = lease::states(&tx, tasks.iter().map(|task| task.id.resource()).collect())?;
+    tx.commit()?;
+    Ok(TaskPage::of(now(clock), limit, tasks, leases))
 }
 
-pub(super) fn notes(db: &Connection, id: TaskId, limit: u32) -> Result<Vec<Note>, StoreError> {
+/// Some tasks, newest first, and one more than asked for if there is one.
+pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
+    let before = query.before.map_or(i64::MAX, |id| id.0);
+    let (held, limit) = (query.locked == Some(true), query.limit.saturating_add(1));
+    let tasks: Vec<Task> = match query.status {
+        None => {
+            let mut read = tx.prepare_cached(if held { sql::TASK_HELD } else { sql::TASK_LIST })?;
+            read.query_map((before, limit), task_row)?.collect::<Result<_, _>>()?
+        }
+        Some(status) => {
+            let mut read = tx.prepare_cached(if held { sql::TASK_HELD_IN } else { sql::TASK_LIST_IN })?;
+            read.query_map((before, limit, status.as_str()), task_row)?.collect::<Result<_, _>>()?
+        }
+    };
+    tasks.into_iter().map(|task| with_lines(tx, task)).collect()
+}
+
+pub(super) fn notes(db: &Connection, id: TaskId, after: i64, limit: u32) -> Result<Vec<(i64, Note)>, StoreError> {
     let mut read = db.prepare_cached(sql::NOTE_LIST)?;
-    let found = read.query_map((id.0, limit), |row| {
-        Ok(Note {
+    let found = read.query_map((id.0, limit, after), |row| {
+        let note = Note {
             at: Time(row.get(0)?),
             actor: Actor { user: name(row, 1, UserId::new)?, via: name_if(row, 2, UserId::new)? },
             what: row.get(3)?,
             line: row.get(4)?,
             detail: row.get(5)?,
-        })
+        };
+        Ok((row.get(6)?, note))
     })?;
     Ok(found.collect::<Result<_, _>>()?)
 }

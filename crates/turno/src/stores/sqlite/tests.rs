@@ -49,7 +49,7 @@ impl Drop for Folder {
 
 async fn store(folder: &Folder) -> (SqliteStore, Arc<Manual>) {
     let manual = Manual::starting_at(START);
-    let store = open(&folder.file(), Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = open(&folder.file(), Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     (store, manual)
 }
 
@@ -98,7 +98,7 @@ async fn an_opened_file_is_of_today_and_not_of_when_it_was_last_used() {
     lease(&store, vec![claim("a", "ana")]).await;
     drop(store);
     let clock = Arc::new(Clock::system());
-    let _store = open(&folder.file(), clock.clone()).await.unwrap();
+    let _store = open(&folder.file(), clock.clone(), true).await.unwrap();
     let today = clock.machine();
     assert!(clock.estimate().until(today) < Span(60_000), "{:?} at {today:?}", clock.estimate());
 }
@@ -140,12 +140,12 @@ async fn a_panicking_job_is_rolled_back_and_the_next_one_works() {
 async fn a_folder_that_is_missing_is_named() {
     let folder = Folder::new();
     let path = folder.0.join("missing/turno.db").display().to_string();
-    let error = open(&path, Arc::new(Clock::system())).await.err().unwrap();
+    let error = open(&path, Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(
         matches!(&error, StoreError::Unavailable(text) if text.contains("missing does not exist; create it")),
         "{error}"
     );
-    let error = open(&folder.0.display().to_string(), Arc::new(Clock::system())).await.err().unwrap();
+    let error = open(&folder.0.display().to_string(), Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(error.to_string().contains("is a folder"), "{error}");
 }
 

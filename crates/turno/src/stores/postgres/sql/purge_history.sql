@@ -1,8 +1,10 @@
 -- purge_history
+-- Oldest first, by its index.
 with old as (
     select h.resource, h.fence
     from turno.lease_history h
     where h.ended_at < $1::bigint
+    order by h.ended_at
     limit $2::bigint
     for update skip locked
 ), gone as (

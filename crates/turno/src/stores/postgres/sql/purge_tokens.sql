@@ -4,6 +4,7 @@ with old as (
     select t.id
     from turno.token t
     where t.expires_at < $1::bigint
+    order by t.expires_at
     limit $2::bigint
     for update skip locked
 ), gone as (

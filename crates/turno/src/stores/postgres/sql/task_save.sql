@@ -1,5 +1,7 @@
 -- task_save
-insert into turno.task (id, title, status, created_at, created_by, updated_at, finalized)
-values ($1::bigint, $2::text, $3::text, $4::bigint, $5::text, $6::bigint, $7::text)
+-- Since when, by whom and under which key it is there never changes. Of two that are made under one key at the same
+-- time the second is refused by the index, and redone.
+insert into turno.task (id, title, status, created_at, created_by, updated_at, finalized, once_scope, once_key)
+values ($1::bigint, $2::text, $3::text, $4::bigint, $5::text, $6::bigint, $7::text, $8::text, $9::text)
 on conflict (id) do update
 set title = excluded.title, status = excluded.status, updated_at = excluded.updated_at, finalized = excluded.finalized

@@ -1,7 +1,7 @@
 -- token_find
 -- Who comes with a secret. Sent behind the clock: an epoch read later than the token could be that of its revocation.
 select t.id, t.hash, t.user_id, t.name, t.machine, t.scope, t.resources, t.expires_at, t.created_at, t.created_by,
-       t.parent, t.last_used_at,
+       t.parent, t.console, t.last_used_at,
        p.id, p.name, p.role, p.disabled, p.password, p.created_at
 from turno.token t
 left join turno.person p on p.id = t.user_id

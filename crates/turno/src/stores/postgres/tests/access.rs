@@ -34,6 +34,7 @@ fn token(id: &str, owner: &str) -> Token {
         created_at: Time(0),
         created_by: user("nobody"),
         parent: None,
+        console: false,
         last_used_at: None,
     }
 }
@@ -105,6 +106,7 @@ async fn two_administrators_cannot_lock_each_other_out_at_the_same_time() {
         role: None,
         disabled: Some(disabled),
         password: None,
+        spare: None,
     };
     add(&one, "ana", Role::Admin).await;
     add(&one, "luis", Role::Admin).await;

@@ -111,7 +111,7 @@ async fn queues_are_audited_with_their_policy_and_not_if_nothing_changed() {
 async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     for id in ["a", "b", "c", "d"] {
         enqueue(&store, &queue, vec![new_item(id, None, "{}")]).await;

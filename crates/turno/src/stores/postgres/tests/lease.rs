@@ -1,6 +1,7 @@
 //! Leases: absent rows, the clock, and what goes wrong.
 
 use super::*;
+use crate::store::Past;
 
 #[tokio::test]
 async fn two_holders_who_claim_a_resource_never_seen_get_it_once() {
@@ -67,9 +68,9 @@ async fn everything_of_a_lease_survives_the_way_through_its_row() {
     assert_eq!(store.ending(resource("a"), ended.grant.fence).await.unwrap(), Some(ended.clone()));
     assert_eq!(store.ending(resource("a"), grant.fence).await.unwrap(), None);
     decide(&store, lease("a", "admin", Action::Release { fence: grant.fence, claim: None })).await.unwrap();
-    let history = store.history(resource("a"), 10).await.unwrap();
+    let history = store.history(resource("a"), Past::Newest { before: None }, 10).await.unwrap();
     assert_eq!(history.iter().map(|ending| ending.grant.fence).collect::<Vec<_>>(), [grant.fence, ended.grant.fence]);
-    assert_eq!(store.history(resource("a"), 1).await.unwrap().len(), 1);
+    assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 1).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ pub(super) async fn on_task(store: &PostgresStore, task: Option<TaskId>, who: &s
 
 /// A task with these lines that ana holds.
 pub(super) async fn taken(store: &PostgresStore, lines: Vec<NewLine>) -> (TaskId, Fence) {
-    let create = TaskAction::Create { title: "Entrada ñ".into(), lines, ready: true };
+    let create = TaskAction::Create { title: "Entrada ñ".into(), lines, ready: true, once: None };
     let id = on_task(store, None, "eva", create).await.task.unwrap().id;
     let claimed = on_task(store, Some(id), "ana", TaskAction::Lease(CLAIM)).await;
     assert!(claimed.answer.is_ok(), "{:?}", claimed.answer);
@@ -93,11 +93,11 @@ async fn a_task_goes_from_its_creation_to_its_end_and_everything_survives_its_ro
     assert_eq!(task.status, Status::PartiallyCompleted);
     let over = store.apply_line(apply(id, 3, fence), None).await.unwrap();
     assert_eq!(over, LineStep::Over(task.finalized.clone().unwrap()));
-    let notes = store.task_notes(id, 100).await.unwrap();
-    let what: Vec<_> = notes.iter().map(|note| (note.what.as_str(), note.line)).collect();
+    let notes = store.task_notes(id, 0, 100).await.unwrap();
+    let what: Vec<_> = notes.iter().map(|(_, note)| (note.what.as_str(), note.line)).collect();
     assert_eq!(what[..3], [("created", None), ("processing", None), ("line_validated", Some(1))]);
     assert_eq!(what[3..6], [("line_applied", Some(1)), ("line_applied", Some(2)), ("line_failed", Some(3))]);
-    assert_eq!(notes[5].detail.as_deref(), Some("1 wanted, 0 in stock"));
+    assert_eq!(notes[5].1.detail.as_deref(), Some("1 wanted, 0 in stock"));
     assert_eq!((what.len(), what[8]), (9, ("finalized", None)));
 }
 
@@ -122,11 +122,11 @@ async fn units_leave_by_name_and_tasks_are_listed_newest_first() {
     let gone = store.apply_line(apply(second, 3, fence), None).await.unwrap();
     assert_eq!(gone, failed(LineError::UnknownSerial { serial: Serial::new("b").unwrap() }));
     assert_eq!(level(&store, "tv").await, Some((4, vec!["a".into()])));
-    let draft = TaskAction::Create { title: "later".into(), lines: vec![], ready: false };
+    let draft = TaskAction::Create { title: "later".into(), lines: vec![], ready: false, once: None };
     let third = on_task(&store, None, "eva", draft).await.task.unwrap().id;
     let ids = async |query| {
         let tasks = store.tasks(query).await.unwrap();
-        tasks.iter().map(|task| (task.id, task.lines.len())).collect::<Vec<_>>()
+        tasks.tasks.iter().map(|(task, _)| (task.id, task.lines.len())).collect::<Vec<_>>()
     };
     let all = TaskQuery { limit: 2, ..TaskQuery::default() };
     assert_eq!(ids(all.clone()).await, [(third, 0), (second, 3)]);
@@ -170,7 +170,7 @@ async fn a_task_that_somebody_has_is_busy_and_nobody_waits_for_it() {
 async fn a_line_renews_its_lease_as_by_work_and_never_takes_time_back() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let lines = (0..2).map(|_| new_line(Movement::In, "tv", Goods::Quantity(1))).collect();
     let (id, fence) = taken(&store, lines).await;
     manual.advance(Span::from_secs(20));

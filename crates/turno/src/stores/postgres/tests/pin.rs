@@ -2,6 +2,7 @@
 
 use super::super::call;
 use super::*;
+use crate::store::Past;
 use tokio::time::timeout;
 use turno_core::lease::{Beat, Decision, Outcome, Refused};
 
@@ -52,7 +53,7 @@ async fn a_pinned_lease_is_renewed_and_not_taken_and_the_others_of_its_group_are
 async fn a_lease_that_expired_under_an_open_transaction_is_granted_once_that_has_ended() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let client = outside(&url).await;
     client.batch_execute(ASSERT).await.unwrap();
@@ -61,7 +62,7 @@ async fn a_lease_that_expired_under_an_open_transaction_is_granted_once_that_has
     assert_eq!(at_once(&store, claims()).await, [Err(Refused::Pinned), GRANTED]);
     client.batch_execute("commit").await.unwrap();
     assert_eq!(at_once(&store, claims()).await, [GRANTED, Ok(Outcome::Claimed { renewed: true })]);
-    let history = store.history(resource("a"), 9).await.unwrap();
+    let history = store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap();
     assert_eq!(history.len(), 1, "ana's ownership has ended once");
 }
 

@@ -18,7 +18,7 @@ const LARGE: &str = "
         select n, 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;";
 
 /// Everything that a group or a look of the engine does all the time.
-fn hot() -> [&'static Sql; 38] {
+fn hot() -> [&'static Sql; 40] {
     [
         &call::BODY_ADD,
         &call::BODY_KNOWN,
@@ -28,6 +28,7 @@ fn hot() -> [&'static Sql; 38] {
         &call::CLAIM_HEADS,
         &call::CLAIM_ITEM,
         &call::CLAIM_QUEUE,
+        &call::CLAIM_REQUEST,
         &call::CLAIM_TYPING,
         &call::DONE_ADD,
         &call::DONE_REMOVE,
@@ -36,6 +37,7 @@ fn hot() -> [&'static Sql; 38] {
         &call::EXPIRY_NEXT,
         &call::HOT_ADD,
         &call::HOT_REMOVE,
+        &call::HOT_REQUEST,
         &call::HOT_SAVE,
         &call::ITEM,
         &call::LANE_FRONTS,
@@ -66,13 +68,28 @@ fn events() -> [&'static Sql; 4] {
     [&call::EVENT_LIST, &call::EVENT_PURGE, &call::EVENT_SEQUENCE, &call::EVENT_SPAN]
 }
 
+/// What people look at, and the index that each of them must use.
+fn looks() -> [(&'static Sql, &'static str); 7] {
+    [
+        (&call::ITEMS_CANCELLED, "done_unacked"),
+        (&call::ITEMS_EXHAUSTED, "hot_parked"),
+        (&call::ITEMS_IN_PROCESS, "hot_expiry"),
+        (&call::ITEMS_OF_KEY, "body_key"),
+        (&call::ITEMS_PROCESSED, "done_pkey"),
+        (&call::ITEMS_WAITING, "hot_pkey"),
+        (&call::LANE_NAMES, "hot_lane"),
+    ]
+}
+
 #[tokio::test]
 async fn no_hot_statement_reads_a_whole_table() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
     client.batch_execute(call::BEGIN.text).await.unwrap();
-    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ITEM_ERRORS]) {
+    let looks = looks();
+    let looked = looks.iter().map(|(sql, _)| *sql);
+    for sql in hot().into_iter().chain(events()).chain([&call::SETTLED, &call::ITEM_ERRORS]).chain(looked) {
         let params = client.prepare(sql.text).await.unwrap().params().len();
         let arguments = vec!["null"; params].join(", ");
         client.batch_execute(&format!("prepare p as {}", sql.text)).await.unwrap();
@@ -87,6 +104,9 @@ async fn no_hot_statement_reads_a_whole_table() {
         assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");
         assert!(sql.name != "settle_next" || (plan.contains("hot_lane") && !plan.contains("Sort")), "{plan}");
         assert!(sql.name != "event_list" || (plan.contains("event_log_pkey") && !plan.contains("Sort")), "{plan}");
+        let index = looks.iter().find(|(look, _)| look.name == sql.name).map_or("", |(_, index)| *index);
+        assert!(plan.contains(index), "{} without {index}:\n{plan}", sql.name);
+        assert!(sql.name != "claim_request" || plan.contains("hot_request"), "{plan}");
         client.batch_execute("deallocate p").await.unwrap();
     }
 }

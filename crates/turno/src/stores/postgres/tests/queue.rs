@@ -153,7 +153,7 @@ async fn a_change_replaces_what_waits_and_is_handed_out_with_its_own_data() {
 async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
     let queue = queue(&store, policy).await;
     enqueue(&store, &queue, ["a1", "a2", "a3"].map(|id| new_item(id, Some("a"), "{}")).to_vec()).await;
@@ -177,7 +177,7 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
 async fn a_delayed_item_is_announced_and_found_when_its_time_has_come() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
-    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone()))).await.unwrap();
+    let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     let delayed = NewItem { delay: Span(700), ..new_item("a", None, "{}") };
     enqueue(&store, &queue, vec![delayed]).await;

@@ -119,7 +119,7 @@ async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
     client.batch_execute("insert into turno.schema_version values (1001, 1)").await.unwrap();
     store_at(&url).await;
     client.batch_execute("insert into turno.schema_version values (1002, 1002)").await.unwrap();
-    let refused = PostgresStore::open(&url, Arc::new(Clock::system())).await.err();
+    let refused = PostgresStore::open(&url, Arc::new(Clock::system()), true).await.err();
     assert!(matches!(&refused, Some(StoreError::Schema(text)) if text.contains("upgrade")), "{refused:?}");
 }
 
@@ -135,4 +135,14 @@ async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
     commit(&next, 0, lease("r", "ana", CLAIM)).await.unwrap();
     let row = sql.query_one("select high from turno.mark", &[]).await.unwrap();
     assert!(row.get::<_, i64>(0) >= far.0);
+}
+
+#[tokio::test]
+async fn an_open_store_notices_that_the_schema_has_become_another() {
+    let (store, url) = fresh_store().await;
+    assert!(store.schema().await.unwrap().compatible);
+    outside(&url).await.batch_execute("insert into turno.schema_version values (900, 900)").await.unwrap();
+    assert!(store.schema().await.unwrap().required().is_err());
+    let refused = PostgresStore::open(&url, Arc::new(Clock::system()), false).await.err();
+    assert!(matches!(&refused, Some(StoreError::Schema(text)) if text.contains("upgrade")), "{refused:?}");
 }

@@ -39,6 +39,7 @@ fn token(id: &str, of: &str) -> Token {
         created_at: Time(0),
         created_by: user("nobody"),
         parent: None,
+        console: false,
         last_used_at: None,
     }
 }
@@ -93,7 +94,7 @@ async fn who_leaves_takes_tokens_and_their_sessions_along_and_raises_the_epoch()
     change(&store, Change::CreateToken(token("t-2", "root"))).await.unwrap();
     // Sessions made by a session of ana's token, as their rows would be.
     let text = "insert into token select ?1, randomblob(32), user_id, name, machine, scope, resources, expires_at, \
-                created_at, created_by, ?2, null from token where id = 't-2'";
+                created_at, created_by, ?2, null, 0 from token where id = 't-2'";
     let session =
         |id: &'static str, parent: &'static str| store.writer.run(move |db| Ok(db.execute(text, (id, parent))?));
     session("s-1", "t-1").await.unwrap();

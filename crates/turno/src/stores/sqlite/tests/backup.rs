@@ -42,7 +42,7 @@ async fn a_backup_opens_and_holds_one_instant_while_writes_go_on() {
     assert!(matches!(&nowhere, Err(StoreError::Rejected(why)) if why.contains("create it first")), "{nowhere:?}");
 
     let clock = Arc::new(Clock::manual(Manual::starting_at(START)));
-    let copy = open(&to.display().to_string(), clock).await.unwrap();
+    let copy = open(&to.display().to_string(), clock, true).await.unwrap();
     let items = copy.items(inbox.id, ItemQuery { limit: 100_000, ..ItemQuery::default() }).await.unwrap();
     assert!(items.len() >= 500 && items.len() <= 500 + 2 * written && items.len() % 2 == 0, "{}", items.len());
     let all = store.items(inbox.id, ItemQuery { limit: items.len() as u32, ..ItemQuery::default() }).await.unwrap();

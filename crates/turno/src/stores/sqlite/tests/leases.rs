@@ -1,7 +1,7 @@
 //! Leases: what a group decided is what is read back.
 
 use super::{Folder, START, claim, command, fence, holder, lease, resource, store};
-use crate::store::{Group, LeaseGroup, LeaseQuery, Outcomes, Store};
+use crate::store::{Group, LeaseGroup, LeaseQuery, Outcomes, Past, Store};
 use std::sync::Arc;
 use turno_core::id::Fence;
 use turno_core::lease::{Action, Cause, Outcome, Reason, Refused, State};
@@ -34,8 +34,8 @@ async fn a_claim_is_stored_and_a_release_is_remembered() {
     assert!(fence(&second) > fence(&claimed));
     let newest_first = vec![forced.ended.unwrap(), ended];
     assert_eq!(newest_first[0].note.as_deref(), Some("shift is over"));
-    assert_eq!(store.history(resource("a"), 10).await.unwrap(), newest_first);
-    assert_eq!(store.history(resource("a"), 1).await.unwrap(), newest_first[..1]);
+    assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 10).await.unwrap(), newest_first);
+    assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 1).await.unwrap(), newest_first[..1]);
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ const GROWING: &[&str] = &[
     "stock",
     "stock_serial",
     "stock_move",
+    "answer",
 ];
 
 /// Name and text of every statement.
@@ -109,13 +110,20 @@ fn the_hot_statements_sort_nothing_and_use_their_index() {
         ("hot_next_look", "hot_ready (queue=? AND ready_at>?)"),
         ("done_count", "COVERING INDEX done_age (queue=?)"),
         ("body_find", "(queue=? AND id=?)"),
+        ("body_of_key", "body_key (queue=? AND key=? AND seq>?)"),
+        ("body_cancelled", "done_unacked (queue=? AND ended=? AND seq>?)"),
+        ("body_processed", "PRIMARY KEY (rowid>?)"),
+        ("body_waiting", "PRIMARY KEY (rowid>?)"),
+        ("hot_requested", "hot_request (queue=? AND request=?)"),
+        ("lane_names", "hot_lane (queue=? AND lane>?)"),
         ("event_list", "PRIMARY KEY (rowid>?)"),
         ("lease_read", "PRIMARY KEY (resource=?)"),
         ("lease_list", "PRIMARY KEY (resource>? AND resource<?)"),
         ("token_find", "token_2 (hash=?)"),
         ("audit_of_before", "audit_resource (resource=? AND n<?)"),
         ("task_list_in", "task_status (status=? AND id<?)"),
-        ("note_list", "task_note_task (task=?)"),
+        ("note_list", "task_note_task (task=? AND n>?)"),
+        ("task_once", "task_once (once_scope=? AND once_key=?)"),
         ("item_purge", "done_age (queue=? AND at<?)"),
     ];
     for (name, text) in statements() {

@@ -2,7 +2,7 @@
 
 use super::calls::{enqueue, fail, handed, id, item, next, queue, settle};
 use super::{Folder, START, claim, command, fence, lease, resource, store};
-use crate::store::{AuditQuery, Purge, Store, StoreError};
+use crate::store::{AuditQuery, Past, Purge, Store, StoreError};
 use turno_core::audit::Actor;
 use turno_core::id::{QueueId, QueueName, UserId};
 use turno_core::lease::Action;
@@ -68,9 +68,9 @@ async fn old_ownerships_are_forgotten_oldest_first() {
     let purge = |before| Purge::LeaseHistory { before: START + Span(before) };
     assert_eq!(store.purge(purge(10), 9).await, Ok(0));
     assert_eq!(store.purge(purge(30), 1).await, Ok(1));
-    assert_eq!(store.history(resource("b"), 9).await.unwrap(), []);
-    assert_eq!(store.history(resource("a"), 9).await.unwrap().len(), 2);
+    assert_eq!(store.history(resource("b"), Past::Newest { before: None }, 9).await.unwrap(), []);
+    assert_eq!(store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap().len(), 2);
     assert_eq!(store.purge(purge(30), 9).await, Ok(1));
-    let left = store.history(resource("a"), 9).await.unwrap();
+    let left = store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap();
     assert_eq!((left.len(), left[0].at), (1, START + Span(30)));
 }

@@ -78,7 +78,7 @@ async fn a_newer_schema_is_refused_unless_it_is_compatible() {
     fresh(&folder).execute("update schema_version set version = 9, min_compatible = 1", []).unwrap();
     store(&folder).await;
     fresh(&folder).execute("update schema_version set min_compatible = 8", []).unwrap();
-    let refused = open(&folder.file(), Arc::new(Clock::system())).await.err().unwrap();
+    let refused = open(&folder.file(), Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(
         matches!(&refused, StoreError::Schema(text) if text.contains("schema 9") && text.contains("newer turno")),
         "{refused}"
@@ -89,7 +89,7 @@ async fn a_newer_schema_is_refused_unless_it_is_compatible() {
 async fn a_file_of_something_else_is_refused() {
     let folder = Folder::new();
     std::fs::write(folder.file(), "not a database, but long enough to have a header ".repeat(50)).unwrap();
-    let refused = open(&folder.file(), Arc::new(Clock::system())).await.err().unwrap();
+    let refused = open(&folder.file(), Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(matches!(refused, StoreError::Schema(_)), "{refused}");
 }
 
@@ -103,4 +103,30 @@ fn several_processes_that_start_at_once_migrate_once() {
     });
     let rows: i64 = fresh(&folder).query_row("select count(*) from schema_version", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 1);
+}
+
+#[tokio::test]
+async fn looking_at_a_schema_makes_no_file_and_leaves_none_behind() {
+    let folder = Folder::new();
+    let files = || std::fs::read_dir(&folder.0).unwrap().count();
+    let none = crate::stores::sqlite::schema(&folder.file()).await.unwrap();
+    assert_eq!((none.found, none.compatible, files()), (0, false, 0));
+    let refused = open(&folder.file(), Arc::new(Clock::system()), false).await.err().unwrap();
+    assert!(matches!(refused, StoreError::Schema(_)) && files() == 0, "{refused}");
+    drop(fresh(&folder));
+    let there = crate::stores::sqlite::schema(&folder.file()).await.unwrap();
+    assert_eq!((there.found, there.compatible, files()), (there.wanted, true, 1), "no log beside it");
+    fresh(&folder).execute("update schema_version set version = 3", []).unwrap();
+    let refused = open(&folder.file(), Arc::new(Clock::system()), false).await.err().unwrap();
+    assert!(refused.to_string().contains("schema 3"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_open_store_notices_that_the_schema_has_become_another() {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    assert!(store.schema().await.unwrap().compatible);
+    let text = "update schema_version set version = 900, min_compatible = 900";
+    store.writer.run(move |db| Ok(db.execute(text, [])?)).await.unwrap();
+    assert!(store.schema().await.unwrap().required().is_err());
 }

@@ -29,7 +29,8 @@ pub(super) fn serials(names: &[&str]) -> Goods {
 
 /// A task that `ana` has taken.
 pub(super) async fn taken(store: &SqliteStore, lines: Vec<NewLine>) -> (TaskId, Fence) {
-    let created = command(store, "ana", None, Action::Create { title: " Recount ".into(), lines, ready: true }).await;
+    let created =
+        command(store, "ana", None, Action::Create { title: " Recount ".into(), lines, ready: true, once: None }).await;
     let id = created.task.unwrap().id;
     let claim = Action::Lease(lease::Action::Claim { ttl: None, wait: false });
     let claimed = command(store, "ana", Some(id), claim).await;
@@ -45,14 +46,18 @@ async fn read(store: &SqliteStore, id: TaskId) -> Task {
     store.task(id).await.unwrap().unwrap()
 }
 
+async fn list(store: &SqliteStore, query: TaskQuery) -> Vec<Task> {
+    store.tasks(query).await.unwrap().tasks.into_iter().map(|(task, _)| task).collect()
+}
+
 #[tokio::test]
 async fn a_refused_creation_leaves_no_task_and_numbers_are_not_given_twice() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
-    let create = |title: &str| Action::Create { title: title.into(), lines: Vec::new(), ready: false };
+    let create = |title: &str| Action::Create { title: title.into(), lines: Vec::new(), ready: false, once: None };
     let refused = command(&store, "ana", None, create(" ")).await;
     assert!(matches!(refused.answer, Err(Refused::Invalid(_))), "{:?}", refused.answer);
-    assert_eq!(store.tasks(TaskQuery { limit: 9, ..TaskQuery::default() }).await.unwrap(), []);
+    assert_eq!(list(&store, TaskQuery { limit: 9, ..TaskQuery::default() }).await, []);
     let mut ids = Vec::new();
     for title in ["first", "second"] {
         ids.push(command(&store, "ana", None, create(title)).await.task.unwrap().id);
@@ -83,16 +88,18 @@ async fn tasks_are_read_back_as_decided_with_their_lines_and_notes() {
         found.lines.iter().map(|line| line.status).collect::<Vec<_>>(),
         [LineStatus::Validated, LineStatus::Pending]
     );
-    let notes = store.task_notes(id, 9).await.unwrap();
-    let words: Vec<_> = notes.iter().map(|note| (note.what.as_str(), note.line)).collect();
+    let notes = store.task_notes(id, 0, 9).await.unwrap();
+    let words: Vec<_> = notes.iter().map(|(_, note)| (note.what.as_str(), note.line)).collect();
     assert_eq!(words, [("created", None), ("processing", None), ("line_validated", Some(1))]);
 
-    let other = command(&store, "luis", None, Action::Create { title: "b".into(), lines: vec![], ready: false }).await;
+    let other =
+        command(&store, "luis", None, Action::Create { title: "b".into(), lines: vec![], ready: false, once: None })
+            .await;
     let other = other.task.unwrap();
-    let query = |status, before| TaskQuery { status, before, limit: 9 };
-    assert_eq!(store.tasks(query(None, None)).await.unwrap(), [other.clone(), found.clone()]);
-    assert_eq!(store.tasks(query(None, Some(other.id))).await.unwrap(), std::slice::from_ref(&found));
-    assert_eq!(store.tasks(query(Some(Status::Draft), None)).await.unwrap(), [other]);
+    let query = |status, before| TaskQuery { status, before, limit: 9, locked: None };
+    assert_eq!(list(&store, query(None, None)).await, [other.clone(), found.clone()]);
+    assert_eq!(list(&store, query(None, Some(other.id))).await, std::slice::from_ref(&found));
+    assert_eq!(list(&store, query(Some(Status::Draft), None)).await, [other]);
 }
 
 #[tokio::test]
@@ -134,8 +141,8 @@ async fn each_line_is_applied_once_and_a_failed_one_stops_nobody() {
     let found = read(&store, id).await;
     assert_eq!(found.lines[0].applied, Some((START + Span(2_000), fence, holder("ana").user)));
     assert_eq!((found.lines[1].status, found.lines[1].error.as_ref()), (LineStatus::Failed, Some(&short)));
-    let notes = store.task_notes(id, 9).await.unwrap();
-    assert_eq!((notes[3].what.as_str(), notes[3].detail.as_deref()), ("line_failed", Some("1 wanted, 0 in stock")));
+    let notes = store.task_notes(id, 0, 9).await.unwrap();
+    assert_eq!((notes[3].1.what.as_str(), notes[3].1.detail.as_deref()), ("line_failed", Some("1 wanted, 0 in stock")));
     let renewed = store.peek(vec![id.resource()]).await.unwrap().states.remove(0).grant.unwrap();
     assert_eq!((renewed.worked_at, renewed.expires_at), (START + Span(2_000), START + Span(32_000)));
     let told: Vec<(String, String)> = store

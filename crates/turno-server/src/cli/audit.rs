@@ -1,0 +1,134 @@
+//! `turno audit`: reading it asks a server; following its chain works on the database, where nobody can embellish it.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use turno::core::audit::Head;
+
+use super::check::Progress;
+use super::output::{Format, Table, cell, say, talk};
+use super::place::{PlaceArgs, refused};
+use crate::client::{Client, ServerArgs, query};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno audit list --actor eva --limit 20        asks a server
+  turno audit verify > head.txt                  follows the chain in --database
+  turno audit verify --head \"$(cat head.txt)\"    … and compares with an old head";
+
+/// What there is to do with the audit.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List entries (asks a server)
+    List(List),
+    /// Follow the chain from its first entry, and print its head to be kept elsewhere (on the database)
+    Verify {
+        /// A head that was kept elsewhere: tells whether anything up to it was rewritten since
+        #[arg(long, value_name = "N:HASH")]
+        head: Option<Head>,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+#[derive(Args, Debug)]
+struct List {
+    /// Only this action, for example lock_force_release
+    #[arg(long)]
+    action: Option<String>,
+    /// Only what this person did
+    #[arg(long, value_name = "ID")]
+    actor: Option<String>,
+    /// Only what was done to this
+    #[arg(long)]
+    resource: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// Go on where an earlier list ended
+    #[arg(long)]
+    cursor: Option<String>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(crate) async fn run(arguments: &AuditArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    match &arguments.what {
+        What::List(wish) => list(wish).await,
+        What::Verify { head, format } => verify(*head, *format, place).await,
+    }
+}
+
+async fn list(wish: &List) -> Result<(), Failure> {
+    let client = Client::new(&wish.server)?;
+    let asked = query(&[
+        ("action", wish.action.clone()),
+        ("actor", wish.actor.clone()),
+        ("resource", wish.resource.clone()),
+        ("limit", Some(wish.limit.to_string())),
+        ("cursor", wish.cursor.clone()),
+    ]);
+    let answer = client.get(&format!("/v1/audit{asked}")).await?;
+    if wish.format.json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["N", "WHEN", "WHO", "ACTION", "WHAT", "DETAIL"]);
+    for entry in answer.items() {
+        let actor = &entry["actor"];
+        let who = actor["id"].as_str().or(actor["user"].as_str()).or(actor.as_str()).unwrap_or("-");
+        let number = if entry["n"].is_null() { &entry["id"] } else { &entry["n"] };
+        let when = answer.when(&entry["at"]);
+        table.row([
+            cell(number),
+            when,
+            who.to_owned(),
+            cell(&entry["action"]),
+            cell(&entry["resource"]),
+            cell(&entry["detail"]),
+        ]);
+    }
+    table.print("nothing was audited that fits");
+    answer.say_more();
+    Ok(())
+}
+
+async fn verify(kept: Option<Head>, format: Format, place: &PlaceArgs) -> Result<(), Failure> {
+    let database = place.open().await?;
+    let mut progress = Progress::start();
+    let told = |done: i64, of: i64| {
+        progress.tell(usize::try_from(done).unwrap_or(0), usize::try_from(of).unwrap_or(0), "entries");
+    };
+    let followed = database.turno.audit_verify(kept, told).await.map_err(refused)?;
+    progress.end();
+    match followed {
+        Ok(head) => {
+            if format.json {
+                say(&[json!({ "valid": true, "n": head.n, "hash": head.hash.to_string(), "head": head.to_string() })
+                    .to_string()]);
+            } else {
+                say(&[head.to_string()]);
+            }
+            talk(&format!("the chain of {} entries is whole; keep its head elsewhere", head.n));
+            Ok(())
+        }
+        Err(broken) => {
+            if format.json {
+                say(&[json!({ "valid": false, "broken": broken.to_string() }).to_string()]);
+            }
+            Err(Failure::failed(
+                format!("the audit was tampered with: {broken}"),
+                "keep a copy of the database as it is, and find out who could write to it",
+            ))
+        }
+    }
+}

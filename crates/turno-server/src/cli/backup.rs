@@ -1,0 +1,47 @@
+//! `turno backup`: a copy of an SQLite database, consistent as of one instant, while work goes on.
+
+use std::path::PathBuf;
+
+use turno::Error;
+use turno::store::StoreError;
+
+use super::output::talk;
+use super::place::{PlaceArgs, refused};
+use crate::config::Overrides;
+use crate::database;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno backup --database sqlite:turno.db /backups/turno-$(date +%F).db
+  turno serve --database sqlite:/backups/turno-2026-01-15.db
+
+Works beside a running server; a copy is a database like any other. PostgreSQL
+has its own tools (pg_dump): Turno's tables are in the schema `turno`.";
+
+/// What a backup takes.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BackupArgs {
+    /// The new file; one that exists is not overwritten
+    file: PathBuf,
+}
+
+pub(crate) async fn run(arguments: &BackupArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let from = database::describe(&place.settings(Overrides::default())?.database)?;
+    if from.kind == "PostgreSQL" {
+        return Err(Failure::failed(
+            format!("{} is a PostgreSQL database, which has its own tools for that", from.name),
+            "use pg_dump, for example: pg_dump --format=custom --schema=turno --file=turno.dump DATABASE",
+        ));
+    }
+    let database = place.open().await?;
+    database.turno.backup(&arguments.file).await.map_err(|error| match error {
+        Error::Store(StoreError::Rejected(cause)) => {
+            Failure::failed(cause, "name a file that does not exist yet, in a folder that can be written")
+        }
+        other => refused(other),
+    })?;
+    talk(&format!("{} was copied to {}", database.place.name, arguments.file.display()));
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! `turno check`: whether what is stored keeps the promises.
+
+use std::io::{IsTerminal, Write};
+
+use serde_json::json;
+
+use super::output::{Format, say, talk};
+use super::place::{PlaceArgs, refused};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno check --database sqlite:turno.db
+  turno check --json | jq .findings
+
+Changes nothing, and may run beside a server. Progress goes to stderr, findings
+to stdout: the invariant, what it is about, what is wrong. Exit code 1 if
+anything was found. docs/internals/invariants.md explains the invariants.";
+
+/// What checking takes.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    format: Format,
+}
+
+pub(crate) async fn run(arguments: &CheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let database = place.open().await?;
+    let mut progress = Progress::start();
+    let told = |at: turno::CheckProgress| progress.tell(at.done, at.of, at.invariant);
+    let findings = database.turno.check(told).await.map_err(refused)?;
+    progress.end();
+    if arguments.format.json {
+        let view = |finding: &turno::store::Finding| json!({ "invariant": finding.invariant, "subject": finding.subject, "detail": finding.detail });
+        say(&[json!({ "findings": findings.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+    } else {
+        let line =
+            |finding: &turno::store::Finding| format!("{}  {}  {}", finding.invariant, finding.subject, finding.detail);
+        say(&findings.iter().map(line).collect::<Vec<_>>());
+    }
+    if findings.is_empty() {
+        talk(&format!("{} keeps its promises", database.place.name));
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("{} findings in {}", findings.len(), database.place.name),
+        "keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report what was found",
+    ))
+}
+
+/// How far something long is: one line that changes on a terminal, plain lines elsewhere.
+#[derive(Debug)]
+pub(super) struct Progress {
+    live: bool,
+    last: Option<(usize, usize)>,
+}
+
+impl Progress {
+    pub(super) fn start() -> Progress {
+        Progress { live: std::io::stderr().is_terminal(), last: None }
+    }
+
+    pub(super) fn tell(&mut self, done: usize, of: usize, what: &str) {
+        let line = format!("checked {done} of {of}: {what}");
+        if self.live {
+            let _ = write!(std::io::stderr(), "\r{line}\u{1b}[K");
+        } else if self.last != Some((done, of)) {
+            talk(&line);
+        }
+        self.last = Some((done, of));
+    }
+
+    pub(super) fn end(&self) {
+        if self.live && self.last.is_some() {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! `turno config`: which settings are in force, and where each comes from.
+
+use super::output::{Format, say};
+use super::place::PlaceArgs;
+use crate::config::{Overrides, origin};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno config --config /etc/turno.toml    what `serve` would use, and why
+  turno config --env production            … and whether it would start so
+  turno config --json | jq '.[] | select(.origin != \"default\")'
+
+Passwords are masked. Exit code 1 if production would refuse to start with it.
+docs/reference/configuration.md explains every key.";
+
+/// What showing settings takes: the same flags as serving.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ConfigArgs {
+    #[command(flatten)]
+    flags: Overrides,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: ConfigArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let settings = place.settings(arguments.flags)?;
+    let rows = settings.explain();
+    if arguments.format.json {
+        let text = serde_json::to_string(rows).expect("texts and nothing else become JSON");
+        say(&[text]);
+    } else {
+        say(&[origin::columns(rows).trim_end()]);
+    }
+    settings.check_production()
+}

@@ -1,0 +1,64 @@
+//! What is made from the definition of the command line: completions and the manual.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Cli;
+use super::output::talk;
+use crate::failure::Failure;
+
+const COMPLETIONS: &str = "\
+Examples:
+  turno completions bash > ~/.local/share/bash-completion/completions/turno
+  turno completions zsh > \"${fpath[1]}/_turno\"
+  turno completions fish > ~/.config/fish/completions/turno.fish";
+
+/// What completions take.
+#[derive(clap::Args, Debug)]
+#[command(after_help = COMPLETIONS)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    shell: Shell,
+}
+
+const MAN: &str = "\
+Examples:
+  turno man | man -l -                     read it
+  turno man ~/.local/share/man/man1        a page for every command";
+
+/// What the manual takes.
+#[derive(clap::Args, Debug)]
+#[command(after_help = MAN)]
+pub(crate) struct ManArgs {
+    /// A folder for one page per command; without it the first page goes to stdout
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "turno", &mut script);
+    // Whoever closed stdout does not want to hear.
+    let _ = std::io::stdout().write_all(&script);
+    Ok(())
+}
+
+pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
+    let cannot = |place: &str, error: &std::io::Error| {
+        Failure::failed(format!("failed to write {place}: {error}"), "check that the folder can be written")
+    };
+    let Some(folder) = &arguments.folder else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(|error| cannot("the page", &error))?;
+        let _ = std::io::stdout().write_all(&page);
+        return Ok(());
+    };
+    let place = folder.display().to_string();
+    std::fs::create_dir_all(folder).map_err(|error| cannot(&place, &error))?;
+    clap_mangen::generate_to(Cli::command(), folder).map_err(|error| cannot(&place, &error))?;
+    talk(&format!("the manual is in {place}; begin with `man -l {place}/turno.1`"));
+    Ok(())
+}

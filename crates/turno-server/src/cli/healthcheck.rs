@@ -1,0 +1,57 @@
+//! `turno healthcheck`: for supervisors and containers.
+
+use super::output::say;
+use super::place::PlaceArgs;
+use crate::client::{Client, TokenArgs};
+use crate::config::Overrides;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno healthcheck && echo fine
+  turno healthcheck --server http://127.0.0.1:8080
+  HEALTHCHECK CMD [\"turno\", \"healthcheck\"]        in a container's file
+
+Exit code 0 if the server answers, reaches its database, and its schema fits;
+1 if not. Needs no token.";
+
+/// What a health check takes.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct HealthcheckArgs {
+    /// The server to ask [default: where the configuration lets one listen, http://127.0.0.1:7171]
+    #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
+    server: Option<String>,
+}
+
+pub(crate) async fn run(arguments: &HealthcheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let server = match &arguments.server {
+        Some(server) => server.clone(),
+        None => reached(&place.settings(Overrides::default())?.listen),
+    };
+    Client::of(&server, &TokenArgs::default())?.get("/readyz").await?;
+    say(&["ready"]);
+    Ok(())
+}
+
+/// How a server is reached that listens here, as in a container. It may listen on all addresses; this machine's own
+/// always reaches it then.
+pub(super) fn reached(listen: &str) -> String {
+    match listen.rsplit_once(':') {
+        Some(("0.0.0.0" | "[::]", port)) => format!("http://127.0.0.1:{port}"),
+        _ => format!("http://{listen}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_all_addresses_is_reached_by_this_machines_own() {
+        assert_eq!(reached("0.0.0.0:80"), "http://127.0.0.1:80");
+        assert_eq!(reached("[::]:80"), "http://127.0.0.1:80");
+        assert_eq!(reached("[::1]:8080"), "http://[::1]:8080");
+        assert_eq!(reached("127.0.0.1:7171"), "http://127.0.0.1:7171");
+    }
+}

@@ -1,0 +1,331 @@
+//! `turno lease`: the leases of a server.
+
+mod show;
+mod wait;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+pub(super) use show::sentence;
+pub(super) use show::{card, how, person, state};
+pub(super) use wait::{claim, try_claim};
+
+use super::duration;
+use super::output::{Table, cell, span, talk};
+use crate::client::{Answer, Client, ServerArgs, part, query};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno lease claim caja:3 --ttl 30s          take it
+  turno lease claim caja:3 --wait 2m          stand in line for it
+  turno lease heartbeat caja:3 --fence 42     keep it
+  turno lease release caja:3 --fence 42       give it back
+  turno lease list --holder ana --json
+  turno lease force-release caja:3 --reason \"Ana is on holiday\"
+
+Asks a server, as whoever owns the token in TURNO_TOKEN. To hold a lease while
+a command runs, use `turno run`.";
+
+/// What there is to do with leases.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LeaseArgs {
+    #[command(subcommand)]
+    what: What,
+    /// Print the server's JSON, for programs
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show the lease of a resource; one never seen is free
+    Get {
+        /// Which resource
+        resource: String,
+    },
+    /// List what is held now
+    List(List),
+    /// Show who held it before, and how it ended
+    History {
+        /// Which resource
+        resource: String,
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Take it, or renew what is already one's own
+    Claim(Claim),
+    /// Keep it
+    Heartbeat(Heartbeat),
+    /// Give it back
+    Release(Release),
+    /// Take it whoever holds it; audited, needs locks.override
+    ForceClaim(Force),
+    /// Free it whoever holds it; audited, needs locks.override
+    ForceRelease(Force),
+    /// Ask the holder to let go
+    RequestRelease {
+        /// Which resource
+        resource: String,
+        /// What the holder is told
+        #[arg(long)]
+        message: Option<String>,
+    },
+    /// Stand in line, or keep one's place: a place lives for 30 s and is kept by asking again
+    Turn {
+        /// Which resource
+        resource: String,
+        /// Leave the line
+        #[arg(long)]
+        leave: bool,
+        /// Which process waits; machines must say so
+        #[arg(long, value_name = "NAME")]
+        instance: Option<String>,
+    },
+}
+
+#[derive(Args, Debug)]
+struct List {
+    /// Only what this person holds
+    #[arg(long, value_name = "ID")]
+    holder: Option<String>,
+    /// Only resources that begin with this
+    #[arg(long)]
+    prefix: Option<String>,
+    #[command(flatten)]
+    page: Page,
+}
+
+/// Which part of a list.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Page {
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) limit: u32,
+    /// Go on where an earlier list ended
+    #[arg(long)]
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct Claim {
+    /// Which resource
+    resource: String,
+    #[command(flatten)]
+    wish: ClaimWish,
+}
+
+/// How something is to be claimed.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct ClaimWish {
+    /// Which process holds it; machines must say so
+    #[arg(long, value_name = "NAME")]
+    pub(super) instance: Option<String>,
+    /// For how long the claim and every renewal last [default: the policy's]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(super) ttl: Option<Duration>,
+    /// Stand in line for at most this long
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(super) wait: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+struct Heartbeat {
+    /// Which resource
+    resource: String,
+    #[command(flatten)]
+    own: Own,
+    /// For how long the person has done nothing; required where the policy has an idle guard
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    idle: Option<Duration>,
+    /// There was real work since the last beat
+    #[arg(long)]
+    worked: bool,
+}
+
+/// Which ownership.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Own {
+    /// The fence that the claim was answered with
+    #[arg(long, value_name = "N", env = "TURNO_FENCE")]
+    pub(super) fence: i64,
+    /// Which process holds it, if the claim named one
+    #[arg(long, value_name = "NAME")]
+    pub(super) instance: Option<String>,
+}
+
+impl Own {
+    pub(super) fn body(&self) -> Body {
+        Body::new().with("fence", self.fence).maybe("instance", self.instance.clone())
+    }
+}
+
+#[derive(Args, Debug)]
+struct Release {
+    /// Which resource
+    resource: String,
+    #[command(flatten)]
+    own: Own,
+    /// Only if nothing was claimed since: the claim's number
+    #[arg(long, value_name = "N")]
+    claim: Option<i64>,
+}
+
+#[derive(Args, Debug)]
+struct Force {
+    /// Which resource
+    resource: String,
+    /// Why; it is written into the audit and shown to the holder
+    #[arg(long)]
+    reason: String,
+}
+
+/// A body of a request: only what was given.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[serde(transparent)]
+pub(super) struct Body(Map<String, Value>);
+
+impl Body {
+    pub(super) fn new() -> Body {
+        Body::default()
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Body {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(super) fn maybe(self, name: &str, value: Option<impl Into<Value>>) -> Body {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn span(self, name: &str, value: Option<Duration>) -> Body {
+        self.maybe(name, value.map(duration::millis))
+    }
+}
+
+pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
+    let client = Client::new(&arguments.server)?;
+    let of = |resource: &str, verb: &str| format!("/v1/leases/{}/{verb}", part(resource));
+    let answer = match &arguments.what {
+        What::Get { resource } => client.get(&format!("/v1/leases/{}", part(resource))).await?,
+        What::List(wish) => return list(&client, wish, arguments.json).await,
+        What::History { resource, page } => return history(&client, resource, page, arguments.json).await,
+        What::Claim(Claim { resource, wish }) => claim(&client, &of(resource, "claim"), wish).await?,
+        What::Heartbeat(beat) => {
+            let body = beat.own.body().span("idle_ms", beat.idle).maybe("worked", beat.worked.then_some(true));
+            client.post(&of(&beat.resource, "heartbeat"), &body).await?
+        }
+        What::Release(wish) => {
+            let body = wish.own.body().maybe("claim", wish.claim);
+            client.post(&of(&wish.resource, "release"), &body).await?
+        }
+        What::ForceClaim(force) => {
+            client.post(&of(&force.resource, "force-claim"), &json!({ "reason": force.reason })).await?
+        }
+        What::ForceRelease(force) => {
+            client.post(&of(&force.resource, "force-release"), &json!({ "reason": force.reason })).await?
+        }
+        What::RequestRelease { resource, message } => {
+            let body = Body::new().maybe("message", message.clone());
+            let answer = client.post(&of(resource, "request-release"), &body).await?;
+            return said(&answer, arguments.json, "the holder was asked to let go");
+        }
+        What::Turn { resource, leave: true, .. } => {
+            let answer = client.delete(&of(resource, "turn")).await?;
+            return said(&answer, arguments.json, "you are not in line any more");
+        }
+        What::Turn { resource, instance, .. } => {
+            let answer = client.post(&of(resource, "turn"), &Body::new().maybe("instance", instance.clone())).await?;
+            return turn(&answer, arguments.json);
+        }
+    };
+    if arguments.json {
+        answer.print_json();
+    } else {
+        card(&answer, &answer.json);
+    }
+    not_renewed(&answer.json)
+}
+
+/// A beat that did not renew is an answer for programs, and a failure for scripts.
+fn not_renewed(lease: &Value) -> Result<(), Failure> {
+    if lease["renewed"] != false {
+        return Ok(());
+    }
+    let reason = lease["reason"].as_str().unwrap_or("unknown").replace('_', " ");
+    let until = lease["expires_in_ms"].as_i64().map_or_else(|| "soon".to_owned(), |ms| format!("in {}", span(ms)));
+    Err(Failure::failed(
+        format!("it was not renewed ({reason}) and ends {until}"),
+        "do some work and say so with --worked, or claim it again once it is free",
+    ))
+}
+
+/// An answer with nothing to show but that it worked.
+pub(super) fn said(answer: &Answer, json: bool, sentence: &str) -> Result<(), Failure> {
+    if json && !answer.json.is_null() {
+        answer.print_json();
+    } else {
+        talk(sentence);
+    }
+    Ok(())
+}
+
+fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let left =
+        answer.json["ticket_expires_in_ms"].as_i64().map_or_else(String::new, |ms| format!(", kept for {}", span(ms)));
+    super::output::say(&[format!("number {} in line{left}", cell(&answer.json["position"]))]);
+    Ok(())
+}
+
+async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
+    let asked = query(&[
+        ("holder", wish.holder.clone()),
+        ("prefix", wish.prefix.clone()),
+        ("limit", Some(wish.page.limit.to_string())),
+        ("cursor", wish.page.cursor.clone()),
+    ]);
+    let answer = client.get(&format!("/v1/leases{asked}")).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["RESOURCE", "HOLDER", "SINCE", "EXPIRES", "FENCE", "WAITING"]);
+    for lease in answer.items() {
+        let (since, until) = (answer.when(&lease["locked_at"]), answer.when(&lease["expires_at"]));
+        let holder = show::person(&lease["holder"]);
+        table.row([cell(&lease["resource"]), holder, since, until, cell(&lease["fence"]), cell(&lease["waiting"])]);
+    }
+    table.print("nothing is held");
+    answer.say_more();
+    Ok(())
+}
+
+async fn history(client: &Client, resource: &str, page: &Page, json: bool) -> Result<(), Failure> {
+    let asked = query(&[("limit", Some(page.limit.to_string())), ("cursor", page.cursor.clone())]);
+    let answer = client.get(&format!("/v1/leases/{}/history{asked}", part(resource))).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["FENCE", "HOLDER", "FROM", "TO", "HOW IT ENDED"]);
+    for ending in answer.items() {
+        let (from, to) = (answer.when(&ending["locked_at"]), answer.when(&ending["ended_at"]));
+        table.row([cell(&ending["fence"]), show::person(&ending["holder"]), from, to, show::how(ending)]);
+    }
+    table.print("nobody held it before");
+    answer.say_more();
+    Ok(())
+}

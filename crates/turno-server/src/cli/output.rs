@@ -1,0 +1,187 @@
+//! What commands print: data on stdout, talk on stderr; tables for people, JSON for programs.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::uptime;
+
+/// Whether programs read the output.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Format {
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Writes lines to stdout. Whoever closed it does not want to hear; that is no reason to stop.
+pub(crate) fn say<T: AsRef<str>>(lines: &[T]) {
+    let mut stdout = std::io::stdout().lock();
+    for line in lines {
+        if writeln!(stdout, "{}", line.as_ref()).is_err() {
+            return;
+        }
+    }
+    let _ = stdout.flush();
+}
+
+/// Writes a line to stderr: talk, which scripts do not read.
+pub(crate) fn talk(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Whether a person looks at stdout and wants colours: see <https://no-color.org>.
+fn coloured() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb") && std::io::stdout().is_terminal()
+}
+
+/// Rows under a header, in aligned columns.
+#[derive(Debug)]
+pub(crate) struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(header: &[&str]) -> Table {
+        Table { header: header.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row with as many cells as the header has.
+    pub(crate) fn row<T: ToString, const N: usize>(&mut self, cells: [T; N]) {
+        debug_assert_eq!(cells.len(), self.header.len());
+        self.rows.push(cells.iter().map(|cell| printable(&cell.to_string())).collect());
+    }
+
+    /// Prints it; of nothing, says on stderr that there is none.
+    pub(crate) fn print(&self, nothing: &str) {
+        if self.rows.is_empty() {
+            talk(nothing);
+        } else {
+            say(&self.lines(coloured()));
+        }
+    }
+
+    fn lines(&self, coloured: bool) -> Vec<String> {
+        let all = || std::iter::once(&self.header).chain(&self.rows);
+        let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let mut lines: Vec<String> = all().map(line).collect();
+        if coloured {
+            lines[0] = format!("\u{1b}[1m{}\u{1b}[0m", lines[0]);
+        }
+        lines
+    }
+}
+
+/// Names and values of one thing, one per line.
+#[derive(Debug, Default)]
+pub(crate) struct Card {
+    rows: Vec<(String, String)>,
+}
+
+impl Card {
+    /// A line; left out where there is nothing to say.
+    pub(crate) fn line(&mut self, name: &str, value: impl Into<Option<String>>) {
+        if let Some(value) = value.into().filter(|value| !value.is_empty()) {
+            self.rows.push((name.to_owned(), printable(&value)));
+        }
+    }
+
+    pub(crate) fn print(&self, title: &str) {
+        let width = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let title = printable(title);
+        let title = if coloured() { format!("\u{1b}[1m{title}\u{1b}[0m") } else { title };
+        let rows = self.rows.iter().map(|(name, value)| format!("  {name:width$}  {value}"));
+        say(&std::iter::once(title).chain(rows).collect::<Vec<_>>());
+    }
+}
+
+/// Without what a terminal would obey: names and errors come from strangers.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
+}
+
+/// `12 s ago`, `in 3 min 4 s`, seen from `now`.
+pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
+    let ms = then.as_millisecond().saturating_sub(now.as_millisecond());
+    match ms {
+        -999..=0 => "just now".to_owned(),
+        1..=999 => "in a moment".to_owned(),
+        ms if ms < 0 => format!("{} ago", rounded(ms)),
+        _ => format!("in {}", rounded(ms)),
+    }
+}
+
+/// How long from one time to the other: `12 s`, `3 min 4 s`.
+pub(crate) fn between(from: Timestamp, to: Timestamp) -> String {
+    rounded(to.as_millisecond().saturating_sub(from.as_millisecond()))
+}
+
+/// At most two units, and none that is zero: `5 min`, `5 min 3 s`.
+fn rounded(ms: i64) -> String {
+    let shown = uptime::shown(Duration::from_millis(ms.unsigned_abs()));
+    let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| shown.strip_suffix(rest));
+    short.unwrap_or(&shown).to_owned()
+}
+
+/// A length of time of a policy: `30 s`, `500 ms`.
+pub(crate) fn span(ms: i64) -> String {
+    if ms.abs() < 1_000 || ms % 1_000 != 0 && ms < 10_000 {
+        return format!("{ms} ms");
+    }
+    rounded(ms)
+}
+
+/// A member of an answer as a person reads it: texts without quotes, nothing as `-`.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let mut table = Table::new(&["NAME", "ROLE"]);
+        table.row(["José Ñandú", "editor"]);
+        table.row(["Ana", "admin"]);
+        assert_eq!(table.lines(false), ["NAME        ROLE", "José Ñandú  editor", "Ana         admin"]);
+        assert_eq!(table.lines(true)[0], "\u{1b}[1mNAME        ROLE\u{1b}[0m");
+    }
+
+    #[test]
+    fn nothing_in_a_cell_speaks_to_the_terminal() {
+        let mut table = Table::new(&["NAME"]);
+        table.row(["a\u{1b}[31mb\nc"]);
+        assert_eq!(table.lines(false)[1], "a [31mb c");
+    }
+
+    #[test]
+    fn times_are_told_from_now() {
+        let at = |ms| Timestamp::from_millisecond(ms).expect("a time");
+        assert_eq!(relative(at(100_000), at(40_000)), "1 min ago");
+        assert_eq!(relative(at(100_000), at(130_500)), "in 30 s");
+        assert_eq!(relative(at(100_000), at(100_999)), "in a moment");
+        assert_eq!(relative(at(100_000), at(99_001)), "just now");
+        assert_eq!(between(at(100_000), at(163_000)), "1 min 3 s");
+    }
+
+    #[test]
+    fn lengths_of_time_are_short_and_exact_enough() {
+        assert_eq!((span(500), span(1_500), span(15_000)), ("500 ms".into(), "1500 ms".into(), "15 s".into()));
+        assert_eq!((span(3_600_000), span(604_800_000)), ("1 h".into(), "7 d".into()));
+    }
+}

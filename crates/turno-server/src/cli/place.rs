@@ -1,0 +1,64 @@
+//! Where Turno remembers, for the commands that work directly on the database.
+
+use std::path::PathBuf;
+
+use turno::core::access::ChangeRefused;
+use turno::{Error, Options};
+
+use crate::config::{self, Overrides, Settings};
+use crate::database::{self, Database};
+use crate::failure::Failure;
+
+/// The options of every command.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct PlaceArgs {
+    // The variable is read with the other settings, so that the file's value has its place between them.
+    /// sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<String>,
+
+    /// The configuration file (TOML) [env: TURNO_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// Whether somebody typed `--database` and expects that it matters.
+    pub(crate) fn database_was_typed(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// What is in force: flags, variables, the file, defaults.
+    pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
+        let flags = flags.with("database", self.database.clone());
+        config::parse(flags, self.config.as_deref(), |name| std::env::var(name).ok())
+    }
+
+    /// Opens the database for one command, also beside a server. Nothing runs in the background: a command that looks at
+    /// something should not be the one that moves it.
+    pub(crate) async fn open(&self) -> Result<Database, Failure> {
+        let settings = self.settings(Overrides::default())?;
+        database::open_with(&settings.database, Options { sweep: false, ..options(&settings) }).await
+    }
+}
+
+/// How the engine is opened under these settings.
+pub(crate) fn options(settings: &Settings) -> Options {
+    Options { leases: settings.leases.clone(), keep: settings.keep_history, ..Options::default() }
+}
+
+/// What a refusal of the library is to whoever typed a command.
+pub(crate) fn refused(error: Error) -> Failure {
+    let next = match &error {
+        Error::Refused(ChangeRefused::Unknown(_)) | Error::Unknown(_) => {
+            "check the id; `turno user list` and `turno token list` show what there is"
+        }
+        Error::Refused(ChangeRefused::Exists(_)) => "use `turno user change`, or another id",
+        Error::Refused(ChangeRefused::LastAdmin(_)) => "add another one first: `turno user add ID --role admin`",
+        Error::Refused(_) | Error::Invalid(_) => "correct it and try again",
+        Error::Overloaded => "try again in a moment",
+        _ => "check that the database runs and can be written, and try again",
+    };
+    Failure::failed(error.to_string(), next)
+}

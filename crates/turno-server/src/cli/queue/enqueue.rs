@@ -1,0 +1,168 @@
+//! Putting items into a queue, one or many.
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::super::duration;
+use super::super::output::{Table, cell, talk};
+use crate::client::{Answer, Client};
+use crate::failure::Failure;
+
+/// Items that a server takes at once; more are sent one batch after the other.
+const BATCH: usize = 1_000;
+
+/// What to enqueue.
+#[derive(Args, Debug)]
+pub(super) struct Enqueue {
+    /// Which queue
+    queue: String,
+    /// The payload: JSON, @FILE, or - for stdin
+    #[arg(required_unless_present = "items", conflicts_with = "items")]
+    payload: Option<String>,
+    /// Read many items from stdin, one JSON object per line: {"id","key","action","payload","delay_ms"}
+    #[arg(long, conflicts_with_all = ["id", "key", "action", "delay"])]
+    items: bool,
+    /// The item's id: the same id is accepted once
+    #[arg(long)]
+    id: Option<String>,
+    /// Whose item it is: items of one key are handled in order
+    #[arg(long)]
+    key: Option<String>,
+    /// What is to be done
+    #[arg(long)]
+    action: Option<String>,
+    /// Not before this long from now
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    delay: Option<Duration>,
+}
+
+/// An item as it travels; the payload exactly as it was given.
+#[derive(Serialize)]
+struct Item<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'a str>,
+    payload: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_ms: Option<i64>,
+}
+
+pub(super) async fn run(client: &Client, wish: &Enqueue, json: bool) -> Result<(), Failure> {
+    let path = format!("{}/items", super::path(&wish.queue));
+    if wish.items {
+        return many(client, &path, json).await;
+    }
+    let item = Item {
+        id: wish.id.as_deref(),
+        key: wish.key.as_deref(),
+        action: wish.action.as_deref(),
+        payload: payload(wish.payload.as_deref().unwrap_or_default())?,
+        delay_ms: wish.delay.map(duration::millis),
+    };
+    show(&client.post(&path, &item).await?, json);
+    Ok(())
+}
+
+fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
+    let text = match text.strip_prefix('@') {
+        Some(file) => read(Path::new(file))?,
+        None if text == "-" => read(Path::new("-"))?,
+        None => text.to_owned(),
+    };
+    serde_json::from_str(text.trim()).map_err(|error| {
+        Failure::usage(
+            format!("the payload is no JSON: {error}"),
+            "put it into single quotes, as in '{\"text\":\"hola\"}'; a text needs its own, as in '\"hola\"'",
+        )
+    })
+}
+
+/// A file, or stdin for `-`.
+pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
+    let (name, text) = if path == Path::new("-") {
+        if std::io::stdin().is_terminal() {
+            talk("reading from the keyboard; end with Ctrl-D");
+        }
+        let mut text = String::new();
+        ("stdin".to_owned(), std::io::stdin().read_to_string(&mut text).map(|_| text))
+    } else {
+        (path.display().to_string(), std::fs::read_to_string(path))
+    };
+    text.map_err(|error| {
+        Failure::failed(format!("failed to read {name}: {error}"), "check its name, and that it is UTF-8")
+    })
+}
+
+async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
+    let text = read(&PathBuf::from("-"))?;
+    let items = lines(&text)?;
+    let (all, mut sent) = (items.len(), 0);
+    for batch in items.chunks(BATCH) {
+        let answer = client.post(path, &batch).await.map_err(|mut failure| {
+            if sent > 0 {
+                failure.cause = format!("{} (the first {sent} items are stored)", failure.cause);
+            }
+            failure
+        })?;
+        show(&answer, json);
+        sent += batch.len();
+        if all > BATCH {
+            talk(&format!("{sent} of {all}"));
+        }
+    }
+    Ok(())
+}
+
+/// One JSON object per line, each kept as it is.
+fn lines(text: &str) -> Result<Vec<&RawValue>, Failure> {
+    let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let parsed = numbered.map(|(index, line)| {
+        serde_json::from_str(line.trim()).map_err(|error| {
+            Failure::usage(
+                format!("line {} is no JSON: {error}", index + 1),
+                "write one item per line, for example {\"key\":\"a\",\"payload\":{}}",
+            )
+        })
+    });
+    parsed.collect()
+}
+
+fn show(answer: &Answer, json: bool) {
+    if json {
+        answer.print_json();
+        return;
+    }
+    let mut table = Table::new(&["ID", "OUTCOME"]);
+    for result in answer.json["results"].as_array().into_iter().flatten() {
+        let differs = if result["differs"] == true { ", with another payload" } else { "" };
+        table.row([cell(&result["id"]), format!("{}{differs}", cell(&result["outcome"]))]);
+    }
+    table.print("nothing was sent");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_travels_exactly_as_it_was_given() {
+        let given = r#"{"b":1.0,"a":12345678901234567890123,"b":2}"#;
+        assert_eq!(payload(given).expect("JSON").get(), given);
+    }
+
+    #[test]
+    fn what_is_no_json_is_explained() {
+        let failure = payload("hola").unwrap_err();
+        assert!(failure.next.contains("'\"hola\"'"), "{failure:?}");
+        let failure = lines("{}\n\n{").unwrap_err();
+        assert!(failure.cause.starts_with("line 3 "), "{failure:?}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Looking into queues.
+
+use clap::Args;
+
+use super::super::lease::Page;
+use super::super::output::{Card, Table, cell, printable, say, span};
+use super::policy;
+use crate::client::{Client, part, query};
+use crate::failure::Failure;
+
+#[derive(Args, Debug)]
+pub(super) struct List {
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Items {
+    /// Which queue
+    queue: String,
+    /// Only in this state
+    #[arg(long, value_parser = ["pending", "in_process", "processed", "error", "exhausted", "cancelled"])]
+    state: Option<String>,
+    /// Only of this key
+    #[arg(long)]
+    key: Option<String>,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Why {
+    /// Which queue
+    queue: String,
+    /// The item's id
+    #[arg(required_unless_present = "key", conflicts_with = "key")]
+    item: Option<String>,
+    /// Ask about a key instead of an item
+    #[arg(long)]
+    key: Option<String>,
+}
+
+pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
+    let asked = query(&[("limit", Some(wish.page.limit.to_string())), ("cursor", wish.page.cursor.clone())]);
+    let answer = client.get(&format!("/v1/queues{asked}")).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table =
+        Table::new(&["QUEUE", "KIND", "PENDING", "IN PROCESS", "ERROR", "EXHAUSTED", "OLDEST", "DONE/MIN", ""]);
+    for queue in answer.items() {
+        let counts = &queue["counts"];
+        let oldest = queue["oldest_waiting_ms"].as_i64().map_or_else(|| "-".to_owned(), span);
+        table.row([
+            cell(&queue["name"]),
+            cell(&queue["kind"]),
+            cell(&counts["pending"]),
+            cell(&counts["in_process"]),
+            cell(&counts["error"]),
+            cell(&counts["exhausted"]),
+            oldest,
+            cell(&queue["rates"]["processed_per_minute"]),
+            if queue["paused"] == true { "paused" } else { "" }.to_owned(),
+        ]);
+    }
+    table.print("no queues yet; make one with `turno queue put NAME --kind lane`");
+    answer.say_more();
+    Ok(())
+}
+
+pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), Failure> {
+    let answer = client.get(&super::path(queue)).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut card = Card::default();
+    let seen = &answer.json;
+    if seen["paused"] == true {
+        card.line("paused", "nothing is handed out until it is resumed".to_owned());
+    }
+    if seen["managed_by_config"] == true {
+        card.line("set by", "the configuration file".to_owned());
+    }
+    for (state, count) in seen["counts"].as_object().into_iter().flatten() {
+        card.line(&state.replace('_', " "), cell(count));
+    }
+    card.line("oldest waiting", seen["oldest_waiting_ms"].as_i64().map(|ms| format!("for {}", span(ms))));
+    for (rate, count) in seen["rates"].as_object().into_iter().flatten() {
+        card.line(&rate.replace("_per_minute", " in the last minute"), cell(count));
+    }
+    policy::lines(&mut card, &seen["policy"]);
+    card.print(queue);
+    Ok(())
+}
+
+pub(super) async fn items(client: &Client, wish: &Items, json: bool) -> Result<(), Failure> {
+    let asked = query(&[
+        ("state", wish.state.clone()),
+        ("key", wish.key.clone()),
+        ("limit", Some(wish.page.limit.to_string())),
+        ("cursor", wish.page.cursor.clone()),
+    ]);
+    let answer = client.get(&format!("{}/items{asked}", super::path(&wish.queue))).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["ID", "KEY", "STATE", "ATTEMPTS", "CAME", "HOLDER", "LAST ERROR"]);
+    for item in answer.items() {
+        table.row([
+            cell(&item["id"]),
+            cell(&item["key"]),
+            cell(&item["state"]),
+            cell(&item["attempts"]),
+            answer.when(&item["enqueued_at"]),
+            cell(&item["holder"]["instance"]),
+            cell(&item["last_error"]),
+        ]);
+    }
+    table.print("no such items");
+    answer.say_more();
+    Ok(())
+}
+
+pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
+    let answer = client.get(path).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let item = &answer.json;
+    let mut card = Card::default();
+    for name in ["state", "key", "action", "attempts", "revision"] {
+        card.line(name, Some(cell(&item[name])).filter(|_| !item[name].is_null()));
+    }
+    card.line("payload", item["payload"].to_string());
+    card.line("came", answer.since(&item["enqueued_at"]));
+    card.line("due", answer.since(&item["due_at"]));
+    let holder = &item["holder"];
+    if holder.is_object() {
+        card.line("holder", format!("{}, fence {}", cell(&holder["instance"]), cell(&holder["fence"])));
+    }
+    for error in item["errors"].as_array().into_iter().flatten() {
+        let when = answer.when(&error["at"]);
+        card.line("failed", format!("attempt {}, {when}: {}", cell(&error["attempt"]), cell(&error["error"])));
+    }
+    card.line("finished", answer.since(&item["finished_at"]));
+    card.print(&cell(&item["id"]));
+    Ok(())
+}
+
+pub(super) async fn why(client: &Client, wish: &Why, json: bool) -> Result<(), Failure> {
+    let of = match (&wish.item, &wish.key) {
+        (Some(item), _) => format!("items/{}", part(item)),
+        (None, Some(key)) => format!("keys/{}", part(key)),
+        (None, None) => return Err(Failure::usage("neither an item nor a key", "name an item, or a key with --key")),
+    };
+    let answer = client.get(&format!("{}/{of}/why", super::path(&wish.queue))).await?;
+    if json {
+        answer.print_json();
+    } else {
+        say(&[printable(&cell(&answer.json["detail"]))]);
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Taking items out of a queue, and settling them.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::duration;
+use super::super::lease::Body;
+use super::super::output::{Table, cell, talk};
+use crate::client::{Answer, Client, part};
+use crate::failure::Failure;
+
+/// What to take.
+#[derive(Args, Debug)]
+pub(super) struct Claim {
+    /// Which queue
+    queue: String,
+    /// Which process takes it
+    #[arg(long, value_name = "NAME")]
+    instance: String,
+    /// So many deliveries at most
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    max: u32,
+    /// Wait for work, at most 30s
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, conflicts_with = "item")]
+    wait: Option<Duration>,
+    /// The same id returns the same deliveries while they live
+    #[arg(long, value_name = "ID", conflicts_with = "item")]
+    request_id: Option<String>,
+    /// Take just this item
+    #[arg(long, value_name = "ID")]
+    item: Option<String>,
+}
+
+/// Which delivery.
+#[derive(Args, Debug)]
+pub(super) struct Delivery {
+    /// Which queue
+    queue: String,
+    /// The delivery, as the claim was answered with
+    delivery: String,
+    /// Its fence
+    #[arg(long, value_name = "N", env = "TURNO_FENCE")]
+    fence: i64,
+}
+
+impl Delivery {
+    fn body(&self) -> Body {
+        Body::new().with("delivery", self.delivery.clone()).with("fence", self.fence)
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Ack {
+    #[command(flatten)]
+    delivery: Delivery,
+    /// Done up to and including this item; the rest goes back
+    #[arg(long, value_name = "ITEM")]
+    through: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Fail {
+    #[command(flatten)]
+    delivery: Delivery,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    error: String,
+    /// Which item failed: what stands before it is done, what stands behind it goes back
+    #[arg(long, value_name = "ITEM")]
+    item: Option<String>,
+    /// Try again after this long [default: the back-off]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    retry_in: Option<Duration>,
+    /// Do not try again
+    #[arg(long = "final", conflicts_with = "retry_in")]
+    give_up: bool,
+}
+
+pub(super) async fn claim(client: &Client, wish: &Claim, json: bool) -> Result<(), Failure> {
+    let path = super::path(&wish.queue);
+    if let Some(item) = &wish.item {
+        let path = format!("{path}/items/{}/claim", part(item));
+        let answer = client.post(&path, &json!({ "instance": wish.instance })).await?;
+        let shown = answer.json.clone();
+        deliveries(&answer, &[shown], json);
+        return Ok(());
+    }
+    let body = Body::new()
+        .with("instance", wish.instance.clone())
+        .with("max", wish.max)
+        .span("wait_ms", wish.wait)
+        .maybe("request_id", wish.request_id.clone());
+    let answer = client.post(&format!("{path}/claim"), &body).await?;
+    let found = answer.json["deliveries"].as_array().cloned().unwrap_or_default();
+    deliveries(&answer, &found, json);
+    Ok(())
+}
+
+fn deliveries(answer: &Answer, found: &[Value], json: bool) {
+    if json {
+        answer.print_json();
+        return;
+    }
+    let mut table = Table::new(&["DELIVERY", "FENCE", "KEY", "ATTEMPT", "EXPIRES", "ITEM", "ACTION", "PAYLOAD"]);
+    for delivery in found {
+        let mut first = Some(delivery);
+        for item in delivery["items"].as_array().into_iter().flatten() {
+            // What belongs to the delivery stands once.
+            let of = first.take().unwrap_or(&Value::Null);
+            let once = |name: &str| if of.is_null() { String::new() } else { cell(&of[name]) };
+            let until = if of.is_null() { String::new() } else { answer.when(&of["expires_at"]) };
+            table.row([
+                once("delivery"),
+                once("fence"),
+                once("key"),
+                once("attempt"),
+                until,
+                cell(&item["id"]),
+                cell(&item["action"]),
+                item["payload"].to_string(),
+            ]);
+        }
+    }
+    table.print("nothing is due");
+}
+
+pub(super) async fn plain(client: &Client, wish: &Delivery, verb: &str, json: bool) -> Result<(), Failure> {
+    settle(client, &wish.queue, verb, wish.body(), json).await
+}
+
+pub(super) async fn ack(client: &Client, wish: &Ack, json: bool) -> Result<(), Failure> {
+    let body = wish.delivery.body().maybe("through", wish.through.clone());
+    settle(client, &wish.delivery.queue, "ack", body, json).await
+}
+
+pub(super) async fn fail(client: &Client, wish: &Fail, json: bool) -> Result<(), Failure> {
+    let body = wish
+        .delivery
+        .body()
+        .with("error", wish.error.clone())
+        .maybe("item", wish.item.clone())
+        .span("retry_in_ms", wish.retry_in)
+        .maybe("final", wish.give_up.then_some(true));
+    settle(client, &wish.delivery.queue, "fail", body, json).await
+}
+
+async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool) -> Result<(), Failure> {
+    let answer = client.post(&format!("{}/{verb}", super::path(queue)), &json!({ "deliveries": [body] })).await?;
+    let result = &answer.json["results"][0];
+    if json {
+        answer.print_json();
+    } else {
+        let again = if result["retry_at"].is_string() {
+            format!(", again {}", answer.when(&result["retry_at"]))
+        } else {
+            String::new()
+        };
+        talk(&format!("{}{again}", cell(&result["outcome"])));
+    }
+    if result["outcome"] == "stale" {
+        return Err(Failure::failed(
+            "this delivery is not yours any more: its time was over, and somebody else may have it",
+            "stop working on it, and claim again",
+        ));
+    }
+    Ok(())
+}

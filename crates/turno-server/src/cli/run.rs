@@ -1,0 +1,128 @@
+//! `turno run`: a command that runs only while a lease is held.
+//!
+//! The lease is renewed as long as the command runs. If it is lost, somebody else may be at the same work already, so the
+//! command is stopped: asked first, killed after a while.
+
+mod child;
+mod held;
+mod remote;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::duration;
+use super::output::talk;
+use super::place::PlaceArgs;
+use crate::client::TokenArgs;
+use crate::failure::Failure;
+use child::Child;
+use held::{Held, Wish};
+
+const EXAMPLES: &str = "\
+Examples:
+  turno run --resource nightly-report -- ./report.sh
+  turno run --server http://turno:7171 --resource deploy --wait 10m -- make
+  turno run --resource import --ttl 1m -- sh -c 'import $TURNO_FENCE'
+
+The lease is taken on --database, or at a server if --server or TURNO_URL
+names one. CMD finds TURNO_RESOURCE and TURNO_FENCE in its environment;
+whoever keeps what it writes should refuse a smaller fence than one seen
+before. SIGINT and SIGTERM are passed on to CMD. If the lease is lost, CMD is
+stopped: with SIGTERM, and with SIGKILL 10 s later.
+
+Exit codes: those of CMD (128 + N if signal N ended it), 75 if the lease was
+not granted, 1 if it was lost, 126 or 127 if CMD cannot be run.";
+
+/// What to run, and under which lease.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// The command and its arguments
+    #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
+    command: Vec<String>,
+    /// What to hold
+    #[arg(long)]
+    resource: String,
+    /// How soon others may have it after this machine has died [default: the policy's]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    ttl: Option<Duration>,
+    /// Stand in line for at most this long; without it, do not wait
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    wait: Option<Duration>,
+    /// How this process is called [default: the machine, the process and a random word]
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Ask this server; without it the lease is taken on --database
+    #[arg(long, value_name = "URL", env = "TURNO_URL", hide_env_values = true, help_heading = "Server")]
+    server: Option<String>,
+    #[command(flatten)]
+    token: TokenArgs,
+}
+
+/// The command is told to stop, and killed if it has not by then.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often it is noted that a running command works: leases may have a bound on time without work.
+const WORKING: Duration = Duration::from_secs(1);
+/// The exit code of a lease that was not granted: "try again later", as sendmail has it.
+pub(super) const NOT_GRANTED: u8 = 75;
+
+pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCode, Failure> {
+    let wish = Wish {
+        resource: arguments.resource.clone(),
+        instance: arguments.instance.clone().map_or_else(held::instance, Ok)?,
+        ttl: arguments.ttl,
+        wait: arguments.wait.unwrap_or_default(),
+    };
+    let held = match &arguments.server {
+        // Somebody who types a database means it, whatever the variable says.
+        Some(server) if !place.database_was_typed() => Held::at(server, &arguments.token, wish).await?,
+        _ => Held::on(place, wish).await?,
+    };
+    let child = Child::start(&arguments.command, &held);
+    let ended = match child {
+        Ok(child) => supervise(child, &held).await,
+        Err(failure) => {
+            held.release().await;
+            return Err(failure);
+        }
+    };
+    match ended {
+        Ok(code) => match held.release().await {
+            // It went on for a moment that was not its own: nobody should take that for a success.
+            Some(loss) => Err(lost(&arguments.command, &format!("{loss}, before the command had ended"))),
+            None => Ok(ExitCode::from(code)),
+        },
+        Err(loss) => Err(lost(&arguments.command, &format!("{loss}, and the command was stopped"))),
+    }
+}
+
+/// Waits for the command's end; answers its code, or why the lease was lost.
+async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
+    let mut loss = None;
+    // Started anew when the command is told to stop; until then nobody looks at it.
+    let mut grace = Box::pin(tokio::time::sleep(GRACE));
+    let mut working = tokio::time::interval(WORKING);
+    loop {
+        tokio::select! {
+            ended = child.ended() => if let Some(code) = ended {
+                return loss.map_or(Ok(code), Err);
+            },
+            reason = held.lost(), if loss.is_none() => {
+                talk(&format!("{reason}; stopping the command"));
+                loss = Some(reason);
+                child.terminate();
+                grace = Box::pin(tokio::time::sleep(GRACE));
+            }
+            () = &mut grace, if loss.is_some() => child.kill(),
+            _ = working.tick() => held.worked(),
+        }
+    }
+}
+
+fn lost(command: &[String], reason: &str) -> Failure {
+    let name = command.first().map_or("the command", String::as_str);
+    Failure::failed(
+        format!("{reason} ({name})"),
+        "see `turno why` or the lease's history for who has it now; what the command has done may be half done",
+    )
+}

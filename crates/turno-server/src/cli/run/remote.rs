@@ -1,0 +1,170 @@
+//! A lease of a server: renewed in the background, and taken for lost when no renewal could be delivered in time.
+//!
+//! What the server says is trusted from the moment the request was sent, so that an answer that took long makes the lease
+//! shorter here and never longer.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::super::lease::{ClaimWish, try_claim};
+use super::super::output::talk;
+use super::held::{Wish, not_granted};
+use crate::client::{Client, Refusal, part};
+use crate::failure::Failure;
+use crate::uptime::Uptime;
+
+/// How long a beat after the expiry may take to say why it was lost.
+const LAST_WORD: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(super) struct Remote {
+    beat: Beat,
+    claim: i64,
+    lost: watch::Receiver<Option<String>>,
+    beating: JoinHandle<()>,
+}
+
+/// What every call about this lease says.
+#[derive(Clone, Debug)]
+struct Beat {
+    client: Client,
+    path: String,
+    instance: String,
+    fence: i64,
+}
+
+/// Until when it lives, counted from a moment that has passed.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    since: Uptime,
+    lives: Duration,
+}
+
+impl Life {
+    fn left(self) -> Duration {
+        self.lives.saturating_sub(self.since.elapsed())
+    }
+}
+
+impl Remote {
+    pub(super) async fn claim(client: Client, wish: Wish) -> Result<Remote, Failure> {
+        let path = format!("/v1/leases/{}", part(&wish.resource));
+        let instance = wish.instance;
+        let asked = ClaimWish { instance: Some(instance.clone()), ttl: wish.ttl, wait: Some(wish.wait) };
+        let (answer, mut since) = try_claim(&client, &format!("{path}/claim"), &asked).await.map_err(refused)?;
+        let lease = answer.json;
+        let (Some(fence), Some(mut lives)) = (lease["fence"].as_i64(), millis(&lease["expires_in_ms"])) else {
+            return Err(Failure::failed("the server granted a lease without a fence", "check --server or TURNO_URL"));
+        };
+        let interval = millis(&lease["policy"]["heartbeat_interval_ms"]).unwrap_or(lives);
+        let every = interval.min(lives / 3).max(Duration::from_millis(1));
+        let beat = Beat { client, path, instance, fence };
+        if !wish.wait.is_zero() {
+            // The call may have waited, and when the lease began within it is not known here: a beat tells.
+            since = Uptime::start();
+            lives = beat.once().await.map_err(|unrenewed| not_granted(unrenewed.reason()))?;
+        }
+        let (told, lost) = watch::channel(None);
+        let beating = tokio::spawn(run(beat.clone(), Life { since, lives }, every, told));
+        Ok(Remote { beat, claim: lease["claim"].as_i64().unwrap_or(0), lost, beating })
+    }
+
+    pub(super) fn fence(&self) -> i64 {
+        self.beat.fence
+    }
+
+    pub(super) async fn lost(&self) -> String {
+        let mut lost = self.lost.clone();
+        let loss = lost.wait_for(Option::is_some).await.ok().and_then(|loss| loss.clone());
+        match loss {
+            Some(loss) => loss,
+            None => std::future::pending().await,
+        }
+    }
+
+    pub(super) async fn release(self) -> Option<String> {
+        self.beating.abort();
+        let Beat { client, path, instance, fence } = &self.beat;
+        let body = json!({ "fence": fence, "claim": self.claim, "instance": instance });
+        match client.try_post(&format!("{path}/release"), &body).await {
+            Ok(_) => None,
+            Err(refusal) if refusal.code.as_deref() == Some("lease_lost") => Some(Failure::from(refusal).cause),
+            Err(refusal) => {
+                let cause = Failure::from(refusal).cause;
+                talk(&format!("the lease could not be given back ({cause}); it ends by itself"));
+                None
+            }
+        }
+    }
+}
+
+fn millis(value: &Value) -> Option<Duration> {
+    value.as_u64().map(Duration::from_millis)
+}
+
+/// Somebody else's is told apart from what went wrong.
+fn refused(refusal: Refusal) -> Failure {
+    match refusal.code.as_deref() {
+        Some("lease_held" | "lease_offered" | "line_full") => not_granted(Failure::from(refusal).cause),
+        _ => refusal.into(),
+    }
+}
+
+/// Beats until the lease is lost.
+async fn run(beat: Beat, mut life: Life, every: Duration, told: watch::Sender<Option<String>>) {
+    let mut pause = every;
+    let loss = loop {
+        tokio::time::sleep(pause.min(life.left())).await;
+        let since = Uptime::start();
+        let answer = tokio::time::timeout(life.left().max(LAST_WORD), beat.once()).await;
+        match answer {
+            Ok(Ok(lives)) => {
+                life = Life { since, lives };
+                pause = every;
+            }
+            Ok(Err(Unrenewed::Lost(why))) => break why,
+            Ok(Err(Unrenewed::NotNow)) | Err(_) => pause = (every / 4).max(Duration::from_millis(1)),
+        }
+        if life.left().is_zero() {
+            break "the lease was lost: no renewal could be delivered in time".to_owned();
+        }
+    };
+    told.send_replace(Some(loss));
+}
+
+/// Why a beat did not renew.
+enum Unrenewed {
+    /// It is not ours any more.
+    Lost(String),
+    /// It may work the next time.
+    NotNow,
+}
+
+impl Unrenewed {
+    fn reason(self) -> String {
+        match self {
+            Unrenewed::Lost(why) => why,
+            Unrenewed::NotNow => "the lease was granted, but the server did not answer any more".to_owned(),
+        }
+    }
+}
+
+impl Beat {
+    /// One beat; answers for how long the lease lives from when it was asked.
+    async fn once(&self) -> Result<Duration, Unrenewed> {
+        // A command that runs works, and nobody is idle.
+        let body = json!({ "fence": self.fence, "instance": self.instance, "idle_ms": 0, "worked": true });
+        match self.client.try_post(&format!("{}/heartbeat", self.path), &body).await {
+            Ok(answer) => Ok(millis(&answer.json["expires_in_ms"]).unwrap_or_default()),
+            Err(refusal) => match refusal.code.as_deref() {
+                Some("lease_lost" | "unauthenticated" | "forbidden" | "other_resource" | "not_found") => {
+                    Err(Unrenewed::Lost(Failure::from(refusal).cause))
+                }
+                _ => Err(Unrenewed::NotNow),
+            },
+        }
+    }
+}

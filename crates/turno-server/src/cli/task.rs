@@ -1,0 +1,181 @@
+//! `turno task`: the tasks of a server.
+
+mod create;
+mod show;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::lease::{ClaimWish, Own, Page, card, claim};
+use super::output::{Table, cell};
+use crate::client::{Answer, Client, ServerArgs, query};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno task create --title \"Recepción 81\" --quantity TORN-8=40 --ready
+  turno task list --status ready
+  turno task claim 7                       ready becomes processing
+  turno task finalize 7 --fence 42         apply every line, once, and free it
+  turno why task:7
+
+Asks a server, as whoever owns the token in TURNO_TOKEN. The lease behind task
+7 is task:7, and `turno lease heartbeat task:7` and the like work on it.";
+
+/// What there is to do with tasks.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TaskArgs {
+    #[command(subcommand)]
+    what: What,
+    /// Print the server's JSON, for programs
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List tasks
+    List(List),
+    /// Show a task with its lines
+    Get(Of),
+    /// Make a task
+    Create(create::Create),
+    /// Say that a draft can be processed
+    Ready(Of),
+    /// Cancel a task
+    Cancel(Of),
+    /// Take a task for processing
+    Claim {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        wish: ClaimWish,
+    },
+    /// Give a task back
+    Release(Owned),
+    /// Apply every line, each once, and free the task
+    Finalize(Owned),
+    /// Look whether a line could be applied
+    Validate {
+        #[command(flatten)]
+        owned: Owned,
+        /// The line's number, from 1
+        #[arg(long, value_name = "N")]
+        line: u32,
+    },
+    /// Show what happened to a task
+    History {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        page: Page,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Of {
+    /// The task's number
+    #[arg(value_name = "TASK", value_parser = number)]
+    task: u64,
+}
+
+#[derive(Args, Debug)]
+struct Owned {
+    #[command(flatten)]
+    of: Of,
+    #[command(flatten)]
+    own: Own,
+}
+
+#[derive(Args, Debug)]
+struct List {
+    /// Only in this status
+    #[arg(long, value_parser = ["draft", "ready", "processing", "completed", "partially_completed", "cancelled"])]
+    status: Option<String>,
+    /// Only those that somebody holds
+    #[arg(long, conflicts_with = "free")]
+    locked: bool,
+    /// Only those that nobody holds
+    #[arg(long)]
+    free: bool,
+    #[command(flatten)]
+    page: Page,
+}
+
+/// A number, also as the name of the lease behind it.
+fn number(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix("task:").unwrap_or(text);
+    number.parse().map_err(|_| "expected a task's number, for example 7".to_owned())
+}
+
+pub(crate) async fn run(arguments: &TaskArgs) -> Result<(), Failure> {
+    let client = Client::new(&arguments.server)?;
+    let json = arguments.json;
+    let of = |of: &Of, verb: &str| format!("/v1/tasks/{}/{verb}", of.task);
+    let nothing = json!({});
+    match &arguments.what {
+        What::List(wish) => list(&client, wish, json).await,
+        What::Get(task) => shown(&client.get(&format!("/v1/tasks/{}", task.task)).await?, json),
+        What::Create(wish) => shown(&client.post("/v1/tasks", &create::body(wish)?).await?, json),
+        What::Ready(task) => shown(&client.post(&of(task, "ready"), &nothing).await?, json),
+        What::Cancel(task) => shown(&client.post(&of(task, "cancel"), &nothing).await?, json),
+        What::Claim { of: task, wish } => shown(&claim(&client, &of(task, "claim"), wish).await?, json),
+        What::Release(wish) => shown(&client.post(&of(&wish.of, "release"), &wish.own.body()).await?, json),
+        What::Finalize(wish) => {
+            let answer = client.post(&of(&wish.of, "finalize"), &wish.own.body()).await?;
+            show::finalized(&answer, wish.of.task, json)
+        }
+        What::Validate { owned, line } => {
+            let path = of(&owned.of, &format!("lines/{line}/validate"));
+            shown(&client.post(&path, &owned.own.body()).await?, json)
+        }
+        What::History { of: task, page } => {
+            let asked = query(&[("limit", Some(page.limit.to_string())), ("cursor", page.cursor.clone())]);
+            show::history(&client.get(&of(task, &format!("history{asked}"))).await?, json)
+        }
+    }
+}
+
+/// A task or a lease, whichever came.
+fn shown(answer: &Answer, json: bool) -> Result<(), Failure> {
+    if json {
+        answer.print_json();
+    } else if answer.json["lines"].is_array() {
+        show::task(answer);
+    } else if answer.json["number"].is_number() {
+        show::line(&answer.json);
+    } else {
+        card(answer, &answer.json);
+    }
+    Ok(())
+}
+
+async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
+    let locked = if wish.locked { Some("true".to_owned()) } else { wish.free.then(|| "false".to_owned()) };
+    let asked = query(&[
+        ("status", wish.status.clone()),
+        ("locked", locked),
+        ("limit", Some(wish.page.limit.to_string())),
+        ("cursor", wish.page.cursor.clone()),
+    ]);
+    let answer = client.get(&format!("/v1/tasks{asked}")).await?;
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["TASK", "STATUS", "TITLE", "LINES", "LOCK"]);
+    for task in answer.items() {
+        let lines = task["lines"].as_array().map_or(0, Vec::len).to_string();
+        table.row([cell(&task["id"]), status(task), cell(&task["title"]), lines, show::lock(&answer, &task["lock"])]);
+    }
+    table.print("no such tasks; make one with `turno task create`");
+    answer.say_more();
+    Ok(())
+}
+
+fn status(task: &Value) -> String {
+    cell(&task["status"]).replace('_', " ")
+}

@@ -1,0 +1,92 @@
+//! Making a task.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::queue::read;
+use crate::failure::Failure;
+
+/// A task to be.
+#[derive(Args, Debug)]
+pub(super) struct Create {
+    /// What people call it
+    #[arg(long)]
+    title: String,
+    /// A line for a quantity of an article; may be repeated
+    #[arg(long, value_name = "SKU=N", value_parser = quantity)]
+    quantity: Vec<(String, u64)>,
+    /// A line for units with serial numbers; may be repeated
+    #[arg(long, value_name = "SKU=A,B,…", value_parser = serials)]
+    serials: Vec<(String, Vec<String>)>,
+    /// Whether these lines come in or go out
+    #[arg(long, value_parser = ["in", "out"], default_value = "in")]
+    movement: String,
+    /// The lines as a JSON array in this file, or - for stdin; they stand before those of flags
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
+    /// It can be processed at once; otherwise it is a draft
+    #[arg(long)]
+    ready: bool,
+}
+
+fn quantity(text: &str) -> Result<(String, u64), String> {
+    let parsed = text.rsplit_once('=').and_then(|(sku, number)| Some((sku, number.parse().ok()?)));
+    match parsed {
+        Some((sku, number)) if !sku.is_empty() => Ok((sku.to_owned(), number)),
+        _ => Err("expected SKU=N, for example TORN-8=40".to_owned()),
+    }
+}
+
+fn serials(text: &str) -> Result<(String, Vec<String>), String> {
+    let (sku, list) = text.split_once('=').unwrap_or_default();
+    let serials: Vec<String> = list.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect();
+    if sku.is_empty() || serials.is_empty() {
+        return Err("expected SKU=SERIAL,SERIAL, for example ROUTER=A1,A2".to_owned());
+    }
+    Ok((sku.to_owned(), serials))
+}
+
+/// What the server is sent.
+pub(super) fn body(wish: &Create) -> Result<Value, Failure> {
+    let mut lines: Vec<Value> = match &wish.lines {
+        Some(path) => serde_json::from_str(&read(path)?).map_err(|error| {
+            Failure::usage(
+                format!("{} holds no lines: {error}", path.display()),
+                "write a JSON array such as [{\"kind\":\"quantity\",\"sku\":\"TORN-8\",\"quantity\":40}]",
+            )
+        })?,
+        None => Vec::new(),
+    };
+    let movement = &wish.movement;
+    lines.extend(
+        wish.quantity.iter().map(
+            |(sku, quantity)| json!({ "kind": "quantity", "movement": movement, "sku": sku, "quantity": quantity }),
+        ),
+    );
+    lines.extend(
+        wish.serials.iter().map(
+            |(sku, serials)| json!({ "kind": "serialized", "movement": movement, "sku": sku, "serials": serials }),
+        ),
+    );
+    let status = if wish.ready { "ready" } else { "draft" };
+    Ok(json!({ "title": wish.title, "lines": lines, "status": status }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_written_as_sku_and_what_of_it() {
+        assert_eq!(quantity("A=B=40"), Ok(("A=B".to_owned(), 40)));
+        assert_eq!(serials("ROUTER=A1, A2"), Ok(("ROUTER".to_owned(), vec!["A1".to_owned(), "A2".to_owned()])));
+        for bad in ["A", "A=", "=4", "A=x", "A=-1"] {
+            assert!(quantity(bad).is_err(), "{bad}");
+        }
+        for bad in ["A", "A=", "=4", "A=,"] {
+            assert!(serials(bad).is_err(), "{bad}");
+        }
+    }
+}

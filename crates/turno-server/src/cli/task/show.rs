@@ -1,0 +1,101 @@
+//! A task as a person reads it.
+
+use serde_json::Value;
+
+use super::super::lease::{how, person, state};
+use super::super::output::{Card, Table, cell};
+use crate::client::Answer;
+use crate::failure::Failure;
+
+/// `held by Ana since 2 min ago`, `free`.
+pub(super) fn lock(answer: &Answer, lease: &Value) -> String {
+    match state(lease) {
+        "locked" => format!("held by {} {}", person(&lease["holder"]), answer.lasting(&lease["locked_at"])),
+        "offered" => format!("kept for {}", person(&lease["offered_to"])),
+        _ => "free".to_owned(),
+    }
+}
+
+pub(super) fn task(answer: &Answer) {
+    let task = &answer.json;
+    let mut card = Card::default();
+    card.line("title", cell(&task["title"]));
+    card.line("status", super::status(task));
+    card.line("lock", lock(answer, &task["lock"]));
+    card.line("fence", task["lock"]["fence"].as_i64().map(|fence| fence.to_string()));
+    card.line("created", answer.since(&task["created_at"]));
+    card.print(&format!("task {}", cell(&task["id"])));
+    lines(task["lines"].as_array().map_or(&[], Vec::as_slice));
+}
+
+pub(super) fn line(line: &Value) {
+    lines(std::slice::from_ref(line));
+}
+
+fn lines(lines: &[Value]) {
+    let mut table = Table::new(&["LINE", "MOVE", "SKU", "WHAT", "STATUS", "ERROR"]);
+    for line in lines {
+        let serials = line["serials"].as_array().map(|serials| serials.iter().map(cell).collect::<Vec<_>>().join(" "));
+        table.row([
+            cell(&line["number"]),
+            cell(&line["movement"]),
+            cell(&line["sku"]),
+            serials.unwrap_or_else(|| cell(&line["quantity"])),
+            cell(&line["status"]),
+            error(&line["error"]),
+        ]);
+    }
+    table.print("it has no lines");
+}
+
+fn error(error: &Value) -> String {
+    match error {
+        Value::Null => String::new(),
+        Value::Object(parts) => parts.get("detail").or(parts.get("message")).map_or_else(|| error.to_string(), cell),
+        other => cell(other),
+    }
+}
+
+/// What finalizing did, line by line; a script hears if not every line was applied.
+pub(super) fn finalized(answer: &Answer, task: u64, json: bool) -> Result<(), Failure> {
+    let done = &answer.json;
+    let outcomes = done["lines"].as_array().map_or(&[][..], Vec::as_slice);
+    if json {
+        answer.print_json();
+    } else {
+        let mut table = Table::new(&["LINE", "OUTCOME", "ERROR"]);
+        for line in outcomes {
+            table.row([cell(&line["number"]), cell(&line["outcome"]), error(&line["error"])]);
+        }
+        table.print("it has no lines");
+    }
+    let failed = outcomes.iter().filter(|line| line["outcome"] == "failed").count();
+    if failed == 0 {
+        super::super::output::talk(&format!("task {task} is {}", super::status(done)));
+        return Ok(());
+    }
+    Err(Failure::failed(
+        format!("task {task} is {}: {failed} of {} lines were not applied", super::status(done), outcomes.len()),
+        "correct those lines, claim the task again and finalize it again; applied lines are not applied twice",
+    ))
+}
+
+pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
+    if json {
+        answer.print_json();
+        return Ok(());
+    }
+    let mut table = Table::new(&["WHEN", "WHAT", "WHO", "DETAIL"]);
+    for event in answer.items() {
+        let line = event["line"].as_i64().map(|line| format!("line {line}"));
+        let held =
+            event["held"].is_object().then(|| format!("{}: {}", person(&event["held"]["holder"]), how(&event["held"])));
+        let detail: Vec<String> =
+            [line, event["detail"].as_str().map(str::to_owned), held].into_iter().flatten().collect();
+        let what = cell(&event["what"]).replace('_', " ");
+        table.row([answer.when(&event["at"]), what, person(&event["by"]), detail.join(", ")]);
+    }
+    table.print("nothing has happened to it yet");
+    answer.say_more();
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! `turno token`: tokens for the API, directly on the database.
+
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use turno::core::access::{ChangeRefused, Token};
+use turno::core::id::UserId;
+use turno::core::time::Span;
+use turno::{Error, NewToken, Permission, Turno};
+
+use super::duration;
+use super::output::{Format, Table, say, talk};
+use super::place::{PlaceArgs, refused};
+use super::user::user_id;
+use crate::failure::Failure;
+use crate::http::Stamp;
+
+const EXAMPLES: &str = "\
+Examples:
+  export TURNO_TOKEN=$(turno token create --user ana)
+  turno token create --user bot --machine --expires 90d > bot.token
+  turno token create --user app --can leases.use --resource order: invoice:
+  turno token list --user ana
+  turno token revoke ID        refused from the next request on
+
+Works directly on --database, also while a server runs on it. A token is shown
+once; only its hash is kept.";
+
+/// What there is to do with tokens.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a token and print it, and nothing else, to stdout
+    Create(Create),
+    /// List tokens, without their secrets
+    List {
+        /// Only those of this person
+        #[arg(long, value_name = "ID", value_parser = user_id)]
+        user: Option<UserId>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Kill a token, with the sessions made by it
+    Revoke {
+        /// Its id, as `list` shows it; not the token itself
+        id: String,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Create {
+    /// For whom it speaks
+    #[arg(long, value_name = "ID", value_parser = user_id)]
+    user: UserId,
+    /// It speaks for a machine, which must name its instance wherever it holds something
+    #[arg(long)]
+    machine: bool,
+    /// At most these permissions [default: all that the person has]
+    #[arg(long, value_name = "PERMISSION", num_args = 1.., value_delimiter = ',', value_parser = permission())]
+    can: Vec<Permission>,
+    /// Only leases whose names begin with one of these [default: all]
+    #[arg(long, value_name = "PREFIX", num_args = 1..)]
+    resource: Vec<String>,
+    /// It dies after this long [default: when it is revoked]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    expires: Option<Duration>,
+}
+
+/// The permissions, so that a wrong one is answered with all of them.
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    PossibleValuesParser::new(Permission::ALL.map(Permission::as_str))
+        .map(|name| name.parse().expect("only names of permissions are let through"))
+}
+
+pub(crate) async fn run(arguments: TokenArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let turno = place.open().await?.turno;
+    match arguments.what {
+        What::Create(wish) => create(&turno, wish).await,
+        What::List { user, format } => list(&turno, user, format).await,
+        What::Revoke { id } => {
+            turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
+            talk(&format!("{id} is dead"));
+            Ok(())
+        }
+    }
+}
+
+async fn create(turno: &Turno, wish: Create) -> Result<(), Failure> {
+    let Create { user, machine, can, resource, expires } = wish;
+    let scope = (!can.is_empty()).then(|| can.into_iter().collect());
+    let expires_in = expires.map(|expires| Span(duration::millis(expires)));
+    let new = NewToken { user: user.clone(), name: None, machine, scope, resources: resource, expires_in };
+    let (_, secret) = turno.create_token(new).await.map_err(|error| match error {
+        Error::Refused(ChangeRefused::Unknown(_)) => {
+            let next = format!("add them first: turno user add {user} --role viewer|editor|admin");
+            Failure::failed(format!("there is nobody called {user}"), next)
+        }
+        other => refused(other),
+    })?;
+    say(&[secret]);
+    Ok(())
+}
+
+fn not_revoked(error: Error, id: &str) -> Failure {
+    match error {
+        Error::Refused(ChangeRefused::Unknown(_)) => Failure::failed(
+            // Somebody may have given the secret; it must not end in a log.
+            if id.len() > 40 {
+                "there is no such token; its id is needed, not the token itself".to_owned()
+            } else {
+                format!("there is no token {id}")
+            },
+            "`turno token list` shows the ids",
+        ),
+        other => refused(other),
+    }
+}
+
+/// Tokens read at a time.
+const PAGE: u32 = 500;
+
+/// All tokens, of one person or of everybody.
+pub(super) async fn all(turno: &Turno, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
+    let (mut tokens, mut after) = (Vec::new(), None);
+    loop {
+        let page = turno.tokens(user.clone(), after, PAGE).await.map_err(refused)?;
+        let Some(last) = page.last() else { return Ok(tokens) };
+        after = Some(last.id.clone());
+        tokens.extend(page);
+    }
+}
+
+async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(), Failure> {
+    let tokens = all(turno, user).await?;
+    if format.json {
+        say(&[json!({ "items": tokens.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+        return Ok(());
+    }
+    let mut table = Table::new(&["ID", "USER", "FOR", "MAY", "RESOURCES", "EXPIRES", "LAST USED"]);
+    for token in &tokens {
+        let day = |time: Option<turno::core::time::Time>, never: &str| {
+            time.map_or_else(|| never.to_owned(), |time| Stamp(time).to_string()[..16].replace('T', " "))
+        };
+        table.row([
+            token.id.clone(),
+            token.user.to_string(),
+            if token.machine { "machine" } else { "person" }.to_owned(),
+            token.scope.map_or_else(|| "all of theirs".to_owned(), |scope| scope.to_string()),
+            if token.resources.is_empty() { "all".to_owned() } else { token.resources.join(" ") },
+            day(token.expires_at, "never"),
+            day(token.last_used_at, "never"),
+        ]);
+    }
+    table.print("no tokens yet; make one with `turno token create --user ID`");
+    Ok(())
+}
+
+/// As the API shows a token: never with its hash.
+pub(super) fn view(token: &Token) -> Value {
+    let scope = token.scope.map(|scope| scope.iter().map(Permission::as_str).collect::<Vec<_>>());
+    json!({
+        "id": token.id,
+        "user": token.user.as_str(),
+        "machine": token.machine,
+        "permissions": scope,
+        "resources": token.resources,
+        "expires_at": token.expires_at.map(Stamp),
+        "created_at": Stamp(token.created_at),
+        "last_used_at": token.last_used_at.map(Stamp),
+    })
+}

@@ -1,0 +1,259 @@
+//! `turno user`: people, directly on the database.
+
+use std::io::{BufRead, IsTerminal};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use turno::core::access::Person;
+use turno::core::id::{BadName, UserId};
+use turno::{NewPerson, PersonChange, Role, Turno};
+
+use super::output::{Card, Format, Table, say, talk};
+use super::place::{PlaceArgs, refused};
+use crate::failure::Failure;
+use crate::http::Stamp;
+use crate::passwords;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno user add ana --role admin --name \"Ana Pérez\"
+  turno user add leo --role editor --password-stdin < password.txt
+  turno user disable leo       what he holds is freed, his tokens are refused
+  turno user list --json
+
+Works directly on --database, also while a server runs on it. A viewer reads,
+an editor also works (tasks, leases, queues), an admin may do everything.";
+
+/// What there is to do with people.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UserArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Add a person
+    Add {
+        /// Their id, as it appears in leases and in the audit
+        #[arg(value_parser = user_id)]
+        id: UserId,
+        /// What they may do
+        #[arg(long, value_parser = role())]
+        role: Role,
+        /// How people call them [default: the id]
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        password: PasswordArgs,
+    },
+    /// List everybody
+    List {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Show one person with their tokens
+    Show {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Change somebody's role or name
+    Change {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+        /// What they may do from now on
+        #[arg(long, value_parser = role(), required_unless_present = "name")]
+        role: Option<Role>,
+        /// How people call them from now on
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Lock somebody out: their tokens are refused and what they hold is freed
+    Disable {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+    },
+    /// Let somebody in again
+    Enable {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+    },
+    /// Give somebody a new password, read from stdin
+    Password {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+        #[command(flatten)]
+        password: PasswordArgs,
+    },
+    /// Remove somebody with all their tokens
+    Remove {
+        /// Who
+        #[arg(value_parser = user_id)]
+        id: UserId,
+    },
+}
+
+#[derive(Args, Debug)]
+struct PasswordArgs {
+    /// Read the password from the first line of stdin
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+/// The roles, so that a wrong one is answered with all of them.
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(["viewer", "editor", "admin"])
+        .map(|name| name.parse().expect("only names of roles are let through"))
+}
+
+/// An id that can be one.
+pub(super) fn user_id(text: &str) -> Result<UserId, BadName> {
+    UserId::new(text)
+}
+
+pub(crate) async fn run(arguments: UserArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    // Read before the database is opened: nobody should wait for a person who types.
+    let password = match &arguments.what {
+        What::Add { password, .. } if password.password_stdin => Some(password_hash()?),
+        What::Password { .. } => Some(password_hash()?),
+        _ => None,
+    };
+    let turno = place.open().await?.turno;
+    match arguments.what {
+        What::Add { id, role, name, .. } => add(&turno, id, role, name, password).await,
+        What::List { format } => list(&turno, format).await,
+        What::Show { id, format } => show(&turno, id, format).await,
+        What::Change { id, role, name } => {
+            let person = change(&turno, id, PersonChange { role, name, ..PersonChange::default() }).await?;
+            talk(&format!("{} is {} now, called {}", person.id, person.role.as_str(), person.name));
+            Ok(())
+        }
+        What::Disable { id } => {
+            let person = change(&turno, id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await?;
+            talk(&format!("{} is locked out, and what they held is free", person.id));
+            Ok(())
+        }
+        What::Enable { id } => {
+            let person = change(&turno, id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await?;
+            talk(&format!("{} is let in again", person.id));
+            Ok(())
+        }
+        What::Password { id, .. } => {
+            let person = change(&turno, id, PersonChange { password, ..PersonChange::default() }).await?;
+            talk(&format!("{} has a new password", person.id));
+            Ok(())
+        }
+        What::Remove { id } => {
+            turno.remove_person(id.clone()).await.map_err(refused)?;
+            talk(&format!("{id} is gone, with all their tokens"));
+            Ok(())
+        }
+    }
+}
+
+async fn add(
+    turno: &Turno,
+    id: UserId,
+    role: Role,
+    name: Option<String>,
+    password: Option<String>,
+) -> Result<(), Failure> {
+    let name = name.unwrap_or_else(|| id.to_string());
+    let person = turno.add_person(NewPerson { id, name, role, password }).await.map_err(refused)?;
+    talk(&format!("added {} ({}), {}", person.id, person.name, person.role.as_str()));
+    if std::io::stderr().is_terminal() {
+        talk(&format!("a token for the API: turno token create --user {}", person.id));
+    }
+    Ok(())
+}
+
+async fn change(turno: &Turno, id: UserId, change: PersonChange) -> Result<Person, Failure> {
+    turno.change_person(id, change).await.map_err(refused)
+}
+
+/// People read at a time.
+const PAGE: u32 = 500;
+
+async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
+    let (mut people, mut after) = (Vec::new(), None);
+    loop {
+        let page = turno.people(after, PAGE).await.map_err(refused)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.id.clone());
+        people.extend(page);
+    }
+    if format.json {
+        say(&[json!({ "items": people.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+        return Ok(());
+    }
+    let mut table = Table::new(&["ID", "NAME", "ROLE", "STATE", "PASSWORD", "SINCE"]);
+    for person in &people {
+        let since = Stamp(person.created_at).to_string();
+        let password = if person.password.is_some() { "yes" } else { "no" };
+        table.row([person.id.as_str(), &person.name, person.role.as_str(), state(person), password, &since[..10]]);
+    }
+    table.print("nobody yet; add somebody with `turno user add ID --role admin`");
+    Ok(())
+}
+
+async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> {
+    let found = turno.person(id.clone()).await.map_err(refused)?;
+    let person =
+        found.ok_or_else(|| Failure::failed(format!("{id} is not known"), "`turno user list` shows who there is"))?;
+    let tokens = super::token::all(turno, Some(id)).await?;
+    if format.json {
+        let mut shown = view(&person);
+        shown["tokens"] = tokens.iter().map(super::token::view).collect();
+        say(&[shown.to_string()]);
+        return Ok(());
+    }
+    let mut card = Card::default();
+    card.line("name", person.name.clone());
+    card.line("role", person.role.as_str().to_owned());
+    card.line("may", person.role.permissions().to_string());
+    card.line("state", state(&person).to_owned());
+    card.line("password", if person.password.is_some() { "yes" } else { "no" }.to_owned());
+    card.line("since", Stamp(person.created_at).to_string());
+    card.line("tokens", tokens.len().to_string());
+    card.print(person.id.as_str());
+    Ok(())
+}
+
+fn state(person: &Person) -> &'static str {
+    if person.disabled { "locked out" } else { "active" }
+}
+
+/// As the API shows a person: never with the password's hash.
+fn view(person: &Person) -> Value {
+    json!({
+        "id": person.id.as_str(),
+        "name": person.name,
+        "role": person.role.as_str(),
+        "disabled": person.disabled,
+        "has_password": person.password.is_some(),
+        "created_at": Stamp(person.created_at),
+    })
+}
+
+/// The hash of the password on stdin.
+fn password_hash() -> Result<String, Failure> {
+    if std::io::stdin().is_terminal() {
+        talk("type the password and press Enter (it is shown as you type):");
+    }
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Failure::failed(format!("failed to read stdin: {error}"), "pipe the password in as UTF-8"))?;
+    let password = line.trim_end_matches(['\r', '\n']);
+    let next = "give one line on stdin, for example: turno user password ana < password.txt";
+    passwords::acceptable(password).map_err(|error| Failure::failed(error.to_string(), next))?;
+    passwords::hashed(password).map_err(|error| Failure::failed(error.to_string(), "try again"))
+}

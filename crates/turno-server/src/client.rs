@@ -1,0 +1,256 @@
+//! The command line as a client of a server: one call per command, an answer for people or programs, and problems
+//! with a cause and a next step.
+
+mod answer;
+mod problem;
+mod stream;
+
+use std::path::PathBuf;
+use std::sync::Once;
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, RequestBuilder, Url};
+use serde::Serialize;
+
+pub(crate) use answer::Answer;
+pub(crate) use problem::Refusal;
+pub(crate) use stream::{Events, Sent};
+
+use crate::failure::Failure;
+
+/// How long a server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer may take: the longest wait that can be asked for, and then some.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Which server, and as whom.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// The server to ask
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TURNO_URL",
+        hide_env_values = true,
+        default_value = "http://127.0.0.1:7171",
+        global = true
+    )]
+    pub(crate) server: String,
+
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
+}
+
+/// As whom to ask.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct TokenArgs {
+    /// A file with the token [default: the variable TURNO_TOKEN]
+    #[arg(long, value_name = "FILE", env = "TURNO_TOKEN_FILE", hide_env_values = true, global = true)]
+    token_file: Option<PathBuf>,
+
+    /// Refused: everybody on the machine could read it in the list of processes.
+    #[arg(long = "token", value_name = "TOKEN", hide = true, global = true)]
+    refused: Option<String>,
+}
+
+impl TokenArgs {
+    fn read(&self) -> Result<Option<String>, Failure> {
+        if self.refused.is_some() {
+            return Err(Failure::usage(
+                "a token on the command line can be read by everybody on this machine",
+                "put it into the variable TURNO_TOKEN, or into a file for --token-file; and revoke this one if others use the machine",
+            ));
+        }
+        let Some(path) = &self.token_file else {
+            return Ok(std::env::var("TURNO_TOKEN")
+                .ok()
+                .map(|token| token.trim().to_owned())
+                .filter(|token| !token.is_empty()));
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let cause = format!("failed to read the token from {}: {error}", path.display());
+            Failure::failed(cause, "check --token-file; the file holds one token and nothing else")
+        })?;
+        Ok(Some(text.trim().to_owned()))
+    }
+}
+
+/// Speaks to one server as one caller.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: Option<String>,
+}
+
+impl Client {
+    /// For the server and the caller that the arguments name.
+    pub(crate) fn new(arguments: &ServerArgs) -> Result<Client, Failure> {
+        Client::of(&arguments.server, &arguments.token)
+    }
+
+    pub(crate) fn of(server: &str, token: &TokenArgs) -> Result<Client, Failure> {
+        let (base, is_local) = address(server)?;
+        let token = token.read()?;
+        let mut builder = tls_ready().connect_timeout(CONNECT).user_agent(concat!("turno/", env!("CARGO_PKG_VERSION")));
+        if is_local {
+            // A proxy for the world does not know this machine.
+            builder = builder.no_proxy();
+        }
+        let http = builder.build().map_err(|error| {
+            Failure::failed(
+                format!("failed to prepare for HTTP: {error}"),
+                "check the variables for proxies and certificates",
+            )
+        })?;
+        Ok(Client { http, base, token })
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::GET, path)).await.map_err(Into::into)
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::DELETE, path)).await.map_err(Into::into)
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
+        self.try_post(path, body).await.map_err(Into::into)
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::PUT, path).json(body)).await.map_err(Into::into)
+    }
+
+    /// As [`Client::get`], for whoever wants to go on after a refusal.
+    pub(crate) async fn try_get(&self, path: &str) -> Result<Answer, Refusal> {
+        self.answer(self.request(Method::GET, path)).await
+    }
+
+    /// As [`Client::post`], for whoever wants to go on after a refusal.
+    pub(crate) async fn try_post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Refusal> {
+        self.answer(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Live events behind a position, or from now on.
+    pub(crate) async fn events(&self, path: &str, after: Option<&str>) -> Result<Events, Refusal> {
+        let mut request = self.request(Method::GET, path).header("accept", "text/event-stream");
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let response = request.send().await.map_err(|error| Refusal::unreachable(&self.base, &error))?;
+        if !response.status().is_success() {
+            return Err(self.read(response).await.err().unwrap_or_else(|| Refusal::strange(&self.base)));
+        }
+        Ok(Events::new(response))
+    }
+
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        // What the command line says besides is English, too.
+        let request = self.http.request(method, format!("{}{path}", self.base)).header("accept-language", "en");
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, Refusal> {
+        let sent = request.timeout(ANSWER).send().await;
+        self.read(sent.map_err(|error| Refusal::unreachable(&self.base, &error))?).await
+    }
+
+    async fn read(&self, response: reqwest::Response) -> Result<Answer, Refusal> {
+        let status = response.status();
+        let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);
+        let text = response.text().await.map_err(|error| Refusal::unreachable(&self.base, &error))?;
+        if status.is_success() {
+            Answer::new(text, date.as_deref()).ok_or_else(|| Refusal::strange(&self.base))
+        } else {
+            Err(Refusal::of(&self.base, status.as_u16(), &text))
+        }
+    }
+}
+
+/// Scheme, host and port, and whether that is this machine.
+fn address(server: &str) -> Result<(String, bool), Failure> {
+    let wrong = |cause: &str| {
+        Failure::usage(
+            format!("the server's address {cause}"),
+            "give --server or TURNO_URL as http://HOST:PORT or https://HOST",
+        )
+    };
+    // The text is not repeated: somebody may have put a password into it.
+    let url = Url::parse(server).map_err(|_| wrong("is no URL"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("begins with neither http:// nor https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("has a user or a password, and Turno wants a token"));
+    }
+    let is_local = match url.host_str().unwrap_or_default() {
+        "localhost" | "[::1]" => true,
+        host => host.starts_with("127."),
+    };
+    Ok((server.trim_end_matches('/').to_owned(), is_local))
+}
+
+/// A client may speak TLS and wants to know how, also where it will not.
+fn tls_ready() -> reqwest::ClientBuilder {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // Somebody else may have installed one: that is just as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    reqwest::Client::builder()
+}
+
+/// Everything but what stands for itself in every part of a URL.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A name as one part of a path, or as a value of a query.
+pub(crate) fn part(name: &str) -> String {
+    utf8_percent_encode(name, PLAIN).to_string()
+}
+
+/// `?a=1&b=2` of what was given.
+pub(crate) fn query(pairs: &[(&str, Option<String>)]) -> String {
+    let given = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}", part(value.as_ref()?))));
+    let joined = given.collect::<Vec<_>>().join("&");
+    if joined.is_empty() { joined } else { format!("?{joined}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_travel_as_one_part_of_a_path() {
+        assert_eq!(part("caja/3 ñ?"), "caja%2F3%20%C3%B1%3F");
+        assert_eq!(query(&[("a", Some("x&y".into())), ("b", None), ("c", Some("1".into()))]), "?a=x%26y&c=1");
+        assert_eq!(query(&[("a", None)]), "");
+    }
+
+    #[test]
+    fn an_address_is_checked_before_anything_is_sent() {
+        assert_eq!(address("http://127.0.0.1:7171/").unwrap(), ("http://127.0.0.1:7171".to_owned(), true));
+        assert_eq!(address("https://turno.example/base").unwrap(), ("https://turno.example/base".to_owned(), false));
+        for wrong in ["127.0.0.1:7171", "ftp://host", "http://ana:s3cret@host", ""] {
+            let failure = address(wrong).unwrap_err();
+            assert!(!failure.cause.contains("s3cret") && failure.next.contains("http://HOST:PORT"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_among_the_arguments_is_refused_without_being_repeated() {
+        let arguments = TokenArgs { refused: Some("turno_s3cret".into()), ..TokenArgs::default() };
+        let failure = arguments.read().unwrap_err();
+        assert!(failure.next.contains("TURNO_TOKEN") && !format!("{failure:?}").contains("s3cret"));
+    }
+}

@@ -1,0 +1,129 @@
+//! A refusal of a server, as a person reads it.
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// The stable code, if a Turno refused.
+    pub(crate) code: Option<String>,
+    /// All that it said.
+    pub(crate) problem: Value,
+    failure: Failure,
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        refusal.failure
+    }
+}
+
+impl Refusal {
+    /// What came back with a status that is no success.
+    pub(super) fn of(base: &str, status: u16, text: &str) -> Refusal {
+        let problem: Value = serde_json::from_str(text).unwrap_or_default();
+        let (Some(code), Some(title)) = (problem["code"].as_str(), problem["title"].as_str()) else {
+            let cause = format!("{base} answered {status}, and not as Turno does");
+            return Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
+        };
+        let detail = problem["detail"].as_str().filter(|detail| !detail.is_empty());
+        let cause = detail.map_or_else(|| title.to_owned(), |detail| format!("{title}: {detail}"));
+        let next = next(code, &problem);
+        Refusal { code: Some(code.to_owned()), failure: Failure::failed(cause, next), problem }
+    }
+
+    /// Success, but not in our words.
+    pub(super) fn strange(base: &str) -> Refusal {
+        let cause = format!("{base} answered something that Turno does not");
+        Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there")
+    }
+
+    pub(super) fn unreachable(base: &str, error: &reqwest::Error) -> Refusal {
+        let mut root: &dyn std::error::Error = error;
+        while let Some(source) = root.source() {
+            root = source;
+        }
+        if error.is_connect() {
+            let cause = format!("nothing answers at {base}: {root}");
+            return Refusal::plain(
+                cause,
+                "start it with `turno serve`, or name another server with --server or TURNO_URL",
+            );
+        }
+        let cause = if error.is_timeout() {
+            format!("{base} took too long to answer; whether it did what was asked for is not known")
+        } else {
+            format!("the connection to {base} broke: {root}")
+        };
+        Refusal::plain(
+            cause,
+            "look at the state before repeating it; see whether the server is well with `turno healthcheck`",
+        )
+    }
+
+    fn plain(cause: String, next: &str) -> Refusal {
+        Refusal { code: None, problem: Value::Null, failure: Failure::failed(cause, next) }
+    }
+}
+
+/// What the person can do about it, in the words of the command line.
+fn next(code: &str, problem: &Value) -> String {
+    let permission = problem["permission"].as_str().unwrap_or("the permission");
+    match code {
+        "unauthenticated" => {
+            "make a token where the database is, with `turno token create --user ID`, and put it into the variable TURNO_TOKEN"
+                .to_owned()
+        }
+        "forbidden" => format!("use a token of somebody who has {permission}; `turno user list` shows who is what"),
+        "other_resource" => "use a token that is not bound to other resources".to_owned(),
+        "instance_required" => "add --instance NAME: a machine says which of its processes it is".to_owned(),
+        "lease_held" | "lease_offered" => {
+            "wait for it with --wait 30s, or ask its holder with `turno lease request-release`".to_owned()
+        }
+        "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
+        "not_found" => "check the name; `list` of the same command shows what there is".to_owned(),
+        "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
+        "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
+        "bad_field" | "bad_body" | "bad_query" | "invalid" => {
+            "correct it and try again; --help of the command shows what it takes".to_owned()
+        }
+        _ => by_status(problem),
+    }
+}
+
+fn by_status(problem: &Value) -> String {
+    match problem["status"].as_u64() {
+        Some(429 | 503) => "nothing was stored; try again in a moment".to_owned(),
+        Some(500..) => {
+            let request = problem["request_id"].as_str().unwrap_or("unknown");
+            format!("try again; the server's log knows more under request {request}")
+        }
+        _ => "change what the answer says and try again; `turno why` may explain more".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(text: &str) -> Failure {
+        Refusal::of("http://host", 409, text).into()
+    }
+
+    #[test]
+    fn a_problem_is_told_with_its_title_its_sentence_and_a_next_step() {
+        let held = failure(r#"{"code":"lease_held","title":"Held by somebody else","detail":"By Ana","status":409}"#);
+        assert_eq!(held.cause, "Held by somebody else: By Ana");
+        assert!(held.next.contains("--wait"), "{}", held.next);
+        let broken = failure(r#"{"code":"internal","title":"Wrong","status":500,"request_id":"r7"}"#);
+        assert!(broken.cause == "Wrong" && broken.next.contains("r7"), "{broken:?}");
+    }
+
+    #[test]
+    fn an_answer_of_something_else_is_called_that() {
+        let other = failure("<html>busy</html>");
+        assert!(other.cause.contains("not as Turno does") && other.next.contains("--server"), "{other:?}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Taking a lease.
+
+use axum::extract::State;
+use serde::Deserialize;
+use turno::core::id::{Instance, Resource};
+use turno::core::lease::{Action, Command};
+use turno::core::time::Span;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{LeaseView, shown, span, wait};
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path};
+use crate::http::problem::{Code, Problem};
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(lease_claim))
+}
+
+/// The longest that a claim waits.
+const WAIT_MAX_MS: i64 = 30_000;
+
+/// What a claim says.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseClaim)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct ClaimBody {
+    /// Which process holds it; machines must say so.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    pub(super) instance: Option<Instance>,
+    /// For how long a claim and its renewals last, within the policy's maximum.
+    #[schema(minimum = 100)]
+    pub(super) ttl_ms: Option<i64>,
+    /// Stand in line for at most this long.
+    #[schema(minimum = 0, maximum = 30000)]
+    pub(super) wait_ms: Option<i64>,
+}
+
+impl ClaimBody {
+    /// The command, and for how long it waits if it does.
+    pub(super) fn command(self, caller: &Caller, resource: Resource) -> Result<(Command, Option<Span>), Problem> {
+        let action = Action::Claim { ttl: span("ttl_ms", self.ttl_ms, i64::MAX)?, wait: false };
+        let wait = span("wait_ms", self.wait_ms, WAIT_MAX_MS)?.filter(|wait| *wait > Span::ZERO);
+        Ok((caller.0.command_of(resource, caller.holder(self.instance), action), wait))
+    }
+}
+
+/// Takes the lease, or renews what is already one's own.
+#[utoipa::path(post, path = "/v1/leases/{resource}/claim", tag = "leases",
+    params(("resource" = String, Path)), responses((status = 200, body = LeaseView)))]
+async fn lease_claim(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(resource): Path<Resource>,
+    Json(body): Json<ClaimBody>,
+) -> Result<Json<LeaseView>, Problem> {
+    claim(&app, &caller, resource, body).await.map(Json)
+}
+
+/// The claim of any lease, those of tasks too.
+pub(in crate::http) async fn claim(
+    app: &Shared,
+    caller: &Caller,
+    resource: Resource,
+    body: ClaimBody,
+) -> Result<LeaseView, Problem> {
+    if app.is_stopping() {
+        return Err(Problem::new(Code::Stopping));
+    }
+    let (command, wait) = body.command(caller, resource)?;
+    let who = command.who.clone();
+    let answer = match wait {
+        Some(wait) => wait::wait(app, caller, command, wait).await?,
+        None => caller.0.lease(command).await?,
+    };
+    shown(caller, &who, Ok(answer)).await.map(|(lease, _)| lease)
+}

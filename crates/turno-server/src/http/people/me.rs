@@ -1,0 +1,127 @@
+//! Who one is, and one's own password.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use turno::PersonChange;
+use turno::core::access::{Permission, Principal, Role, TokenKind};
+use turno::core::limits::TOKENS_MAX;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{hashed, password_problem};
+use crate::http::app::{App, Shared};
+use crate::http::caller::Caller;
+use crate::http::extract::Json;
+use crate::http::problem::{Code, Problem};
+use crate::http::stamp::Stamp;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(me_get)).routes(routes!(me_password))
+}
+
+/// Who calls, and what they may do.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Me {
+    id: String,
+    name: String,
+    /// `viewer`, `editor` or `admin`; absent for users of other applications.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    permissions: Vec<&'static str>,
+    /// A machine must name an `instance` wherever it holds something.
+    machine: bool,
+    /// The account that speaks for them, if it is not themselves.
+    via: Option<String>,
+    /// Only leases whose names begin with one of these; empty means all.
+    resources: Vec<String>,
+    /// The token's id.
+    token: String,
+    expires_at: Option<Stamp>,
+}
+
+impl Me {
+    pub(crate) async fn of(caller: &Caller) -> Result<Me, Problem> {
+        // What is remembered of them may be old.
+        caller.0.recheck().await?;
+        let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
+        let role = match me.via {
+            None => caller.0.person(me.user.clone()).await?.map(|person| person.role),
+            Some(_) => None,
+        };
+        Ok(Me::new(&me, role))
+    }
+
+    fn new(me: &Principal, role: Option<Role>) -> Me {
+        Me {
+            id: me.user.to_string(),
+            name: me.name.clone(),
+            role: role.map(Role::as_str),
+            permissions: me.permissions.iter().map(Permission::as_str).collect(),
+            machine: me.machine,
+            via: me.via.as_ref().map(ToString::to_string),
+            resources: me.resources.clone(),
+            token: me.token.clone(),
+            expires_at: me.expires_at.map(Into::into),
+        }
+    }
+}
+
+/// Who calls.
+#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = Me)))]
+async fn me_get(caller: Caller) -> Result<Json<Me>, Problem> {
+    Me::of(&caller).await.map(Json)
+}
+
+/// The old password and the new one.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PasswordBody {
+    /// May be left out only by who has none yet and has signed in by a link.
+    current: Option<String>,
+    /// At least 8 characters.
+    #[schema(min_length = 8, max_length = 1000)]
+    new: String,
+}
+
+/// Changes one's own password; other sessions of the console end.
+#[utoipa::path(post, path = "/v1/me/password", tag = "access", request_body = PasswordBody, responses((status = 204)))]
+async fn me_password(
+    State(app): State<Shared>,
+    caller: Caller,
+    Json(body): Json<PasswordBody>,
+) -> Result<StatusCode, Problem> {
+    let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
+    if me.via.is_some() {
+        return Err(Problem::new(Code::Invalid).cause("only they themselves can change their password"));
+    }
+    app.pace.user(me.user.as_str())?;
+    crate::passwords::acceptable(&body.new).map_err(|refused| password_problem("new", refused))?;
+    proved(&app, &caller, &me, body.current).await?;
+    let password = Some(hashed(&app, "new", body.new).await?);
+    let change = PersonChange { password, spare: Some(me.token.clone()), ..PersonChange::default() };
+    caller.0.change_person(me.user.clone(), change).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes sure that it is the person, and not only somebody with their token.
+async fn proved(app: &App, caller: &Caller, me: &Principal, current: Option<String>) -> Result<(), Problem> {
+    // The handle of the program itself, because nobody else gets to see a hash.
+    let known = app.trusted().person(me.user.clone()).await?.and_then(|person| person.password);
+    let proof = match (current, known) {
+        (None, None) => signed_in(caller, me).await?,
+        (None, Some(_)) => return Err(Problem::new(Code::BadField).field("current").cause("missing")),
+        (Some(current), known) => {
+            let same = app.passwords.matches(current, known).await;
+            same.map_err(|refused| password_problem("current", refused))?
+        }
+    };
+    if proof { Ok(()) } else { Err(Problem::new(Code::WrongPassword)) }
+}
+
+/// Whether they came through the door, by a link, rather than with a token that somebody may have found.
+async fn signed_in(caller: &Caller, me: &Principal) -> Result<bool, Problem> {
+    let most = u32::try_from(2 * TOKENS_MAX).unwrap_or(u32::MAX);
+    let tokens = caller.0.tokens(Some(me.user.clone()), None, most).await?;
+    Ok(tokens.iter().any(|token| token.id == me.token && token.kind() == TokenKind::Console))
+}

@@ -1,0 +1,185 @@
+//! Taking work: whatever is due, or a certain item.
+//!
+//! A client may go away at any instant. The connection then drops the handler, and with it the claim: what was handed
+//! out and taken by nobody goes back by itself, its attempt taken back (`crates/turno/src/engine/commit/dealt.rs`).
+//! What a claim with a `request_id` was handed is kept instead, for the repeat that will ask for it.
+
+use axum::Extension;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use turno::core::id::{Instance, ItemId, QueueName, RequestId};
+use turno::core::limits::BATCH_MAX;
+use turno::core::queue::Kind;
+use turno::core::time::Span;
+use turno::{ClaimedItem, Got, GotItem};
+
+use super::why;
+use crate::http::app::{App, Shared};
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path};
+use crate::http::lease::span;
+use crate::http::problem::{Code, Problem};
+use crate::http::stamp::Stamp;
+use crate::texts::Language;
+
+/// The longest that a claim waits.
+const WAIT_MAX_MS: i64 = 30_000;
+
+/// What a worker asks for.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClaimBody {
+    /// Which process takes it.
+    #[schema(value_type = String, max_length = 200)]
+    instance: Option<Instance>,
+    /// The most deliveries [default: 1].
+    #[schema(minimum = 1, maximum = 1000)]
+    max: Option<u32>,
+    /// Wait for at most this long if there is nothing.
+    #[schema(minimum = 0, maximum = 30000)]
+    wait_ms: Option<i64>,
+    /// Names this claim: repeated by the same instance it gets the same deliveries, as long as one of them lives.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    request_id: Option<RequestId>,
+}
+
+/// One item of a delivery.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct DeliveredItem {
+    id: String,
+    action: Option<String>,
+    /// As it came.
+    #[schema(value_type = serde_json::Value)]
+    payload: Payload,
+    attempt: u32,
+    enqueued_at: Stamp,
+}
+
+impl From<GotItem> for DeliveredItem {
+    fn from(item: GotItem) -> DeliveredItem {
+        let GotItem { id, action, payload, attempt, enqueued_at } = item;
+        let (id, payload) = (id.to_string(), Payload(payload));
+        DeliveredItem { id, action, payload, attempt, enqueued_at: enqueued_at.into() }
+    }
+}
+
+/// What a worker was handed.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct DeliveryView {
+    /// Names the delivery when it is settled; to be passed on unchanged.
+    delivery: String,
+    key: Option<String>,
+    /// Proves the hand-out; goes along with every settlement.
+    fence: i64,
+    /// The first item's attempt.
+    attempt: u32,
+    expires_at: Stamp,
+    expires_in_ms: i64,
+    /// The change that is handed out, in a sync queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<i64>,
+    items: Vec<DeliveredItem>,
+}
+
+impl DeliveryView {
+    fn new(kind: Kind, got: Got) -> DeliveryView {
+        DeliveryView {
+            delivery: got.handed.token(),
+            key: got.key.map(String::from),
+            fence: got.handed.fence.0,
+            attempt: got.attempt,
+            expires_at: got.expires_at.into(),
+            expires_in_ms: got.now.until(got.expires_at).0,
+            revision: (kind == Kind::Sync).then_some(got.revision),
+            items: got.items.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// JSON that is passed on as it came.
+#[derive(Debug)]
+pub(super) struct Payload(pub(super) Arc<str>);
+
+impl Serialize for Payload {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_str::<&RawValue>(&self.0) {
+            Ok(raw) => raw.serialize(serializer),
+            // A program that embeds the library may have queued what is no JSON; it is still shown.
+            Err(_) => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+/// What was handed out; nothing if there was nothing for as long as the caller wanted to wait.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Deliveries {
+    deliveries: Vec<DeliveryView>,
+}
+
+/// Takes up to `max` deliveries, waiting if there are none.
+#[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = Deliveries)))]
+pub(super) async fn claim(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<QueueName>,
+    Json(body): Json<ClaimBody>,
+) -> Result<Json<Deliveries>, Problem> {
+    let instance = required(body.instance)?;
+    let max = body.max.unwrap_or(1);
+    if !(1..=BATCH_MAX).contains(&(max as usize)) {
+        return Err(Problem::new(Code::BadField).field("max").cause(format_args!("between 1 and {BATCH_MAX}")));
+    }
+    let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
+    let queue = super::known(&caller, name).await?;
+    not_stopping(&app)?;
+    let request = body.request_id.as_ref().map(RequestId::as_str);
+    let got = queue.claim_until(instance.as_str(), max, wait, request, app.stopped()).await?;
+    let kind = queue.row().await?.policy.kind;
+    Ok(Json(Deliveries { deliveries: got.into_iter().map(|got| DeliveryView::new(kind, got)).collect() }))
+}
+
+fn required(instance: Option<Instance>) -> Result<Instance, Problem> {
+    instance.ok_or_else(|| Problem::new(Code::InstanceRequired).field("instance"))
+}
+
+/// Who is about to leave takes nothing on.
+fn not_stopping(app: &App) -> Result<(), Problem> {
+    if app.is_stopping() { Err(Problem::new(Code::Stopping)) } else { Ok(()) }
+}
+
+/// Who takes a certain item.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ItemClaimBody {
+    /// Which process takes it.
+    #[schema(value_type = String, max_length = 200)]
+    instance: Option<Instance>,
+}
+
+/// Takes this very item; of many who want it, exactly one gets it.
+#[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/claim", tag = "queues",
+    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = DeliveryView)))]
+pub(super) async fn item_claim(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    caller: Caller,
+    Path((name, id)): Path<(QueueName, ItemId)>,
+    Json(body): Json<ItemClaimBody>,
+) -> Result<Json<DeliveryView>, Problem> {
+    let instance = required(body.instance)?;
+    let queue = super::known(&caller, name).await?;
+    not_stopping(&app)?;
+    match queue.claim_item(instance.as_str(), id.clone()).await? {
+        ClaimedItem::Got(got) => Ok(Json(DeliveryView::new(queue.row().await?.policy.kind, got))),
+        ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed)),
+        ClaimedItem::AlreadyProcessed => Err(Problem::new(Code::AlreadyProcessed)),
+        ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
+        ClaimedItem::NotYet(why) => {
+            let sentence = why::sentence(&app.texts, language, &why);
+            Err(Problem::new(Code::NotAvailable).cause(sentence).with("reason", why.reason.code()))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What people do to items and queues: retry, cancel, pause, resume. All of it is audited.
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use turno::QueueHandle;
+use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::queue::ManageRefused;
+use turno::store::ManageOutcome;
+
+use super::look::{self, ItemView};
+use super::overview::{self, QueueView};
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path};
+use crate::http::problem::{Code, Problem};
+
+/// Exhausted items sent round again by one call, so that it ends.
+const RETRY_MAX: u32 = 10_000;
+
+/// How an item goes round again.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryBody {
+    /// Another payload from now on; kept as it comes.
+    #[schema(value_type = Option<serde_json::Value>)]
+    #[serde(default, deserialize_with = "given")]
+    payload: Option<Box<RawValue>>,
+}
+
+/// `null` is a payload like any other; only an absent one is none.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Sends an exhausted or failed item round again, in its place; with `payload`, corrected.
+#[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/retry", tag = "queues",
+    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
+pub(super) async fn item_retry(
+    caller: Caller,
+    Path((name, id)): Path<(QueueName, ItemId)>,
+    Json(body): Json<RetryBody>,
+) -> Result<Json<ItemView>, Problem> {
+    let queue = super::known(&caller, name).await?;
+    let outcome = match body.payload {
+        Some(payload) => queue.retry_with(id.clone(), payload.get()).await?,
+        None => queue.retry(id.clone()).await?,
+    };
+    managed(&queue, id, outcome).await
+}
+
+/// Nothing to be said.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// Takes a waiting item out.
+#[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/cancel", tag = "queues",
+    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
+pub(super) async fn item_cancel(
+    caller: Caller,
+    Path((name, id)): Path<(QueueName, ItemId)>,
+    Json(_nothing): Json<Nothing>,
+) -> Result<Json<ItemView>, Problem> {
+    let queue = super::known(&caller, name).await?;
+    let outcome = queue.cancel(id.clone()).await?;
+    managed(&queue, id, outcome).await
+}
+
+/// The item afterwards, or why it could not be done.
+async fn managed(queue: &QueueHandle, id: ItemId, outcome: ManageOutcome) -> Result<Json<ItemView>, Problem> {
+    match outcome {
+        Ok(_) => look::seen(queue, id).await.map(Json),
+        Err(ManageRefused::Unknown) => Err(look::unknown(&id)),
+        Err(refused) => {
+            let state = match queue.item(id.clone()).await? {
+                Some(record) => record.state(record.now).as_str(),
+                None => return Err(look::unknown(&id)),
+            };
+            // It may have moved on since; what counted is said by the refusal itself.
+            let state = if refused == ManageRefused::InProcess { "in_process" } else { state };
+            Err(Problem::new(Code::WrongState).arg("id", &id).arg("state", state).with("state", state))
+        }
+    }
+}
+
+/// Stops hand-outs; what is in process goes on.
+#[utoipa::path(post, path = "/v1/queues/{queue}/pause", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = QueueView)))]
+pub(super) async fn pause(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<QueueName>,
+    Json(_nothing): Json<Nothing>,
+) -> Result<Json<QueueView>, Problem> {
+    super::known(&caller, name.clone()).await?.pause().await?;
+    overview::seen(&app, &caller, name).await.map(Json)
+}
+
+/// Resumes hand-outs.
+#[utoipa::path(post, path = "/v1/queues/{queue}/resume", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = QueueView)))]
+pub(super) async fn resume(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<QueueName>,
+    Json(_nothing): Json<Nothing>,
+) -> Result<Json<QueueView>, Problem> {
+    super::known(&caller, name.clone()).await?.resume().await?;
+    overview::seen(&app, &caller, name).await.map(Json)
+}
+
+/// Which exhausted items.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExhaustedBody {
+    /// Only of this key.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    key: Option<Key>,
+}
+
+/// How many went round again.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Retried {
+    retried: u64,
+}
+
+/// Sends all exhausted items round again, or those of one key; at most 10,000 at once.
+#[utoipa::path(post, path = "/v1/queues/{queue}/retry-exhausted", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = Retried)))]
+pub(super) async fn retry_exhausted(
+    caller: Caller,
+    Path(name): Path<QueueName>,
+    Json(body): Json<ExhaustedBody>,
+) -> Result<Json<Retried>, Problem> {
+    let queue = super::known(&caller, name).await?;
+    Ok(Json(Retried { retried: queue.retry_exhausted(body.key, RETRY_MAX).await? }))
+}

@@ -1,0 +1,121 @@
+//! Queues at a glance: policy, what is in them, how old, how fast.
+
+use axum::extract::State;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+use turno::Overview;
+use turno::core::id::QueueName;
+use turno::core::queue::Kind;
+use turno::store::Counts;
+
+use super::policy::PolicyView;
+use crate::http::app::{App, Shared};
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path, Query};
+use crate::http::listing::{Page, PageQuery};
+use crate::http::problem::Problem;
+use crate::http::stamp::Stamp;
+
+/// Queues looked at side by side for one page, so that a page of many takes not many times as long, and yet leaves
+/// connections to the database for others.
+const SIDE_BY_SIDE: usize = 4;
+
+/// How many items are in which state.
+#[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct CountsView {
+    pending: i64,
+    in_process: i64,
+    processed: i64,
+    error: i64,
+    exhausted: i64,
+    cancelled: i64,
+}
+
+impl From<Counts> for CountsView {
+    fn from(counts: Counts) -> CountsView {
+        let Counts { pending, in_process, error, processed, exhausted, cancelled } = counts;
+        CountsView { pending, in_process, processed, error, exhausted, cancelled }
+    }
+}
+
+/// What went on in the last minute.
+#[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct RatesView {
+    /// Items done in the last minute.
+    processed_per_minute: i64,
+    /// Attempts that failed in the last minute, those that were not settled in time included.
+    failed_per_minute: i64,
+}
+
+/// A queue at a glance.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct QueueView {
+    name: String,
+    #[schema(value_type = String, example = "lane")]
+    kind: Kind,
+    policy: PolicyView,
+    /// Nothing is handed out until somebody resumes it.
+    paused: bool,
+    /// It is set in the configuration file, and cannot be changed here.
+    managed_by_config: bool,
+    counts: CountsView,
+    /// When the oldest item came that waits; null if none does.
+    oldest_waiting_at: Option<Stamp>,
+    oldest_waiting_ms: Option<i64>,
+    rates: RatesView,
+    server_time: Stamp,
+}
+
+impl QueueView {
+    pub(super) fn new(app: &App, overview: &Overview) -> QueueView {
+        let Overview { row, counts, oldest_waiting, processed_last_minute, failed_last_minute, now } = overview;
+        QueueView {
+            name: row.name.to_string(),
+            kind: row.policy.kind,
+            policy: (&row.policy).into(),
+            paused: row.paused,
+            managed_by_config: app.managed_queues.contains(&row.name),
+            counts: (*counts).into(),
+            oldest_waiting_at: oldest_waiting.map(Stamp),
+            oldest_waiting_ms: oldest_waiting.map(|oldest| oldest.until(*now).0),
+            rates: RatesView { processed_per_minute: *processed_last_minute, failed_per_minute: *failed_last_minute },
+            server_time: Stamp(*now),
+        }
+    }
+}
+
+/// One queue as it is now.
+pub(super) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
+    let overview = super::known(caller, name).await?.overview().await?;
+    Ok(QueueView::new(app, &overview))
+}
+
+/// The queues by name, each at a glance.
+#[utoipa::path(get, path = "/v1/queues", tag = "queues", params(PageQuery),
+    responses((status = 200, body = Page<QueueView>)))]
+pub(super) async fn queue_list(
+    State(app): State<Shared>,
+    caller: Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Page<QueueView>>, Problem> {
+    let wanted = query.wanted()?;
+    let mut names: Vec<QueueName> = caller.0.queues().await?.into_iter().map(|row| row.name).collect();
+    names.sort();
+    let behind = |name: &QueueName| wanted.after.as_deref().is_none_or(|after| name.as_str() > after);
+    let found: Vec<QueueName> = names.into_iter().filter(behind).take(wanted.one_more() as usize).collect();
+    let Page { items, next_cursor } = wanted.page(found, ToString::to_string);
+    let looks = items.into_iter().map(|name| seen(&app, &caller, name));
+    let items = stream::iter(looks).buffered(SIDE_BY_SIDE).try_collect().await?;
+    Ok(Json(Page { items, next_cursor }))
+}
+
+/// One queue: its policy, what is in it, how old, how fast.
+#[utoipa::path(get, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = QueueView)))]
+pub(super) async fn queue_get(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<QueueName>,
+) -> Result<Json<QueueView>, Problem> {
+    seen(&app, &caller, name).await.map(Json)
+}

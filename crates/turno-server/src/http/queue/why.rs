@@ -1,0 +1,238 @@
+//! Why an item or a key is not running, or who runs it: a code for programs, a sentence for people.
+
+use axum::Extension;
+use axum::extract::State;
+use fluent_bundle::FluentArgs;
+use serde::Serialize;
+use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::time::{Span, Time};
+use turno::{Why, WhyReason};
+
+use super::look;
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path};
+use crate::http::problem::Problem;
+use crate::http::stamp::Stamp;
+use crate::texts::{Language, Texts};
+
+/// So much of an error is repeated in a sentence; all of it is with the item.
+const ERROR_SHOWN: usize = 200;
+
+/// Why it is not running, or that it is.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct WhyView {
+    /// Somebody works on it.
+    running: bool,
+    /// `running`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
+    /// `behind_head`, `lane_held`, `exhausted`, `processed` or `cancelled`.
+    #[schema(example = "window_open")]
+    reason: &'static str,
+    /// The same as a sentence, in the language of `Accept-Language`.
+    detail: String,
+    /// The item that is spoken of: of a key, its first unfinished one.
+    item: Option<String>,
+    key: Option<String>,
+    /// Its hand-outs so far that count.
+    attempt: u32,
+    /// The item that it waits for.
+    behind: Option<String>,
+    /// Who works on it, or on what it waits for.
+    instance: Option<String>,
+    fence: Option<i64>,
+    since: Option<Stamp>,
+    /// When that ends, unless something happens first.
+    until: Option<Stamp>,
+    /// What its last attempt said.
+    error: Option<String>,
+}
+
+/// The parts of a reason that sentences and programs are told.
+#[derive(Debug, Default)]
+struct Parts<'a> {
+    behind: Option<&'a ItemId>,
+    instance: Option<&'a str>,
+    fence: Option<i64>,
+    since: Option<Time>,
+    until: Option<Time>,
+    error: Option<&'a str>,
+}
+
+fn parts(reason: &WhyReason) -> Parts<'_> {
+    let none = Parts::default();
+    match reason {
+        WhyReason::Running { instance, fence, since, expires_at } => {
+            let (since, until) = (Some(*since), Some(*expires_at));
+            Parts { instance: instance.as_deref(), fence: Some(fence.0), since, until, ..none }
+        }
+        WhyReason::BehindInFlight { id, instance, fence, since, expires_at } => {
+            let (since, until) = (Some(*since), Some(*expires_at));
+            Parts { behind: Some(id), instance: instance.as_deref(), fence: Some(fence.0), since, until, ..none }
+        }
+        WhyReason::WindowOpen { until } | WhyReason::Delayed { until } => Parts { until: Some(*until), ..none },
+        WhyReason::RetryLater { until, error, .. } => Parts { until: Some(*until), error: error.as_deref(), ..none },
+        WhyReason::BehindHead { id } | WhyReason::LaneHeld { id } => Parts { behind: Some(id), ..none },
+        WhyReason::Exhausted { error } => Parts { error: error.as_deref(), ..none },
+        WhyReason::Processed { at } | WhyReason::Cancelled { at } => Parts { since: Some(*at), ..none },
+        WhyReason::Paused | WhyReason::Ready | WhyReason::Empty => none,
+    }
+}
+
+/// The reason as a sentence.
+pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
+    let Parts { behind, instance, since, until, error, .. } = parts(&why.reason);
+    let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
+    let mut args = FluentArgs::new();
+    args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
+    args.set("attempt", why.attempt);
+    args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
+    args.set("instance", instance.map_or_else(|| say("why-somebody"), str::to_owned));
+    args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
+    args.set("ago", since.map(|since| spoken(texts, language, since.until(why.now))).unwrap_or_default());
+    args.set("left", until.map(|until| spoken(texts, language, why.now.until(until))).unwrap_or_default());
+    let id = format!("why-{}", why.reason.code());
+    texts.find(language, &id, &args).map_or_else(|| why.reason.code().to_owned(), |text| text.into_owned())
+}
+
+fn shortened(error: &str) -> String {
+    match error.char_indices().nth(ERROR_SHOWN) {
+        Some((end, _)) => format!("{}…", &error[..end]),
+        None => error.to_owned(),
+    }
+}
+
+/// A span as a person would say it: one number, one unit.
+fn spoken(texts: &Texts, language: Language, span: Span) -> String {
+    let seconds = (span.0 + 500) / 1_000;
+    let (id, count) = match seconds {
+        ..1 => ("span-moment", 0),
+        1..90 => ("span-seconds", seconds),
+        90..5_400 => ("span-minutes", (seconds + 30) / 60),
+        5_400..129_600 => ("span-hours", (seconds + 1_800) / 3_600),
+        _ => ("span-days", (seconds + 43_200) / 86_400),
+    };
+    let mut args = FluentArgs::new();
+    args.set("count", count);
+    texts.find(language, id, &args).map(|text| text.into_owned()).unwrap_or_default()
+}
+
+impl WhyView {
+    fn new(texts: &Texts, language: Language, why: Why) -> WhyView {
+        let detail = sentence(texts, language, &why);
+        let parts = parts(&why.reason);
+        WhyView {
+            running: why.running,
+            reason: why.reason.code(),
+            detail,
+            attempt: why.attempt,
+            behind: parts.behind.map(ToString::to_string),
+            instance: parts.instance.map(str::to_owned),
+            fence: parts.fence,
+            since: parts.since.map(Stamp),
+            until: parts.until.map(Stamp),
+            error: parts.error.map(str::to_owned),
+            item: why.item.map(String::from),
+            key: why.key.map(String::from),
+        }
+    }
+}
+
+/// Why this item is not running, or who runs it.
+#[utoipa::path(get, path = "/v1/queues/{queue}/items/{id}/why", tag = "queues",
+    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = WhyView)))]
+pub(super) async fn item_why(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    caller: Caller,
+    Path((name, id)): Path<(QueueName, ItemId)>,
+) -> Result<Json<WhyView>, Problem> {
+    let queue = super::known(&caller, name).await?;
+    let why = queue.why_item(id.clone()).await?.ok_or_else(|| look::unknown(&id))?;
+    Ok(Json(WhyView::new(&app.texts, language, why)))
+}
+
+/// Why nothing of this key is running, or who runs it.
+#[utoipa::path(get, path = "/v1/queues/{queue}/keys/{key}/why", tag = "queues",
+    params(("queue" = String, Path), ("key" = String, Path)), responses((status = 200, body = WhyView)))]
+pub(super) async fn key_why(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    caller: Caller,
+    Path((name, key)): Path<(QueueName, Key)>,
+) -> Result<Json<WhyView>, Problem> {
+    let why = super::known(&caller, name).await?.why_key(key).await?;
+    Ok(Json(WhyView::new(&app.texts, language, why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turno::core::id::Fence;
+
+    fn id() -> ItemId {
+        ItemId::new("m-7").expect("valid")
+    }
+
+    fn every_reason() -> Vec<WhyReason> {
+        let (instance, fence) = (Some("bot-2".into()), Fence(41));
+        let (since, expires_at, until) = (Time(1_000), Time(12_000), Time(7_000));
+        let error = Some("no route".to_owned());
+        vec![
+            WhyReason::Running { instance: instance.clone(), fence, since, expires_at },
+            WhyReason::Paused,
+            WhyReason::WindowOpen { until },
+            WhyReason::Delayed { until },
+            WhyReason::RetryLater { until, attempt: 2, error: error.clone() },
+            WhyReason::BehindInFlight { id: id(), instance, fence, since, expires_at },
+            WhyReason::BehindHead { id: id() },
+            WhyReason::LaneHeld { id: id() },
+            WhyReason::Exhausted { error },
+            WhyReason::Processed { at: since },
+            WhyReason::Cancelled { at: since },
+            WhyReason::Ready,
+            WhyReason::Empty,
+        ]
+    }
+
+    fn why(reason: WhyReason) -> Why {
+        let key = Key::new("ana").expect("valid");
+        Why { running: false, reason, now: Time(4_000), item: Some(id()), key: Some(key), attempt: 2 }
+    }
+
+    #[test]
+    fn every_reason_is_a_whole_sentence_in_both_languages() {
+        let texts = Texts::load();
+        for reason in every_reason() {
+            let why = why(reason);
+            for language in [Language::Spanish, Language::English] {
+                let said = sentence(&texts, language, &why);
+                assert!(said.contains(' ') && !said.contains(['{', '$']), "{}: {said}", why.reason.code());
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_said_as_a_person_would() {
+        let texts = Texts::load();
+        for (ms, spanish, english) in [
+            (0, "menos de un segundo", "less than a second"),
+            (1_200, "1 segundo", "1 second"),
+            (7_000, "7 segundos", "7 seconds"),
+            (100_000, "2 minutos", "2 minutes"),
+            (7_200_000, "2 horas", "2 hours"),
+            (259_200_000, "3 días", "3 days"),
+        ] {
+            assert_eq!(spoken(&texts, Language::Spanish, Span(ms)), spanish);
+            assert_eq!(spoken(&texts, Language::English, Span(ms)), english);
+        }
+        let retry = why(WhyReason::RetryLater { until: Time(7_000), attempt: 2, error: Some("no route".to_owned()) });
+        let said = sentence(&texts, Language::Spanish, &retry);
+        assert!(said.contains("3 segundos") && said.contains("no route"), "{said}");
+    }
+
+    #[test]
+    fn a_long_error_is_cut_between_characters() {
+        assert_eq!(shortened(&"ñ".repeat(300)).chars().count(), ERROR_SHOWN + 1);
+        assert_eq!(shortened("corto"), "corto");
+    }
+}

@@ -1,0 +1,42 @@
+//! Whoever reads an answer: sentences inside it are in their language.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use fluent_bundle::FluentArgs;
+
+use super::app::Shared;
+use super::problem::Problem;
+use crate::texts::Language;
+
+/// The reader of an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    app: Shared,
+    pub(crate) language: Language,
+}
+
+impl Reader {
+    /// The sentence `id` with these arguments; its name if there is none.
+    pub(crate) fn say(&self, id: &str, args: &[(&'static str, String)]) -> String {
+        let mut named = FluentArgs::new();
+        for (name, value) in args {
+            named.set(*name, value.as_str());
+        }
+        self.app.texts.find(self.language, id, &named).map_or_else(|| id.to_owned(), std::borrow::Cow::into_owned)
+    }
+
+    /// A problem as a part of an answer.
+    pub(crate) fn problem(&self, problem: &Problem) -> serde_json::Value {
+        problem.document(&self.app.texts, self.language, None)
+    }
+}
+
+impl FromRequestParts<Shared> for Reader {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
+        // The edge has put it there; what has not passed the edge is read as most people do.
+        let language = parts.extensions.get::<Language>().copied().unwrap_or(Language::Spanish);
+        Ok(Reader { app: app.clone(), language })
+    }
+}

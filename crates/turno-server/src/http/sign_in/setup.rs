@@ -1,0 +1,113 @@
+//! The first administrator: whoever has the link that the server printed, as long as there is no administrator.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+use turno::core::access::LinkFor;
+use turno::core::id::UserId;
+use turno::core::time::Span;
+use turno::{NewPerson, Role};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::form::{Submitted, Way};
+use super::page::Page;
+use super::{LinkQuery, open};
+use crate::http::app::{App, Shared};
+use crate::http::caller;
+use crate::http::extract::Query;
+use crate::http::people::{self, Me};
+use crate::http::problem::{Code, Problem};
+use crate::http::server::Peer;
+use crate::texts::Language;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(setup_page, setup))
+}
+
+/// How long a link for the first administrator lives.
+pub(super) const LINK: Span = Span::from_secs(24 * 3_600);
+
+/// The first administrator.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SetupBody {
+    /// The secret of the link.
+    link: String,
+    /// Their id, which is also their name.
+    #[schema(min_length = 1, max_length = 200)]
+    user: String,
+    #[schema(min_length = 8, max_length = 1000)]
+    password: String,
+}
+
+/// The page for the first administrator.
+#[utoipa::path(
+    get, path = "/setup", tag = "sign-in",
+    params(("link" = Option<String>, Query, description = "The secret of the link that the server printed.")),
+    responses((status = 200, content_type = "text/html", body = String))
+)]
+async fn setup_page(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    Query(query): Query<LinkQuery>,
+) -> Response {
+    let page = Page::setup(&app, language);
+    match (query.link, app.trusted().has_admin().await) {
+        (Some(link), Ok(false)) => page.linked(link).shown(),
+        (_, Ok(_)) => page.with(&Problem::new(Code::LinkUsed)),
+        (_, Err(error)) => page.with(&error.into()),
+    }
+}
+
+/// Makes the first administrator and signs them in.
+#[utoipa::path(
+    post, path = "/setup", tag = "sign-in",
+    request_body(content((SetupBody = "application/json"), (SetupBody = "application/x-www-form-urlencoded"))),
+    responses((status = 201, body = Me), (status = 303, description = "In, for a form."))
+)]
+async fn setup(
+    State(app): State<Shared>,
+    Extension(language): Extension<Language>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    body: Submitted<SetupBody>,
+) -> Result<Response, Problem> {
+    let way = body.way();
+    let (user, link) = (body.peek(|body| body.user.clone()), body.peek(|body| body.link.clone()));
+    let entered = async {
+        caller::not_foreign(&headers)?;
+        app.pace.peer(peer)?;
+        first(&app, body.read()?).await
+    };
+    match (entered.await, way) {
+        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::CREATED).await,
+        (Err(problem), Way::Form) => {
+            Ok(Page::setup(&app, language).linked(link.unwrap_or_default()).filled(user).with(&problem))
+        }
+        (Err(problem), Way::Json) => Err(problem),
+    }
+}
+
+/// What can be wrong is looked at first, because the link is good for one try only.
+async fn first(app: &App, body: SetupBody) -> Result<String, Problem> {
+    let turno = app.trusted();
+    if turno.has_admin().await? {
+        return Err(Problem::new(Code::LinkUsed));
+    }
+    let id = UserId::new(body.user.as_str());
+    let id = id.map_err(|cause| Problem::new(Code::BadField).field("user").cause(cause))?;
+    if turno.person(id.clone()).await?.is_some() {
+        return Err(Problem::new(Code::Exists).arg("thing", &id));
+    }
+    let password = app.passwords.hash(body.password).await;
+    let password = password.map_err(|refused| people::password_problem("password", refused))?;
+    if turno.redeem_link(&body.link).await? != Some(LinkFor::Setup) {
+        return Err(Problem::new(Code::LinkUsed));
+    }
+    let person = NewPerson { name: id.to_string(), id, role: Role::Admin, password: Some(password) };
+    let person = turno.add_person(person).await?;
+    open(app, person.id).await
+}

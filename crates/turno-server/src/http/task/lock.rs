@@ -1,0 +1,113 @@
+//! The lock of a task: the lease on `task:ID`, with the verbs of every lease.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::task_id;
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path, Query};
+use crate::http::lease::{
+    self, Asked, Beaten, ClaimBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released, RequestBody, Turn,
+    TurnBody, TurnQuery,
+};
+use crate::http::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(task_claim))
+        .routes(routes!(task_heartbeat))
+        .routes(routes!(task_release))
+        .routes(routes!(task_force_claim))
+        .routes(routes!(task_force_release))
+        .routes(routes!(task_request_release))
+        .routes(routes!(task_turn, task_turn_leave))
+}
+
+/// Takes a task to process it; one that was ready is in process from here on.
+#[utoipa::path(post, path = "/v1/tasks/{id}/claim", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
+async fn task_claim(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ClaimBody>,
+) -> Result<Json<LeaseView>, Problem> {
+    lease::claim(&app, &caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Keeps the lock.
+#[utoipa::path(post, path = "/v1/tasks/{id}/heartbeat", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = Beaten)))]
+async fn task_heartbeat(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<HeartbeatBody>,
+) -> Result<Json<Beaten>, Problem> {
+    lease::heartbeat(&caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Gives the lock back, and leaves the task as it is.
+#[utoipa::path(post, path = "/v1/tasks/{id}/release", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = Released)))]
+async fn task_release(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ReleaseBody>,
+) -> Result<Json<Released>, Problem> {
+    lease::release(&caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Takes a task whoever has it.
+#[utoipa::path(post, path = "/v1/tasks/{id}/force-claim", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
+async fn task_force_claim(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ForceBody>,
+) -> Result<Json<LeaseView>, Problem> {
+    lease::force_claim(&caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Frees a task whoever has it.
+#[utoipa::path(post, path = "/v1/tasks/{id}/force-release", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = LeaseView)))]
+async fn task_force_release(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ForceBody>,
+) -> Result<Json<LeaseView>, Problem> {
+    lease::force_release(&caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Asks whoever has the task to let go.
+#[utoipa::path(post, path = "/v1/tasks/{id}/request-release", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 202, body = Asked)))]
+async fn task_request_release(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<RequestBody>,
+) -> Result<(StatusCode, Json<Asked>), Problem> {
+    lease::ask(&caller, task_id(&id)?.resource(), body).await
+}
+
+/// Takes a place in the line for the task, or keeps it.
+#[utoipa::path(post, path = "/v1/tasks/{id}/turn", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = Turn)))]
+async fn task_turn(caller: Caller, Path(id): Path<String>, Json(body): Json<TurnBody>) -> Result<Json<Turn>, Problem> {
+    lease::join(&caller, task_id(&id)?.resource(), body).await.map(Json)
+}
+
+/// Leaves the line for the task.
+#[utoipa::path(delete, path = "/v1/tasks/{id}/turn", tag = "tasks",
+    params(("id" = i64, Path), TurnQuery), responses((status = 200, body = Turn)))]
+async fn task_turn_leave(
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<TurnQuery>,
+    Json(body): Json<TurnBody>,
+) -> Result<Json<Turn>, Problem> {
+    lease::leave(&caller, task_id(&id)?.resource(), query, body).await.map(Json)
+}

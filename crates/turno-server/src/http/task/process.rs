@@ -1,0 +1,179 @@
+//! Processing a task under one's own lock: its lines, and the end.
+
+use serde::{Deserialize, Serialize};
+use turno::core::id::{Fence, Instance, Serial, Sku};
+use turno::core::lease::{Holder, Refused as LeaseRefused};
+use turno::core::task::{Action, LineOutcome, Movement, Patch, Refused, TaskId};
+use turno::{FinalizeAnswer, TaskAnswer};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::input::{Kind, patched};
+use super::view::{Asked, LineView, OutcomeView, unknown};
+use super::{line_number, task_id};
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path};
+use crate::http::lease::LeaseView;
+use crate::http::problem::Problem;
+use crate::http::reader::Reader;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(line_patch)).routes(routes!(line_validate)).routes(routes!(task_finalize))
+}
+
+/// What changes about a line; what is not given stays.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskLinePatch)]
+#[serde(deny_unknown_fields)]
+struct LineBody {
+    /// Of the caller's live lock.
+    #[schema(value_type = i64)]
+    fence: Fence,
+    /// Another kind comes with its serials or its quantity.
+    kind: Option<Kind>,
+    /// `in` or `out`.
+    #[schema(value_type = Option<String>)]
+    movement: Option<Movement>,
+    /// Which article.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    sku: Option<Sku>,
+    /// All serial numbers of a serialized line, none twice.
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 1000)]
+    serials: Option<Vec<Serial>>,
+    /// Of a line by quantity.
+    #[schema(minimum = 1)]
+    quantity: Option<i64>,
+    /// Which process, if the claim named one.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    instance: Option<Instance>,
+}
+
+/// A line, and the lock under which it was changed.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskLineChanged)]
+struct ChangedLine {
+    #[serde(flatten)]
+    line: LineView,
+    lock: LeaseView,
+}
+
+/// Changes a line under the caller's own live lock; one that had failed is pending again.
+#[utoipa::path(patch, path = "/v1/tasks/{id}/lines/{number}", tag = "tasks",
+    params(("id" = i64, Path), ("number" = u32, Path)), responses((status = 200, body = ChangedLine)))]
+async fn line_patch(
+    caller: Caller,
+    reader: Reader,
+    Path((id, number)): Path<(String, String)>,
+    Json(body): Json<LineBody>,
+) -> Result<Json<ChangedLine>, Problem> {
+    let (id, number) = (task_id(&id)?, line_number(&number)?);
+    let LineBody { fence, kind, movement, sku, serials, quantity, instance } = body;
+    let goods = if kind.is_some() || serials.is_some() || quantity.is_some() {
+        let (task, _) = caller.0.task_get(id).await?.1.ok_or_else(|| unknown(id))?;
+        let line = task.lines.iter().find(|line| line.number == number);
+        let line = line.ok_or_else(|| unknown(format_args!("{id} line {number}")))?;
+        patched(line, kind, serials, quantity)?
+    } else {
+        None
+    };
+    let patch = Patch { movement, sku, goods };
+    on_line(&caller, &reader, id, number, instance, Action::Patch { fence, number, patch }).await
+}
+
+/// Under which ownership.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskFence)]
+#[serde(deny_unknown_fields)]
+struct FenceBody {
+    /// Of the caller's live lock.
+    #[schema(value_type = i64)]
+    fence: Fence,
+    /// Which process, if the claim named one.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    instance: Option<Instance>,
+}
+
+/// Says that a line is good as it is, after looking whether it could be applied.
+#[utoipa::path(post, path = "/v1/tasks/{id}/lines/{number}/validate", tag = "tasks",
+    params(("id" = i64, Path), ("number" = u32, Path)), responses((status = 200, body = ChangedLine)))]
+async fn line_validate(
+    caller: Caller,
+    reader: Reader,
+    Path((id, number)): Path<(String, String)>,
+    Json(body): Json<FenceBody>,
+) -> Result<Json<ChangedLine>, Problem> {
+    let (id, number) = (task_id(&id)?, line_number(&number)?);
+    let action = Action::Validate { fence: body.fence, number };
+    on_line(&caller, &reader, id, number, body.instance, action).await
+}
+
+async fn on_line(
+    caller: &Caller,
+    reader: &Reader,
+    id: TaskId,
+    number: u32,
+    instance: Option<Instance>,
+    action: Action,
+) -> Result<Json<ChangedLine>, Problem> {
+    let who = &caller.holder(instance);
+    let TaskAnswer { answer, task, lease, now } = caller.0.task(Some(id), who.clone(), action).await?;
+    let lease = &lease;
+    let asked = Asked { caller, reader, who, lease, now };
+    answer.map_err(|refused| asked.refused(Some(id), &refused))?;
+    let task = task.ok_or_else(|| unknown(id))?;
+    let line = task.lines.iter().find(|line| line.number == number);
+    let line = line.ok_or_else(|| asked.refused(Some(id), &Refused::NoSuchLine(number)))?;
+    Ok(Json(ChangedLine { line: LineView::new(reader, line), lock: LeaseView::of(caller, who, lease, now) }))
+}
+
+/// How a finalize ended.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskFinalized)]
+struct FinalizedView {
+    /// `completed` if every line is applied, otherwise `partially_completed`.
+    status: &'static str,
+    lines: Vec<OutcomeView>,
+    /// The same finalize had already happened; this is its answer.
+    repeated: bool,
+    lock: LeaseView,
+}
+
+/// Applies every line on its own, and gives the lock back.
+#[utoipa::path(post, path = "/v1/tasks/{id}/finalize", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = FinalizedView)))]
+async fn task_finalize(
+    caller: Caller,
+    reader: Reader,
+    Path(id): Path<String>,
+    Json(body): Json<FenceBody>,
+) -> Result<Json<FinalizedView>, Problem> {
+    let id = task_id(&id)?;
+    let who = caller.holder(body.instance);
+    let answer = caller.0.task_finalize(id, who.clone(), body.fence).await?;
+    finalized(&caller, &reader, id, &who, answer).map(Json)
+}
+
+fn finalized(
+    caller: &Caller,
+    reader: &Reader,
+    id: TaskId,
+    who: &Holder,
+    answer: FinalizeAnswer,
+) -> Result<FinalizedView, Problem> {
+    let FinalizeAnswer { answer, lines, repeated, lease, now } = answer;
+    let applied = lines.iter().any(|(_, outcome)| *outcome == LineOutcome::Applied);
+    let lines: Vec<_> = lines.iter().map(|(number, outcome)| OutcomeView::new(reader, *number, outcome)).collect();
+    match answer {
+        Ok(finalized) => {
+            let lock = LeaseView::of(caller, who, &lease, now);
+            Ok(FinalizedView { status: finalized.status.as_str(), lines, repeated, lock })
+        }
+        Err(refused) => {
+            let problem = Asked { caller, reader, who, lease: &lease, now }.refused(Some(id), &refused);
+            let lost = matches!(refused, Refused::Lease(LeaseRefused::Lost { .. }));
+            let problem = if lost && applied { problem.arg("kept", "some") } else { problem };
+            Err(if lost { problem.with("lines", lines) } else { problem })
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Looking at tasks and at stock.
+
+use serde::{Deserialize, Serialize};
+use turno::TaskQuery;
+use turno::core::id::Sku;
+use turno::core::task::{Status, TaskId};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::task_id;
+use super::view::{HappenedView, TaskView, unknown};
+use crate::http::app::Shared;
+use crate::http::caller::Caller;
+use crate::http::extract::{Json, Path, Query};
+use crate::http::listing::{Page, PageQuery, Wanted, cursor};
+use crate::http::problem::{Code, Problem};
+use crate::http::reader::Reader;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(task_list))
+        .routes(routes!(task_get))
+        .routes(routes!(task_history))
+        .routes(routes!(stock_get))
+}
+
+/// Which tasks.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only in this status.
+    status: Option<String>,
+    /// `true`: only those that somebody has locked; `false`: only those that nobody has.
+    #[param(value_type = Option<bool>)]
+    locked: Option<String>,
+    /// Items per page, 1 to 1000 [default: 50].
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Tasks, newest first.
+#[utoipa::path(get, path = "/v1/tasks", tag = "tasks", params(ListQuery),
+    responses((status = 200, body = Page<TaskView>)))]
+async fn task_list(
+    caller: Caller,
+    reader: Reader,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<TaskView>>, Problem> {
+    let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let bad = |cause: String| Problem::new(Code::BadQuery).cause(cause);
+    let status = given(query.status).map(|status| status.parse::<Status>()).transpose().map_err(bad)?;
+    let locked = given(query.locked).map(|locked| locked.parse::<bool>()).transpose();
+    let locked = locked.map_err(|_| bad("locked: true or false".to_owned()))?;
+    let before = wanted.after()?.map(TaskId);
+    let page = caller.0.tasks(TaskQuery { status, locked, before, limit: wanted.limit }).await?;
+    let shown = page.tasks.iter().map(|(task, lease)| TaskView::new(&caller, &reader, task, lease, page.now));
+    let next_cursor = page.next.map(|next| cursor(&next.to_string()));
+    Ok(Json(Page { items: shown.collect(), next_cursor }))
+}
+
+/// A task with its lines and its lock.
+#[utoipa::path(get, path = "/v1/tasks/{id}", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
+async fn task_get(caller: Caller, reader: Reader, Path(id): Path<String>) -> Result<Json<TaskView>, Problem> {
+    let id = task_id(&id)?;
+    let (now, found) = caller.0.task_get(id).await?;
+    let (task, lease) = found.ok_or_else(|| unknown(id))?;
+    Ok(Json(TaskView::new(&caller, &reader, &task, &lease, now)))
+}
+
+/// What happened to a task and who held it, oldest first.
+#[utoipa::path(get, path = "/v1/tasks/{id}/history", tag = "tasks",
+    params(("id" = i64, Path), PageQuery), responses((status = 200, body = Page<HappenedView>)))]
+async fn task_history(
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Page<HappenedView>>, Problem> {
+    let (id, wanted) = (task_id(&id)?, query.wanted()?);
+    let after = wanted.after()?;
+    if caller.0.task_get(id).await?.1.is_none() {
+        return Err(unknown(id));
+    }
+    let history = caller.0.task_history(id, after, wanted.limit).await?;
+    let items = history.events.into_iter().map(HappenedView::from).collect();
+    Ok(Json(Page { items, next_cursor: history.next.map(|next| cursor(&next.to_string())) }))
+}
+
+/// What is in stock of an article.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Stock)]
+struct StockView {
+    sku: String,
+    /// All units.
+    quantity: i64,
+    /// Those that have serial numbers, in order.
+    serials: Vec<String>,
+}
+
+/// What is in stock of an article; nothing of one that was never moved.
+#[utoipa::path(get, path = "/v1/stock/{sku}", tag = "tasks",
+    params(("sku" = String, Path)), responses((status = 200, body = StockView)))]
+async fn stock_get(caller: Caller, Path(sku): Path<Sku>) -> Result<Json<StockView>, Problem> {
+    let level = caller.0.stock_level(sku).await?;
+    Ok(Json(StockView { sku: level.sku.to_string(), quantity: level.quantity, serials: level.serials }))
+}

@@ -1,0 +1,40 @@
+//! The whole router on a database of its own, for what cannot be set from outside.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use tokio::sync::watch;
+
+use super::app::{App, Environment};
+use crate::database::{self, TemporaryFolder};
+
+/// A server without its socket.
+pub(super) struct Bench {
+    pub(super) app: Arc<App>,
+    pub(super) router: Router,
+    _folder: TemporaryFolder,
+    _told: watch::Sender<bool>,
+}
+
+impl Bench {
+    pub(super) async fn with(change: impl FnOnce(&mut App)) -> Bench {
+        let folder = TemporaryFolder::create().expect("a temporary folder");
+        let database = database::open(&folder.url()).await.expect("a fresh database");
+        let told = watch::Sender::new(false);
+        let mut app = App::new(database, Environment::Development, told.subscribe());
+        change(&mut app);
+        let app = Arc::new(app);
+        Bench { router: super::router(app.clone()), app, _folder: folder, _told: told }
+    }
+
+    /// The answer to a request without a body.
+    pub(super) async fn call(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> axum::response::Response {
+        let request = headers
+            .iter()
+            .fold(Request::builder().method(method).uri(path), |request, (name, value)| request.header(*name, *value));
+        let request = request.body(Body::empty()).expect("a request");
+        tower::ServiceExt::oneshot(self.router.clone(), request).await.unwrap_or_else(|never| match never {})
+    }
+}

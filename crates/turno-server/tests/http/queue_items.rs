@@ -1,0 +1,154 @@
+//! Putting items into queues over HTTP.
+
+use crate::cases;
+use crate::queue::{add, claim, claim_with, ids, made, settle};
+use crate::world::{World, answer};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+cases![
+    an_id_is_accepted_once_and_ids_decide_not_contents,
+    many_items_are_accepted_in_order_or_none_is,
+    a_wrong_item_is_named_with_its_place,
+    a_newer_change_replaces_the_unfinished_one_of_its_key,
+    payloads_come_back_byte_for_byte,
+    a_delayed_item_is_not_handed_out_before,
+    typing_keeps_a_window_open_only_where_something_waits,
+];
+
+async fn an_id_is_accepted_once_and_ids_decide_not_contents(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    let first = add(&eva, "mails", json!({ "id": "m-1", "payload": { "n": 1 } })).await;
+    assert_eq!(first, json!([{ "id": "m-1", "outcome": "queued" }]));
+    let again = add(&eva, "mails", json!({ "id": "m-1", "payload": { "n": 1 } })).await;
+    assert_eq!(again, json!([{ "id": "m-1", "outcome": "duplicate", "differs": false }]));
+    let other = add(&eva, "mails", json!([{ "id": "m-1", "payload": { "n": 2 } }, { "payload": { "n": 1 } }])).await;
+    assert_eq!(other[0], json!({ "id": "m-1", "outcome": "duplicate", "differs": true }));
+    assert_eq!(other[1]["outcome"], "queued", "the same contents under no id are another item");
+    let got = claim(&eva, "mails", "w").await;
+    assert_eq!((got.len(), &got[0]["items"][0]["payload"]), (2, &json!({ "n": 1 })));
+    settle(&eva, "mails", "ack", &got[0], json!({})).await;
+    let late = add(&eva, "mails", json!({ "id": "m-1", "payload": { "n": 1 } })).await;
+    assert_eq!(late[0]["outcome"], "duplicate", "also after it was done");
+}
+
+async fn many_items_are_accepted_in_order_or_none_is(world: World) {
+    let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
+    let wrong = json!([{ "id": "a", "key": "ana", "payload": 1 }, { "id": "b", "payload": 2 }]);
+    let refused = eva.post("/v1/queues/bot/items", wrong).await.problem(400, "bad_field");
+    assert_eq!(refused["field"], "[1].key");
+    eva.get("/v1/queues/bot/items/a").await.problem(404, "not_found");
+    let many: Vec<Value> = (0..1_000).map(|n| json!({ "id": format!("i{n}"), "key": "ana", "payload": n })).collect();
+    let results = add(&eva, "bot", json!(many)).await;
+    let order: Vec<&Value> = results.as_array().unwrap().iter().map(|result| &result["id"]).collect();
+    assert_eq!(order, many.iter().map(|item| &item["id"]).collect::<Vec<_>>());
+    let got = claim(&eva, "bot", "w").await;
+    assert_eq!(ids(&got), (0..50).map(|n| format!("i{n}")).collect::<Vec<_>>(), "as many as a batch takes, in order");
+    let too_many: Vec<Value> = (0..1_001).map(|n| json!({ "key": "ana", "payload": n })).collect();
+    eva.post("/v1/queues/bot/items", json!(too_many)).await.problem(400, "bad_body");
+    assert_eq!(add(&eva, "bot", json!([])).await, json!([]));
+}
+
+async fn a_wrong_item_is_named_with_its_place(world: World) {
+    let eva = made(&world, "bot", json!({ "kind": "lane" })).await;
+    let good = json!({ "key": "ana", "payload": 1 });
+    for (wrong, field) in [
+        (json!({ "key": "ana" }), "payload"),
+        (json!({ "payload": 1 }), "key"),
+        (json!({ "key": "", "payload": 1 }), "key"),
+        (json!({ "key": "a\nb", "payload": 1 }), "key"),
+        (json!({ "key": 7, "payload": 1 }), "key"),
+        (json!({ "key": "ana", "payload": 1, "id": "x".repeat(201) }), "id"),
+        (json!({ "key": "ana", "payload": 1, "action": "x".repeat(201) }), "action"),
+        (json!({ "key": "ana", "payload": 1, "delay_ms": -1 }), "delay_ms"),
+        (json!({ "key": "ana", "payload": 1, "delay_ms": i64::MAX }), "delay_ms"),
+        (json!({ "key": "ana", "payload": 1, "delay_ms": 1.5 }), "delay_ms"),
+        (json!({ "key": "ana", "payload": 1, "prio": 1 }), "prio"),
+    ] {
+        let one = eva.post("/v1/queues/bot/items", wrong.clone()).await.problem(400, "bad_field");
+        assert_eq!(one["field"], field, "{wrong}");
+        let among = json!([good, good, good, wrong]);
+        let many = eva.post("/v1/queues/bot/items", among).await.problem(400, "bad_field");
+        assert_eq!(many["field"], format!("[3].{field}"), "{wrong}");
+    }
+    for wrong in [json!(1), json!("x"), json!(null)] {
+        eva.post("/v1/queues/bot/items", wrong).await.problem(400, "bad_body");
+    }
+    assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["counts"]["pending"], 0, "nothing was stored");
+}
+
+async fn a_newer_change_replaces_the_unfinished_one_of_its_key(world: World) {
+    let eva = made(&world, "users", json!({ "kind": "sync" })).await;
+    let first = json!({ "id": "c-1", "key": "7", "action": "ACTUALIZAR", "payload": "old" });
+    assert_eq!(add(&eva, "users", first).await[0]["outcome"], "queued");
+    let newer = add(&eva, "users", json!({ "id": "c-2", "key": "7", "action": "DESACTIVAR", "payload": "new" })).await;
+    assert_eq!(newer, json!([{ "id": "c-1", "outcome": "coalesced" }]), "under the id of the one that survives");
+    let got = claim(&eva, "users", "w").await;
+    let item = &got[0]["items"][0];
+    assert_eq!((got.len(), &item["payload"], &item["action"]), (1, &json!("new"), &json!("DESACTIVAR")));
+    let before = got[0]["revision"].as_i64().unwrap();
+    // It changes once more while it is being delivered.
+    add(&eva, "users", json!({ "key": "7", "payload": "newest" })).await;
+    assert_eq!(settle(&eva, "users", "ack", &got[0], json!({})).await["outcome"], "superseded");
+    let again = claim(&eva, "users", "w").await;
+    assert_eq!(again[0]["items"][0]["payload"], "newest");
+    assert!(again[0]["revision"].as_i64().unwrap() > before);
+    let repeated = settle(&eva, "users", "ack", &again[0], json!({})).await;
+    assert_eq!(repeated["outcome"], "acked");
+}
+
+async fn payloads_come_back_byte_for_byte(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    for (index, payload) in [
+        "1e400",
+        "-0.0",
+        "123456789012345678901234567890.1234567890123456789",
+        r#""\u0000 \u00e9 é e\u0301 \ud83d\ude00 \/""#,
+        "{ \"b\" : 1,\n\t\"a\":2, \"a\" :3 }",
+        "null",
+        "\"\"",
+        "[[],{}]",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = format!(r#"{{"id":"m-{index}", "payload" : {payload} }}"#);
+        let request = eva.request(Method::POST, "/v1/queues/mails/items").header("content-type", "application/json");
+        answer(request.body(body).send().await.unwrap()).await.expect(201);
+        let got = eva.post("/v1/queues/mails/claim", json!({ "instance": "w" })).await;
+        let kept = format!(r#""payload":{payload},"attempt":1"#);
+        assert!(got.text.contains(&kept), "{payload}: {}", got.text);
+        let seen = eva.get(&format!("/v1/queues/mails/items/m-{index}")).await;
+        assert!(seen.text.contains(&format!(r#""payload":{payload},"state""#)), "{payload}: {}", seen.text);
+    }
+}
+
+async fn a_delayed_item_is_not_handed_out_before(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    add(&eva, "mails", json!([{ "id": "late", "payload": 1, "delay_ms": 300 }, { "id": "now", "payload": 2 }])).await;
+    let got = claim(&eva, "mails", "w").await;
+    assert_eq!(ids(&got), ["now"]);
+    let why = eva.get("/v1/queues/mails/items/late/why").await.expect(200);
+    assert_eq!((&why["running"], &why["reason"]), (&json!(false), &json!("delayed")));
+    let later = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 10_000 })).await;
+    assert_eq!(ids(&later), ["late"]);
+}
+
+async fn typing_keeps_a_window_open_only_where_something_waits(world: World) {
+    let policy = json!({ "kind": "lane", "window_ms": 10_000, "typing_extension_ms": 20_000, "max_wait_ms": 60_000 });
+    let eva = made(&world, "bot", policy).await;
+    let typing = async |key: &str| eva.post("/v1/queues/bot/typing", json!({ "key": key })).await.expect(202);
+    typing("leo").await;
+    add(&eva, "bot", json!([{ "key": "ana", "payload": 1 }, { "key": "leo", "payload": 2 }])).await;
+    typing("ana").await;
+    let until = async |key: &str| {
+        let why = eva.get(&format!("/v1/queues/bot/keys/{key}/why")).await.expect(200);
+        assert_eq!(why["reason"], "window_open");
+        why["until"].as_str().unwrap().to_owned()
+    };
+    let (ana, leo) = (until("ana").await, until("leo").await);
+    assert!(ana > leo, "ana types, leo typed before anything waited: {ana} {leo}");
+    let refused = eva.post("/v1/queues/bot/typing", json!({})).await.problem(400, "bad_field");
+    assert_eq!(refused["field"], "key");
+    eva.post("/v1/queues/bot/typing", json!({ "key": "ana", "for": 3 })).await.problem(400, "bad_field");
+}

@@ -1,0 +1,60 @@
+//! Answers to calls that are done once, for whoever repeats them.
+//!
+//! A server that answers a creating call keeps the answer under the caller's key. Between the effect and the kept answer
+//! it may die; then the effect itself must remember its key, as a task does ([`Turno::task_create`]).
+
+use super::Turno;
+use crate::error::Error;
+use crate::store::Answer;
+use turno_core::id::Once;
+use turno_core::limits::{ANSWER_KEPT, PAYLOAD_MAX};
+use turno_core::time::Time;
+
+impl Turno {
+    /// The answer that was kept under a key less than a day ago. Only for the program that embeds Turno.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-answer-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert_eq!(turno.answer("POST /v1/tasks ana", "key-1").await?, None);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn answer(&self, scope: &str, key: &str) -> Result<Option<Answer>, Error> {
+        let found = self.store()?.answer(Once::new(scope, key)?).await?;
+        Ok(found.filter(|(_, at)| self.answers_lapsed() <= *at).map(|(answer, _)| answer))
+    }
+
+    /// Keeps an answer for a day. The first one wins; the answer is the one that is kept.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-keep-answer-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::audit::Hash;
+    /// use turno::store::Answer;
+    /// let answer = |body: &str| Answer { fingerprint: Hash::default(), status: 201, body: body.to_owned() };
+    /// turno.keep_answer("POST /v1/tasks ana", "key-1", answer("first")).await?;
+    /// let kept = turno.keep_answer("POST /v1/tasks ana", "key-1", answer("second")).await?;
+    /// assert_eq!(kept.body, "first");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn keep_answer(&self, scope: &str, key: &str, answer: Answer) -> Result<Answer, Error> {
+        if answer.body.len() > PAYLOAD_MAX || answer.body.contains('\0') {
+            return Err(Error::Invalid(format!("an answer is kept up to {PAYLOAD_MAX} bytes, and without NUL")));
+        }
+        let (now, lapsed) = (self.inner.clock.estimate(), self.answers_lapsed());
+        Ok(self.store()?.keep_answer(Once::new(scope, key)?, answer, now, lapsed).await?)
+    }
+
+    /// What was made before is as if it had been forgotten.
+    fn answers_lapsed(&self) -> Time {
+        Time(self.inner.clock.estimate().0.saturating_sub(ANSWER_KEPT.0))
+    }
+}

@@ -1,0 +1,51 @@
+//! Many lease commands in one call.
+
+use super::LeaseAnswer;
+use crate::engine::Turno;
+use crate::error::Error;
+use futures_util::future::join_all;
+use std::collections::BTreeMap;
+use turno_core::id::Resource;
+use turno_core::lease::Command;
+use turno_core::limits::BATCH_MAX;
+
+impl Turno {
+    /// Carries out up to 1000 lease commands, each on its own: one answer per command, in their order. Those about
+    /// different resources share transactions, those about one are carried out one after the other, as given.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-lease-batch-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let claim = |resource, user| turno.command(resource, user, Action::Claim { ttl: None, wait: false });
+    /// let answers = turno.lease_batch(vec![claim("caja:1", "ana")?, claim("caja:1", "luis")?]).await;
+    /// assert!(answers[0].as_ref().is_ok_and(|first| first.answer.is_ok()));
+    /// assert!(answers[1].as_ref().is_ok_and(|second| second.answer.is_err()), "ana was first");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn lease_batch(&self, commands: Vec<Command>) -> Vec<Result<LeaseAnswer, Error>> {
+        if commands.len() > BATCH_MAX {
+            let text = format!("at most {BATCH_MAX} leases at once, not {}", commands.len());
+            return commands.iter().map(|_| Err(Error::Invalid(text.clone()))).collect();
+        }
+        let mut chains: BTreeMap<Resource, Vec<(usize, Command)>> = BTreeMap::new();
+        for (place, command) in commands.into_iter().enumerate() {
+            chains.entry(command.resource.clone()).or_default().push((place, command));
+        }
+        let answers = join_all(chains.into_values().map(|chain| self.lease_chain(chain))).await;
+        let mut answers: Vec<_> = answers.into_iter().flatten().collect();
+        answers.sort_by_key(|(place, _)| *place);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    async fn lease_chain(&self, chain: Vec<(usize, Command)>) -> Vec<(usize, Result<LeaseAnswer, Error>)> {
+        let mut answers = Vec::with_capacity(chain.len());
+        for (place, command) in chain {
+            answers.push((place, self.lease(command).await));
+        }
+        answers
+    }
+}

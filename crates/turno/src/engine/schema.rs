@@ -1,0 +1,42 @@
+//! Whether the database is there, with a schema that this program can use.
+
+use super::Turno;
+use crate::error::Error;
+use crate::store::SchemaState;
+use crate::stores;
+
+/// Looks at the schema of the database that `url` names, and changes nothing: no schema is created, and no file.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("turno-doc-schema-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// let url = format!("sqlite:{}/doc.db", dir.display());
+/// assert_eq!(turno::schema(&url).await?.found, 0, "there is no such file yet");
+/// turno::Turno::open(&url).await?;
+/// assert!(turno::schema(&url).await?.compatible);
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), turno::Error>(()) }).unwrap();
+/// ```
+pub async fn schema(url: &str) -> Result<SchemaState, Error> {
+    stores::schema(url).await
+}
+
+impl Turno {
+    /// Asks the database, in one round trip, whether it answers and still has a schema that this program can use: another
+    /// instance may have brought a newer one.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-ready-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert_eq!(turno.ready().await, Ok(()));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn ready(&self) -> Result<(), Error> {
+        Ok(self.inner.store.schema().await?.required()?)
+    }
+}

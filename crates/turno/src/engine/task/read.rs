@@ -1,0 +1,202 @@
+//! Looking at tasks, and at what happened to them.
+
+use crate::engine::Turno;
+use crate::engine::access::Needs;
+use crate::error::Error;
+use crate::store::{Past, StockLevel, TaskPage, TaskQuery};
+use std::fmt;
+use std::str::FromStr;
+use turno_core::id::{Fence, Sku};
+use turno_core::lease::{Ending, State};
+use turno_core::task::{Note, Task, TaskId};
+use turno_core::time::Time;
+
+/// One thing that happened to a task, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskEvent {
+    /// Something was done to it.
+    Note(Note),
+    /// Somebody's ownership ended.
+    Held(Ending),
+}
+
+impl TaskEvent {
+    /// When.
+    pub fn at(&self) -> Time {
+        match self {
+            TaskEvent::Note(note) => note.at,
+            TaskEvent::Held(ending) => ending.at,
+        }
+    }
+}
+
+/// A place in a task's history: what was seen of each of its two sources. Outside it is a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskCursor {
+    note: i64,
+    fence: Fence,
+}
+
+impl fmt::Display for TaskCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.note, self.fence.0)
+    }
+}
+
+impl FromStr for TaskCursor {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<TaskCursor, Error> {
+        let parts = text.split_once('.').and_then(|(note, fence)| Some((note.parse().ok()?, fence.parse().ok()?)));
+        let (note, fence) = parts.ok_or_else(|| Error::Invalid(format!("{text:?} is no place in a history")))?;
+        Ok(TaskCursor { note, fence: Fence(fence) })
+    }
+}
+
+/// A part of a task's history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskHistory {
+    /// Oldest first.
+    pub events: Vec<TaskEvent>,
+    /// Where it goes on; nothing at the end.
+    pub next: Option<TaskCursor>,
+}
+
+/// Up to `limit` events by their times. Each source keeps its own order, so that a cursor per source is enough.
+fn merged(from: TaskCursor, notes: Vec<(i64, Note)>, held: Vec<Ending>, limit: usize) -> TaskHistory {
+    let (mut notes, mut held) = (notes.into_iter().peekable(), held.into_iter().peekable());
+    let mut cursor = from;
+    let mut events = Vec::new();
+    while events.len() < limit {
+        let note_first = match (notes.peek(), held.peek()) {
+            (Some((_, note)), Some(ending)) => note.at <= ending.at,
+            (note, _) => note.is_some(),
+        };
+        if note_first && let Some((number, note)) = notes.next() {
+            cursor.note = number;
+            events.push(TaskEvent::Note(note));
+        } else if let Some(ending) = held.next() {
+            cursor.fence = ending.grant.fence;
+            events.push(TaskEvent::Held(ending));
+        } else {
+            return TaskHistory { events, next: None };
+        }
+    }
+    let more = notes.peek().is_some() || held.peek().is_some();
+    TaskHistory { events, next: more.then_some(cursor) }
+}
+
+impl Turno {
+    /// A task with its lines and its lease, and the time this is true of.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-get-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// let (now, found) = turno.task_get(id).await?;
+    /// let (task, lease) = found.expect("it exists");
+    /// assert!(task.title == "Delivery" && lease.live(now).is_none());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn task_get(&self, id: TaskId) -> Result<(Time, Option<(Task, State)>), Error> {
+        self.reads(Needs::READING.on(&id.resource())).await?;
+        let TaskPage { now, mut tasks, .. } = self.inner.store.task_look(id).await?;
+        Ok((now, tasks.pop()))
+    }
+
+    /// Tasks with their lines and leases, newest first; those that the caller's token is not for are left out. Where
+    /// the next page begins is in [`TaskPage::next`].
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-tasks-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// use turno::store::TaskQuery;
+    /// let page = turno.tasks(TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() }).await?;
+    /// assert!(page.tasks[0].0.id == id && page.next.is_none());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn tasks(&self, query: TaskQuery) -> Result<TaskPage, Error> {
+        self.reads(Needs::READING).await?;
+        let mut query = query;
+        loop {
+            let mut page = self.inner.store.tasks(query.clone()).await?;
+            let now = page.now;
+            let wanted = |lease: &State| query.locked.is_none_or(|locked| lease.live(now).is_some() == locked);
+            let may = |task: &Task| self.may(Needs::READING.on(&task.id.resource())).is_ok();
+            page.tasks.retain(|(task, lease)| wanted(lease) && may(task));
+            // An empty page that is not the last one would be a riddle.
+            if !page.tasks.is_empty() || page.next.is_none() {
+                return Ok(page);
+            }
+            query.before = page.next;
+        }
+    }
+
+    /// What happened to a task and who held it, oldest first, behind `after`.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-task-history-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// turno.task_finalize(id, ana, fence).await?;
+    /// let history = turno.task_history(id, None, 100).await?;
+    /// assert!(history.events.iter().any(|event| matches!(event, TaskEvent::Note(note) if note.what == "line_applied")));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn task_history(&self, id: TaskId, after: Option<TaskCursor>, limit: u32) -> Result<TaskHistory, Error> {
+        self.reads(Needs::READING.on(&id.resource())).await?;
+        let TaskCursor { note, fence } = after.unwrap_or_default();
+        let more = limit.saturating_add(1);
+        let notes = self.inner.store.task_notes(id, note, more).await?;
+        let held = self.inner.store.history(id.resource(), Past::Oldest { after: fence }, more).await?;
+        Ok(merged(TaskCursor { note, fence }, notes, held, limit as usize))
+    }
+
+    /// What is in stock of an article; nothing of one that was never moved.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-stock-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::core::task::{self, Goods, Movement, NewLine};
+    /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
+    /// # let ana = turno.holder(None);
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
+    /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
+    /// turno.task_finalize(id, ana, fence).await?;
+    /// assert_eq!(turno.stock_level("nails".try_into()?).await?.quantity, 30);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn stock_level(&self, sku: Sku) -> Result<StockLevel, Error> {
+        self.reads(Needs::READING).await?;
+        let level = self.inner.store.stock(sku.clone()).await?;
+        Ok(level.unwrap_or(StockLevel { sku, quantity: 0, serials: Vec::new() }))
+    }
+}

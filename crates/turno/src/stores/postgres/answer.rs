@@ -1,0 +1,54 @@
+//! Answers to calls that are done once, and the look at the schema.
+
+use super::PostgresStore;
+use super::audit::hash;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::migrate;
+use super::row::{garbled, get};
+use crate::store::{Answer, SchemaState, StoreError};
+use tokio_postgres::Row;
+use turno_core::id::Once;
+use turno_core::time::Time;
+
+impl PostgresStore {
+    pub(super) async fn answer_get(&self, of: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
+        let rows = self.read(vec![find(of)]).await?.take();
+        Ok(rows.first().map(answer).transpose()?)
+    }
+
+    /// Written and read back in one trip. Repeating it after a lost connection does no harm: the first one wins.
+    pub(super) async fn answer_keep(
+        &self,
+        of: &Once,
+        new: &Answer,
+        at: Time,
+        lapsed: Time,
+    ) -> Result<Answer, StoreError> {
+        let keep = Call::new(&call::ANSWER_KEEP)
+            .text(of.scope())
+            .text(of.key())
+            .bytes(&new.fingerprint.0)
+            .int(new.status.into())
+            .text(&new.body)
+            .big(at.0)
+            .big(lapsed.0);
+        let mut answers = self.read(vec![keep, find(of)]).await?;
+        answers.take();
+        let kept = answers.take().first().map(answer).transpose()?;
+        Ok(kept.map(|(kept, _)| kept).ok_or_else(|| garbled("no answer was kept"))?)
+    }
+
+    pub(super) async fn schema_look(&self) -> Result<SchemaState, StoreError> {
+        migrate::state(&self.read(vec![Call::new(&call::SCHEMA_READ)]).await?.take())
+    }
+}
+
+fn find(of: &Once) -> Call<'_> {
+    Call::new(&call::ANSWER).text(of.scope()).text(of.key())
+}
+
+fn answer(row: &Row) -> Result<(Answer, Time), Failure> {
+    let status = u16::try_from(get::<i32>(row, 1)?).map_err(garbled)?;
+    Ok((Answer { fingerprint: hash(row, 0)?, status, body: get(row, 2)? }, Time(get(row, 3)?)))
+}

@@ -1,0 +1,27 @@
+//! Answers to calls that are done once.
+
+use super::{Write, statements as sql};
+use crate::store::{Answer, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
+use turno_core::audit::Hash;
+use turno_core::id::Once;
+use turno_core::time::Time;
+
+pub(super) fn read(db: &Connection, of: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
+    let mut read = db.prepare_cached(sql::ANSWER_READ)?;
+    let found = read.query_row((of.scope(), of.key()), |row| {
+        let answer = Answer { fingerprint: Hash(row.get(0)?), status: row.get(1)?, body: row.get(2)? };
+        Ok((answer, Time(row.get(3)?)))
+    });
+    Ok(found.optional()?)
+}
+
+/// Keeps an answer if there is none that is young enough; answers the one that is kept.
+pub(super) fn keep(write: Write<'_>, of: &Once, answer: &Answer, at: Time, lapsed: Time) -> Result<Answer, StoreError> {
+    let Answer { fingerprint, status, body } = answer;
+    let values = params![of.scope(), of.key(), fingerprint.0, status, body, at.0, lapsed.0];
+    write.tx.prepare_cached(sql::ANSWER_KEEP)?.execute(values)?;
+    let kept = read(&write.tx, of)?.map(|(kept, _)| kept);
+    write.commit()?;
+    kept.ok_or_else(|| StoreError::Rejected("an answer that was just kept is not there".into()))
+}

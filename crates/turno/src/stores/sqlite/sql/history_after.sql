@@ -1,0 +1,8 @@
+-- history_after
+-- The same the other way round: oldest first, along the primary key.
+select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
+    expires_at, idle, at, reason, cause, by_user, note
+from lease_history
+where resource = ?1 and fence > ?3
+order by fence
+limit ?2

@@ -1,0 +1,2 @@
+-- link_spend
+delete from link where hash = ?1

@@ -1,0 +1,9 @@
+-- task_held
+-- Those with an ownership, live or expired. Only in these two statuses can a task have one; both ranges of task_status
+-- are read whole, which nobody's desk makes long.
+select id, title, status, created_at, created_by, updated_at, finalized
+from task
+where status in ('processing', 'partially_completed') and id < ?1
+    and exists (select 1 from lease where lease.resource = 'task:' || task.id and lease.fence is not null)
+order by id desc
+limit ?2
