@@ -159,9 +159,12 @@ fn response(answer: Answer, replayed: bool) -> Response {
     response
 }
 
+/// By scope and key; gone with the last who waits for it.
+type Turns = HashMap<(String, String), Weak<tokio::sync::Mutex<()>>>;
+
 /// Keyed calls under way in this process: the same one asked for twice at once is one.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(Mutex<HashMap<(String, String), Weak<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Repeats(Mutex<Turns>);
 
 impl Repeats {
     fn turn(&self, scope: &str, key: &str) -> Arc<tokio::sync::Mutex<()>> {

@@ -43,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// Nothing but who it is, where that is all that can be said.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseInstance)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InstanceBody {
     /// Which process; machines must say so.

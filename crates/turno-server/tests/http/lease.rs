@@ -10,6 +10,7 @@ use turno::{NewToken, Permission, Permissions};
 cases![
     a_resource_never_seen_is_free,
     ac1_a_claim_is_refused_while_another_holds,
+    ac1_of_many_who_claim_at_once_one_gets_it,
     ac2_everybody_sees_who_holds_it_and_since_when,
     ac3_a_heartbeat_keeps_the_lease_and_a_claim_of_ones_own_renews_it,
     ac5_ac6_what_expired_is_taken_by_the_next_and_the_late_one_is_told,
@@ -71,6 +72,34 @@ async fn ac1_a_claim_is_refused_while_another_holds(world: World) {
     assert_eq!((&refused["lease"]["fence"], &refused["lease"]["mine"]), (&held["fence"], &json!(false)));
     assert!(refused["detail"].as_str().unwrap().contains("Ana Pérez"), "{refused}");
     assert_eq!(leo.get("/v1/leases/caja%3A3").await.expect(200)["holder"]["id"], "ana", "nothing changed");
+}
+
+/// How many of sixteen processes at two instances get the lease that each asks for.
+async fn winners(world: &World, resource: impl Fn(usize) -> String) -> usize {
+    let bot = world.token(NewToken { machine: true, ..NewToken::of("ana").unwrap() }).await;
+    let other = world.second();
+    let calls: Vec<_> = (0..16)
+        .map(|call| {
+            let client = if call % 2 == 0 { bot.clone() } else { bot.at(&other) };
+            let path = format!("/v1/leases/{}/claim", resource(call));
+            tokio::spawn(async move { client.post(&path, json!({ "instance": call.to_string() })).await })
+        })
+        .collect();
+    let mut won = 0;
+    for call in calls {
+        let answer = call.await.unwrap();
+        if answer.status == 200 {
+            won += 1;
+        } else {
+            answer.problem(409, "lease_held");
+        }
+    }
+    won
+}
+
+async fn ac1_of_many_who_claim_at_once_one_gets_it(world: World) {
+    assert_eq!(winners(&world, |_| "caja".to_owned()).await, 1);
+    assert_eq!(winners(&world, |call| format!("caja:{call}")).await, 16, "where nobody is in the way, all do");
 }
 
 async fn ac2_everybody_sees_who_holds_it_and_since_when(world: World) {

@@ -75,7 +75,8 @@ async fn who_leaves_the_line_loses_the_place_and_the_offer(world: World) {
     let left = leo.delete("/v1/leases/caja/turn").await.expect(200);
     assert_eq!((&left["position"], &left["waiting"]), (&Value::Null, &json!(0)), "also who never stood in it");
     let held = claimed(&ana, "caja", json!({})).await;
-    (turn(&leo).await, turn(&eva).await);
+    turn(&leo).await;
+    turn(&eva).await;
     release(&ana, &held).await;
     let left = leo.delete("/v1/leases/caja/turn").await.expect(200);
     assert_eq!((&left["offered"], &left["offered_to"]["id"]), (&json!(false), &json!("eva")));

@@ -78,7 +78,7 @@ async fn ac3_a_tasks_lock_follows_the_policy_of_tasks(world: World) {
 async fn ac4_a_heartbeat_of_an_idle_person_renews_nothing(world: World) {
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     let id = ready(&ana).await;
-    let lock = ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 300 })).await.expect(200);
+    let lock = ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 2_000 })).await.expect(200);
     let path = format!("/v1/tasks/{id}/heartbeat");
     let idle = ana.post(&path, json!({ "fence": lock["fence"], "idle_ms": 120_000 })).await.expect(200);
     assert_eq!((&idle["renewed"], &idle["reason"]), (&json!(false), &json!("idle")));

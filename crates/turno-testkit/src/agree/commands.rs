@@ -8,6 +8,7 @@ use turno::core::id::{Fence, ItemId, Key, QueueName, Resource};
 use turno::core::lease::{Action, Command as LeaseCommand, Policy as LeasePolicy};
 use turno::core::queue::{Act, Handed, Policy};
 use turno::core::time::Span;
+use turno::store::Pulse;
 use turno::{ClaimedItem, Draft, ItemQuery, ItemState, QueueHandle, Settlement, Turno};
 
 const USERS: [&str; 4] = ["ana", "luis", "eva", "admin"];
@@ -167,8 +168,13 @@ impl Session {
             }
             Command::Overview { queue } => {
                 let seen = self.queues[queue].overview().await.expect("answers");
-                let rates = (seen.processed_last_minute, seen.failed_last_minute);
-                Answer::Overview(Box::new((seen.counts, seen.oldest_waiting, rates, seen.now)))
+                Answer::Overview(Box::new(Pulse {
+                    now: seen.now,
+                    counts: seen.counts,
+                    oldest: seen.oldest_waiting,
+                    processed: seen.processed_last_minute,
+                    failed: seen.failed_last_minute,
+                }))
             }
             Command::Items { queue, state, key } => {
                 let state = ItemState::ALL.get(state).copied();

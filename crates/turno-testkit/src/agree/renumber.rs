@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use turno::core::id::{Fence, Seq};
 use turno::core::lease::{Ending, Outcome, Refused, State};
 use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
-use turno::core::time::Time;
-use turno::store::Counts;
+use turno::store::{Counts, Pulse};
 use turno::{ClaimedItem, Got, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
 /// Everything a session can be told.
@@ -18,8 +17,7 @@ pub(super) enum Answer {
     Managed(Result<ManageAnswer, ManageRefused>),
     Claimed(Box<ClaimedItem>),
     Counts(Counts),
-    /// Counts, since when the oldest waits, rates, and when that was.
-    Overview(Box<(Counts, Option<Time>, (i64, i64), Time)>),
+    Overview(Box<Pulse>),
     LaneLocks(LaneLocks),
     Count(u64),
     Why(Box<Option<Why>>),

@@ -2,7 +2,7 @@
 
 use super::world::{START, World, ack, draft, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
-use turno::core::queue::{Act, Kind, OnExhausted, Policy};
+use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::{Draft, QueueHandle, Why, WhyReason};
 
@@ -224,8 +224,11 @@ async fn a_reason_is_what_a_claim_does(world: World) {
         assert_eq!(taken, ready, "round {round}");
         for (n, got) in got.iter().enumerate() {
             match (round as usize + n) % 3 {
-                0 => drop(ack(&queue, got).await),
-                1 => drop(settle(&queue, got.handed, fail("ocupado", 1_500, false)).await),
+                0 => assert_eq!(ack(&queue, got).await, SettleOutcome::Acked),
+                1 => {
+                    let failed = settle(&queue, got.handed, fail("ocupado", 1_500, false)).await.outcome;
+                    assert!(matches!(failed, SettleOutcome::Retrying { .. }), "{failed:?}");
+                }
                 _ => {}
             }
         }

@@ -250,6 +250,26 @@ impl Turno {
         self.allowed(Needs::of(permission)).await.map(drop)
     }
 
+    /// Refuses unless the caller's token is still good, and learns what it may do now: for answers that read nothing else.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-recheck-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Viewer)?).await?;
+    /// let (token, secret) = turno.create_token(NewToken::of("ana")?).await?;
+    /// let ana = turno.authenticate(&secret).await?;
+    /// turno.revoke_token(&token.id).await?;
+    /// assert!(ana.recheck().await.is_err());
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn recheck(&self) -> Result<(), Error> {
+        self.reads(Needs::READING).await
+    }
+
     /// Refuses what the caller may not do; answers the epoch that this is good for.
     pub(crate) fn may(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         let Some(caller) = &self.caller else {

@@ -28,6 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// One lease to claim.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseClaimEntry)]
 #[serde(deny_unknown_fields)]
 struct ClaimEntry {
     #[schema(value_type = String, max_length = 200)]
@@ -45,6 +46,7 @@ struct ClaimEntry {
 
 /// Leases to claim.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseClaims)]
 #[serde(deny_unknown_fields)]
 struct ClaimBatch {
     #[schema(max_items = 1000)]
@@ -53,6 +55,7 @@ struct ClaimBatch {
 
 /// One lease to keep.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseHeartbeatEntry)]
 #[serde(deny_unknown_fields)]
 struct HeartbeatEntry {
     #[schema(value_type = String, max_length = 200)]
@@ -73,6 +76,7 @@ struct HeartbeatEntry {
 
 /// Leases to keep.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseHeartbeats)]
 #[serde(deny_unknown_fields)]
 struct HeartbeatBatch {
     #[schema(max_items = 1000)]
@@ -81,6 +85,7 @@ struct HeartbeatBatch {
 
 /// One lease to give back.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseReleaseEntry)]
 #[serde(deny_unknown_fields)]
 struct ReleaseEntry {
     #[schema(value_type = String, max_length = 200)]
@@ -97,6 +102,7 @@ struct ReleaseEntry {
 
 /// Leases to give back.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseReleases)]
 #[serde(deny_unknown_fields)]
 struct ReleaseBatch {
     #[schema(max_items = 1000)]
@@ -105,6 +111,7 @@ struct ReleaseBatch {
 
 /// What became of one entry.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseResult)]
 #[serde(untagged)]
 enum Entry<T> {
     /// As the call for one lease answers.
@@ -124,6 +131,7 @@ enum Entry<T> {
 
 /// One result per entry, in their order.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseResults)]
 struct Results<T> {
     results: Vec<Entry<T>>,
 }

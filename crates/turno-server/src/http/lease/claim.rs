@@ -23,6 +23,7 @@ const WAIT_MAX_MS: i64 = 30_000;
 
 /// What a claim says.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseClaim)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ClaimBody {
     /// Which process holds it; machines must say so.

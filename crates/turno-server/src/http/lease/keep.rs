@@ -18,6 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// What a heartbeat says.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseHeartbeat)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct HeartbeatBody {
     /// Which ownership.
@@ -43,6 +44,7 @@ impl HeartbeatBody {
 
 /// The lease after a beat, and whether the beat extended it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseBeaten)]
 pub(in crate::http) struct Beaten {
     #[serde(flatten)]
     lease: LeaseView,
@@ -85,6 +87,7 @@ pub(in crate::http) async fn heartbeat(
 
 /// What a release says.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseRelease)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ReleaseBody {
     /// Which ownership.
@@ -105,6 +108,7 @@ impl ReleaseBody {
 
 /// The lease after a release, and whether the release freed it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseReleased)]
 pub(in crate::http) struct Released {
     #[serde(flatten)]
     lease: LeaseView,

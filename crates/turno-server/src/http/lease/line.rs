@@ -19,6 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// What a request to let go says.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseRequest)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct RequestBody {
     /// For the holder to read.
@@ -31,6 +32,7 @@ pub(in crate::http) struct RequestBody {
 
 /// The lease, and whether there is a holder who will read the request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseAsked)]
 pub(in crate::http) struct Asked {
     #[serde(flatten)]
     lease: LeaseView,
@@ -77,6 +79,7 @@ pub(in crate::http) struct TurnQuery {
 
 /// The lease, and the caller's place in its line.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseTurn)]
 pub(in crate::http) struct Turn {
     #[serde(flatten)]
     lease: LeaseView,

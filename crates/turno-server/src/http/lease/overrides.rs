@@ -18,6 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// What an override says.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseForce)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ForceBody {
     /// Why, for whoever loses it and whoever reads the audit.

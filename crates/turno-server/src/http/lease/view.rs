@@ -11,6 +11,7 @@ use crate::http::stamp::Stamp;
 
 /// Who holds, waits or asks.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Holder)]
 pub(crate) struct HolderView {
     /// The person, or the machine's account.
     #[schema(value_type = String)]
@@ -30,6 +31,7 @@ impl From<&Holder> for HolderView {
 
 /// Somebody asked the holder to let go.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseRequested)]
 pub(crate) struct RequestView {
     by: HolderView,
     message: Option<String>,
@@ -44,6 +46,7 @@ impl From<&Request> for RequestView {
 
 /// The times that govern a lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeasePolicy)]
 pub(crate) struct PolicyView {
     ttl_ms: i64,
     max_ttl_ms: i64,
@@ -77,6 +80,7 @@ pub(crate) enum LeaseState {
 
 /// A lease.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Lease)]
 pub(crate) struct LeaseView {
     resource: String,
     state: LeaseState,
@@ -136,6 +140,7 @@ impl LeaseView {
 
 /// An ownership that is over.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LeaseEnded)]
 pub(crate) struct EndedView {
     holder: HolderView,
     fence: i64,

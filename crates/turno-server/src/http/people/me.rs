@@ -42,6 +42,8 @@ pub(crate) struct Me {
 
 impl Me {
     pub(crate) async fn of(caller: &Caller) -> Result<Me, Problem> {
+        // What is remembered of them may be old.
+        caller.0.recheck().await?;
         let me = caller.0.principal().ok_or_else(|| Problem::new(Code::Unauthenticated))?;
         let role = match me.via {
             None => caller.0.person(me.user.clone()).await?.map(|person| person.role),

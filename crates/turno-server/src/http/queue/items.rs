@@ -1,18 +1,28 @@
 //! Putting items into a queue, and signs of typing.
+//!
+//! A call with an `Idempotency-Key` is repeatable like any other that creates something. Items without an id of their own
+//! then get one that follows from the key, so that not even a crash between the enqueue and its answer queues them twice.
 
+use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::id::{ItemId, Key, Once, QueueName};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::Accepted;
 use turno::core::time::Span;
 use turno::{Draft, Error};
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
+use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
+use crate::http::idempotency::{Made, Repeatable};
 use crate::http::problem::{Code, Problem};
 
 /// An item to be queued.
@@ -44,12 +54,25 @@ impl From<NewItem> for Draft {
 }
 
 /// One item, or many at once: all of them are accepted or none.
-#[derive(Debug, utoipa::ToSchema)]
-#[schema(untagged)]
+#[derive(Debug)]
 pub(super) enum NewItems {
     One(NewItem),
-    #[schema(max_items = 1000)]
     Many(Vec<NewItem>),
+}
+
+impl utoipa::PartialSchema for NewItems {
+    fn schema() -> RefOr<Schema> {
+        let item = || Ref::from_schema_name(NewItem::name());
+        let many = ArrayBuilder::new().items(item()).max_items(Some(BATCH_MAX));
+        OneOfBuilder::new().item(item()).item(many).into()
+    }
+}
+
+impl ToSchema for NewItems {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((NewItem::name().into_owned(), NewItem::schema()));
+        NewItem::schemas(schemas);
+    }
 }
 
 /// By hand, because what serde derives for "either of these" reads everything into memory first: payloads would not
@@ -108,14 +131,26 @@ pub(super) struct AcceptedAll {
 }
 
 /// Queues one item, or up to 1000 at once, all or none.
-#[utoipa::path(post, path = "/v1/queues/{queue}/items", tag = "queues", params(("queue" = String, Path)),
+#[utoipa::path(post, path = "/v1/queues/{queue}/items", tag = "queues", request_body = NewItems,
+    params(("queue" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 200 visible characters")),
     responses((status = 201, body = AcceptedAll)))]
 pub(super) async fn item_add(
+    State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(body): Json<NewItems>,
-) -> Result<(StatusCode, Json<AcceptedAll>), Problem> {
-    let queue = super::known(&caller, name).await?;
+    items: Repeatable<NewItems>,
+) -> Result<Response, Problem> {
+    items.answer(&app, |items, once| async move { add(&caller, name, items, once).await }).await
+}
+
+async fn add(
+    caller: &Caller,
+    name: QueueName,
+    body: NewItems,
+    once: Option<Once>,
+) -> Result<Made<AcceptedAll>, Problem> {
+    let queue = super::known(caller, name.clone()).await?;
     let (items, many) = match body {
         NewItems::One(item) => (vec![item], false),
         NewItems::Many(items) => (items, true),
@@ -124,10 +159,34 @@ pub(super) async fn item_add(
         let cause = format!("at most {BATCH_MAX} items at once, not {}", items.len());
         return Err(Problem::new(Code::BadBody).cause(cause));
     }
-    let drafts = items.into_iter().map(Draft::from).collect();
+    let mut drafts: Vec<Draft> = items.into_iter().map(Draft::from).collect();
+    let named = once.map_or_else(Vec::new, |once| name_by_key(&name, &once, &mut drafts));
     let answers = queue.enqueue(drafts).await.map_err(|error| wrong_entry(error, many))?;
-    let results = answers.into_iter().map(AcceptedView::from).collect();
-    Ok((StatusCode::CREATED, Json(AcceptedAll { results })))
+    let mut repeated = false;
+    let results = answers.into_iter().enumerate().map(|(index, (id, accepted))| {
+        // An id that follows from the key was accepted before only if this very call was.
+        let again = named.contains(&index) && matches!(accepted, Accepted::Duplicate { .. });
+        repeated |= again;
+        AcceptedView::from((id, if again { Accepted::Queued } else { accepted }))
+    });
+    let results = results.collect();
+    Ok(Made { status: StatusCode::CREATED, body: AcceptedAll { results }, repeated })
+}
+
+/// Gives items without an id one that follows from the call's key, and from what they carry: if the key is used again
+/// long after its answer is forgotten, only the same item counts as the same. Answers which ones they are.
+fn name_by_key(queue: &QueueName, once: &Once, drafts: &mut [Draft]) -> Vec<usize> {
+    let mut named = Vec::new();
+    for (index, draft) in drafts.iter_mut().enumerate().filter(|(_, draft)| draft.id.is_none()) {
+        let mut hasher = blake3::Hasher::new();
+        let key = draft.key.as_ref().map(Key::as_str).unwrap_or_default();
+        for part in [once.scope(), once.key(), queue.as_str(), &index.to_string(), key, &draft.payload] {
+            hasher.update(&part.len().to_le_bytes()).update(part.as_bytes());
+        }
+        draft.id = ItemId::new(&hasher.finalize().to_hex()[..32]).ok();
+        named.push(index);
+    }
+    named
 }
 
 /// The library names what it does not accept as `/3/payload: why`; callers read `[3].payload`, or `payload` if they
@@ -180,6 +239,22 @@ mod tests {
             let Ok(NewItems::Many(items)) = serde_json::from_str(&body) else { panic!("{body} is an array of items") };
             assert_eq!(items[0].payload.get(), payload);
         }
+    }
+
+    #[test]
+    fn items_without_an_id_are_told_apart_by_key_place_and_contents() {
+        let queue = QueueName::new("mails").expect("valid");
+        let drafts = |second: &str| vec![Draft::json("a").expect("json"), Draft::json(second).expect("json")];
+        let ids = |key: &str, mut drafts: Vec<Draft>| -> Vec<Option<ItemId>> {
+            let once = Once::new("POST /v1/queues/{queue}/items ana", key).expect("valid");
+            assert_eq!(name_by_key(&queue, &once, &mut drafts), [0, 1]);
+            drafts.into_iter().map(|draft| draft.id).collect()
+        };
+        let first = ids("k-1", drafts("a"));
+        assert_eq!(first, ids("k-1", drafts("a")));
+        assert_ne!(first[0], first[1], "two items of one call");
+        assert_ne!(first[1], ids("k-1", drafts("b"))[1], "other contents");
+        assert_ne!(first[0], ids("k-2", drafts("a"))[0], "another key");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) struct Nothing {}
 pub(super) async fn item_cancel(
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
-    Json(_): Json<Nothing>,
+    Json(_nothing): Json<Nothing>,
 ) -> Result<Json<ItemView>, Problem> {
     let queue = super::known(&caller, name).await?;
     let outcome = queue.cancel(id.clone()).await?;
@@ -91,7 +91,7 @@ pub(super) async fn pause(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(_): Json<Nothing>,
+    Json(_nothing): Json<Nothing>,
 ) -> Result<Json<QueueView>, Problem> {
     super::known(&caller, name.clone()).await?.pause().await?;
     overview::seen(&app, &caller, name).await.map(Json)
@@ -104,7 +104,7 @@ pub(super) async fn resume(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(_): Json<Nothing>,
+    Json(_nothing): Json<Nothing>,
 ) -> Result<Json<QueueView>, Problem> {
     super::known(&caller, name.clone()).await?.resume().await?;
     overview::seen(&app, &caller, name).await.map(Json)

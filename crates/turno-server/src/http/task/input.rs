@@ -8,6 +8,7 @@ use crate::http::problem::{Code, Problem};
 
 /// How the units of a line are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskLineKind)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     /// One by one, by their serial numbers.
@@ -34,6 +35,7 @@ impl Kind {
 
 /// A line to be.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = NewTaskLine)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewLineBody {
     kind: Kind,

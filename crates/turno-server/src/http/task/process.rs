@@ -24,6 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// What changes about a line; what is not given stays.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskLinePatch)]
 #[serde(deny_unknown_fields)]
 struct LineBody {
     /// Of the caller's live lock.
@@ -50,6 +51,7 @@ struct LineBody {
 
 /// A line, and the lock under which it was changed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskLineChanged)]
 struct ChangedLine {
     #[serde(flatten)]
     line: LineView,
@@ -81,6 +83,7 @@ async fn line_patch(
 
 /// Under which ownership.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskFence)]
 #[serde(deny_unknown_fields)]
 struct FenceBody {
     /// Of the caller's live lock.
@@ -126,6 +129,7 @@ async fn on_line(
 
 /// How a finalize ended.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskFinalized)]
 struct FinalizedView {
     /// `completed` if every line is applied, otherwise `partially_completed`.
     status: &'static str,

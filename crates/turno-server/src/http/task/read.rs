@@ -92,6 +92,7 @@ async fn task_history(
 
 /// What is in stock of an article.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Stock)]
 struct StockView {
     sku: String,
     /// All units.

@@ -15,6 +15,7 @@ use crate::http::stamp::Stamp;
 
 /// A task with its lines and its lock.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Task)]
 pub(super) struct TaskView {
     id: i64,
     title: String,
@@ -46,6 +47,7 @@ impl TaskView {
 
 /// A line of a task.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskLine)]
 pub(super) struct LineView {
     /// From 1.
     number: u32,
@@ -99,6 +101,7 @@ impl LineView {
 
 /// Why a line cannot be applied.
 #[derive(Debug, Default, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskLineError)]
 pub(super) struct LineErrorView {
     /// `incomplete`, `duplicate_serial`, `unknown_serial`, `not_enough`, `too_much` or `refused`.
     code: &'static str,
@@ -149,6 +152,7 @@ fn said(error: &LineError) -> Vec<(&'static str, String)> {
 
 /// What became of a line in a finalize.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskLineOutcome)]
 pub(super) struct OutcomeView {
     /// From 1.
     number: u32,
@@ -171,6 +175,7 @@ impl OutcomeView {
 
 /// One thing that happened to a task.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = TaskHappened)]
 pub(super) struct HappenedView {
     at: Stamp,
     /// A stable word: `created`, `edited`, `ready`, `processing`, `line_edited`, `line_validated`, `line_applied`,

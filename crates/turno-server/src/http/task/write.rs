@@ -30,6 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 /// Whether a new task can be taken at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[schema(as = NewTaskStatus)]
 #[serde(rename_all = "snake_case")]
 enum FirstStatus {
     #[default]
@@ -75,6 +76,7 @@ async fn task_create(
 
 /// What changes about a draft; what is not given stays.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskDraft)]
 #[serde(deny_unknown_fields)]
 struct DraftBody {
     /// What people call it.
@@ -101,6 +103,7 @@ async fn task_put(
 
 /// Nothing to say.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskReady)]
 #[serde(deny_unknown_fields)]
 struct NoBody {}
 
@@ -118,6 +121,7 @@ async fn task_ready(
 
 /// Why a task will not be processed.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = TaskCancel)]
 #[serde(deny_unknown_fields)]
 struct CancelBody {
     /// For its history and the audit.

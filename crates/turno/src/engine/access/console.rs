@@ -103,10 +103,10 @@ impl Turno {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (token, secret) = turno.open_session("ana".try_into()?, Span::from_secs(3600)).await?;
     /// assert_eq!(token.kind(), TokenKind::Console);
-    /// assert!(turno.authenticate(&secret).await.is_ok());
+    /// let ana = turno.authenticate(&secret).await?;
     /// let password = PersonChange { password: Some("hash".to_owned()), ..PersonChange::default() };
     /// turno.change_person("ana".try_into()?, password).await?;
-    /// assert!(turno.authenticate(&secret).await.is_err());
+    /// assert!(ana.tokens(None, None, 10).await.is_err(), "from the next request on");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
