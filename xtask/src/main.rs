@@ -3,6 +3,7 @@
 //! Only the standard library is used, so that the checks build in a second and before anything else.
 //! What is deliberately not here: anything that users run. That is the program `turno`.
 
+mod api;
 mod docs;
 mod postgres;
 mod product;

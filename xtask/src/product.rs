@@ -43,7 +43,7 @@ struct Demo {
 
 impl Demo {
     fn start() -> Result<Self, Problem> {
-        let program = program()?;
+        let program = built("release", "turno")?;
         let mut command = Command::new(&program);
         command.args(["demo", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command
@@ -122,13 +122,13 @@ impl Drop for Demo {
     }
 }
 
-/// The release build lies beside the folder this program was started from, wherever the target folder is.
-fn program() -> Result<PathBuf, Problem> {
+/// What was built lies beside the folder this program was started from, wherever the target folder is.
+pub(crate) fn built(profile: &str, name: &str) -> Result<PathBuf, Problem> {
     let this = std::env::current_exe()
         .map_err(|error| Problem::failed(format!("failed to find the target folder: {error}")))?;
     let target = this.parent().and_then(|profile| profile.parent());
     target
-        .map(|target| target.join("release").join(format!("turno{}", std::env::consts::EXE_SUFFIX)))
+        .map(|target| target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
         .ok_or_else(|| Problem::failed("failed to find the target folder"))
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::tools::{StepResult, cargo, stopwatch};
-use crate::{docs, postgres, product, tidy, tools};
+use crate::{api, docs, postgres, product, tidy, tools};
 
 /// One step. Adding one is adding a line to [`STEPS`].
 struct Step {
@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     step("simulator", "ten million operations with faults, and no promise broken", simulator),
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
+    step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
 ];
 
 fn format() -> StepResult {

@@ -22,6 +22,7 @@ mod people;
 mod problem;
 mod queue;
 mod reader;
+mod report;
 mod room;
 mod root;
 mod server;
@@ -32,7 +33,7 @@ mod task;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use app::{App, Environment, Shared};
+pub(crate) use app::{App, Shared};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 
@@ -62,9 +63,10 @@ fn api() -> OpenApiRouter<Shared> {
 }
 
 fn router(app: Shared) -> Router {
-    let (api, document) = api().split_for_parts();
+    let (api, generated) = api().split_for_parts();
+    let document = openapi::document(generated);
     let pages = Router::new().route("/", get(root::page)).route("/assets/{file}", get(root::asset));
-    let served = pages.merge(api).merge(openapi::routes(document));
+    let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
     served
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)

@@ -9,9 +9,13 @@ mod client;
 mod config;
 mod database;
 mod failure;
+mod figures;
 mod http;
+mod logging;
 mod passwords;
 mod texts;
+#[cfg(feature = "otlp")]
+mod traces;
 mod uptime;
 
 use std::process::ExitCode;

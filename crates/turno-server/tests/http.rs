@@ -20,6 +20,10 @@ mod lease_batch;
 mod lease_line;
 #[path = "http/locks.rs"]
 mod locks;
+#[path = "http/logs.rs"]
+mod logs;
+#[path = "http/metrics.rs"]
+mod metrics;
 #[path = "http/operation.rs"]
 mod operation;
 #[path = "http/people.rs"]
@@ -79,6 +83,8 @@ fn main() {
             locks::all(),
             lease_batch::all(),
             lease_line::all(),
+            logs::all(),
+            metrics::all(),
             operation::all(),
             people::all(),
             queue::all(),

@@ -158,6 +158,21 @@ impl Clock {
     }
 }
 
+/// Measures how long something takes, for figures. No decision may depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 impl Seen {
     fn carried_to(&self, at: i64) -> Time {
         self.high + Span((at - self.at).max(0))

@@ -15,6 +15,7 @@ pub(crate) mod lease;
 pub(crate) mod queue;
 pub(crate) mod schema;
 pub(crate) mod task;
+pub(crate) mod telemetry;
 pub(crate) mod worker;
 
 pub use lease::{LeaseAnswer, LeasePage};
@@ -108,6 +109,7 @@ pub(crate) struct Inner {
     pub(crate) fanout: Fanout,
     committers: Committers,
     beats: beats::Beats,
+    telemetry: telemetry::Telemetry,
     queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
     /// Ends the background tasks with the engine.
     _tasks: JoinSet<()>,
@@ -157,10 +159,12 @@ impl Turno {
         let announce = Announce { signals: signals.clone(), hints };
         let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
         let intake = Intake::new(store.clone(), announce.clone());
-        let committers = Committers::start(&mut tasks, store.clone(), announce);
-        let beats = beats::Beats::start(&mut tasks, &store, &committers);
+        let telemetry = telemetry::Telemetry::start(&mut tasks, &store, &options.clock);
+        let committers = Committers::start(&mut tasks, store.clone(), announce, &telemetry);
+        let beats = beats::Beats::start(&mut tasks, &store, &committers, &telemetry);
         listen(&mut tasks, store.clone(), signals.clone());
-        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone());
+        let sweep =
+            Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone(), telemetry.clone());
         if options.sweep {
             tasks.spawn(intake.clone().run());
             tasks.spawn(sweep.clone().run());
@@ -184,6 +188,7 @@ impl Turno {
             finalizing: task::Finalizing::default(),
             committers,
             beats,
+            telemetry,
             queues: RwLock::default(),
             _tasks: tasks,
         };
@@ -271,6 +276,7 @@ impl Inner {
     }
 
     pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
+        self.telemetry.knows(&row);
         let row = Arc::new(row);
         self.queues.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row.clone());
         row

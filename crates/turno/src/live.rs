@@ -117,6 +117,24 @@ impl Turno {
         let behind = cursor < span.newest;
         Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new(), listener })
     }
+
+    /// How many listen to this engine's events.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-listeners-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let listener = turno.subscribe(turno::core::event::Topics::ALL, None).await?;
+    /// assert_eq!(turno.listeners(), 1);
+    /// # drop(listener);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn listeners(&self) -> usize {
+        self.inner.fanout.listeners()
+    }
 }
 
 impl Subscription {

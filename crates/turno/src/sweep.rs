@@ -7,6 +7,7 @@
 use crate::clock::Clock;
 use crate::engine::Committers;
 use crate::engine::Job;
+use crate::engine::telemetry::Telemetry;
 use crate::error::Error;
 use crate::intake::Intake;
 use crate::store::Store;
@@ -29,6 +30,7 @@ pub(crate) struct Sweep {
     clock: Arc<Clock>,
     committers: Committers,
     intake: Intake,
+    telemetry: Telemetry,
     looked: Arc<Mutex<Option<Looked>>>,
 }
 
@@ -44,8 +46,14 @@ struct Looked {
 }
 
 impl Sweep {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers, intake: Intake) -> Sweep {
-        Sweep { store, clock, committers, intake, looked: Arc::default() }
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<Clock>,
+        committers: Committers,
+        intake: Intake,
+        telemetry: Telemetry,
+    ) -> Sweep {
+        Sweep { store, clock, committers, intake, telemetry, looked: Arc::default() }
     }
 
     /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
@@ -66,8 +74,9 @@ impl Sweep {
         if !expired.is_empty() {
             // What an application has completed in time is settled, and not taken back.
             self.intake.try_now().await;
-            let policies: HashMap<QueueId, Policy> =
-                self.store.queues().await?.into_iter().map(|queue| (queue.id, queue.policy)).collect();
+            let queues = self.store.queues().await?;
+            queues.iter().for_each(|queue| self.telemetry.knows(queue));
+            let policies: HashMap<QueueId, Policy> = queues.into_iter().map(|queue| (queue.id, queue.policy)).collect();
             let settlements: Vec<Settle> = expired
                 .into_iter()
                 .filter_map(|handed| {

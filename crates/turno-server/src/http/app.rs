@@ -8,28 +8,15 @@ use turno::Turno;
 use turno::core::id::QueueName;
 
 use super::idempotency::Repeats;
+use super::metrics::Counting;
+use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
+use crate::config::{Environment, Limits};
 use crate::database::Database;
 use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
-
-/// Where it runs: what is only for development is refused in production.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Environment {
-    Development,
-    Production,
-}
-
-impl Environment {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Environment::Development => "development",
-            Environment::Production => "production",
-        }
-    }
-}
 
 /// Shared by all handlers.
 #[derive(Debug)]
@@ -38,6 +25,7 @@ pub(crate) struct App {
     pub(crate) environment: Environment,
     pub(crate) texts: Texts,
     pub(crate) uptime: Uptime,
+    pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
     pub(crate) passwords: Passwords,
     /// How often somebody may try to get in.
@@ -48,6 +36,10 @@ pub(crate) struct App {
     pub(crate) repeats: Repeats,
     /// Becomes true when the server was told to stop.
     pub(crate) stopping: watch::Receiver<bool>,
+    /// What is told about requests.
+    pub(crate) reports: Reports,
+    /// When the queues were counted for the figures.
+    pub(crate) counting: Counting,
     /// Whether the page counts what is in the queues: only where that is little.
     pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
@@ -58,18 +50,26 @@ pub(crate) struct App {
 pub(crate) type Shared = Arc<App>;
 
 impl App {
-    pub(crate) fn new(database: Database, environment: Environment, stopping: watch::Receiver<bool>) -> App {
+    pub(crate) fn new(
+        database: Database,
+        environment: Environment,
+        limits: Limits,
+        stopping: watch::Receiver<bool>,
+    ) -> App {
         App {
             database,
             environment,
             texts: Texts::load(),
             uptime: Uptime::start(),
-            rooms: Rooms::new(RoomLimits::default()),
+            limits,
+            rooms: Rooms::new(RoomLimits::of(limits)),
             passwords: Passwords::new(),
             pace: Pace::new(),
             cors_origins: Vec::new(),
             repeats: Repeats::default(),
             stopping,
+            reports: Reports::default(),
+            counting: Counting::default(),
             shows_queues: false,
             managed_queues: BTreeSet::new(),
         }

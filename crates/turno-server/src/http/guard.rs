@@ -11,14 +11,18 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument;
 use turno::Permission;
+use turno::core::id::UserId;
 
 use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
-use super::problem::{self, Problem};
+use super::problem::{self, Code, Problem};
+use super::report::{self, Report};
 use super::room::Room;
 use crate::texts::Language;
+use crate::uptime::Uptime;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -26,12 +30,9 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// What names a request in logs and answers: the client's own word if it is a sane one.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) String);
-
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
+/// What names a request in logs and answers: the client's own word if it is a sane one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -47,13 +48,20 @@ fn fresh_id() -> String {
 
 /// The outermost layer.
 pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let watch = Uptime::start();
     let id = request_id(request.headers());
+    let (method, row) = (report::method(request.method()), row(&request));
     let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let language = Language::preferred(language.unwrap_or_default());
     request.extensions_mut().insert(language);
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let response = next.run(request).await;
-    let mut response = problem::written(response, &app.texts, language, &id);
+    let route = row.map(|row| row.path);
+    let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
+    let mut response = next.run(request).instrument(span).await;
+    let user = response.extensions_mut().remove::<By>();
+    let (mut response, code) = problem::written(response, &app.texts, language, &id);
+    let (status, code) = (response.status(), code.map(problem::Code::as_str));
+    let user = user.as_ref().map(|By(user)| user.as_str());
+    app.reports.add(&Report { method, row, status, took: watch.elapsed(), code, user, id: &id });
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
@@ -76,13 +84,32 @@ pub(crate) struct Place(
 
 /// Room, caller, permission; then the handler.
 pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let row = path.as_ref().and_then(|path| access::find(request.method().as_str(), path.as_str()));
-    match admit(&app, row, &mut request).await {
-        Ok(_inside) => next.run(request).await,
+    let row = row(&request);
+    let admitted = admit(&app, row, &mut request).await;
+    let by = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
+    let mut response = match admitted {
+        Ok(_inside) => {
+            // Its head at least; a stream goes on after that.
+            let answered = tokio::time::timeout(app.limits.request_timeout, next.run(request)).await;
+            answered.unwrap_or_else(|_| Problem::new(Code::OutcomeUnknown).into_response())
+        }
         Err(problem) => problem.into_response(),
+    };
+    if let Some(principal) = by {
+        response.extensions_mut().insert(By(principal.user.clone()));
     }
+    response
 }
+
+/// The row of the route that serves the request.
+fn row(request: &Request) -> Option<&'static Row> {
+    let path = request.extensions().get::<MatchedPath>()?;
+    access::find(request.method().as_str(), path.as_str())
+}
+
+/// Who called, for the log.
+#[derive(Clone, Debug)]
+struct By(UserId);
 
 /// Answers with the place in the room, to be kept until the handler has answered.
 async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
@@ -98,13 +125,13 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
+    request.extensions_mut().insert::<Caller>(caller.clone());
     if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
         caller.0.require(Permission::LeasesUse).await?;
     }
     if let Some(permission) = permission(needs, request.uri().path()) {
         caller.0.require(permission).await?;
     }
-    request.extensions_mut().insert::<Caller>(caller);
     Ok(inside)
 }
 

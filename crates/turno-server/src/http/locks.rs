@@ -9,11 +9,12 @@ use turno::core::queue::{Kind, Policy};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::app::{Environment, Shared};
+use super::app::Shared;
 use super::caller::Caller;
 use super::extract::Json;
 use super::problem::{Code, Problem};
 use super::stamp::Stamp;
+use crate::config::Environment;
 use crate::texts::Language;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {

@@ -1,9 +1,141 @@
-//! Figures for Prometheus.
+//! Figures for Prometheus: `GET /metrics` for whoever has a token, and without one on a listener of its own.
+//!
+//! What has to be looked up is looked up when somebody asks, and within bounds: queues are counted every ten seconds at
+//! most, for two seconds at most, and the first two hundred of them.
 
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::sync::Mutex;
+use turno::QueueHandle;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::app::Shared;
+use super::app::{App, Shared};
+use super::room::Room;
+use crate::figures;
+use crate::uptime::Uptime;
+
+/// Counting a long queue costs; figures need not be newer than a scrape's interval.
+const QUEUES_EVERY: Duration = Duration::from_secs(10);
+/// A scraper gives up after ten seconds; what was not counted by then keeps its old figures.
+const QUEUES_TIME: Duration = Duration::from_secs(2);
+/// As in the library: every name is a series for ever.
+const QUEUES_MAX: usize = 200;
+
+/// When the queues were last counted, and how far that came.
+#[derive(Debug, Default)]
+pub(crate) struct Counting(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    at: Option<Uptime>,
+    /// The queue to begin with: where the time was over.
+    next: usize,
+}
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().routes(routes!(figures_get))
+}
+
+/// The listener of its own serves this and nothing else.
+pub(super) fn alone(app: Shared) -> Router {
+    Router::new().route("/metrics", get(figures_get)).with_state(app)
+}
+
+/// Figures for Prometheus, in its text format.
+#[utoipa::path(
+    get, path = "/metrics", tag = "operation",
+    responses((status = 200, body = String, content_type = "text/plain"))
+)]
+async fn figures_get(State(app): State<Shared>) -> impl IntoResponse {
+    refresh(&app).await;
+    let headers =
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
+    (headers, figures::installed().render())
+}
+
+async fn refresh(app: &App) {
+    metrics::gauge!("turno_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    metrics::gauge!("turno_uptime_seconds").set(app.uptime.elapsed().as_secs_f64());
+    metrics::gauge!("turno_live_listeners").set(app.trusted().listeners() as f64);
+    metrics::gauge!("turno_process_tasks").set(tokio::runtime::Handle::current().metrics().num_alive_tasks() as f64);
+    for (room, name) in
+        [(Room::Usual, "usual"), (Room::Kept, "kept"), (Room::Waiting, "waiting"), (Room::Stream, "stream")]
+    {
+        metrics::gauge!("turno_http_in_progress", "room" => name).set(app.rooms.inside(room) as f64);
+    }
+    process();
+    database(app).await;
+    let mut counted = app.counting.0.lock().await;
+    if counted.at.is_none_or(|at| at.elapsed() >= QUEUES_EVERY) {
+        counted.at = Some(Uptime::start());
+        // What is dropped when the time is over has only read.
+        let _ = tokio::time::timeout(QUEUES_TIME, count_queues(app, &mut counted.next)).await;
+    }
+}
+
+async fn database(app: &App) {
+    let span = match app.trusted().store() {
+        Ok(store) => store.event_span().await.ok(),
+        Err(_) => None,
+    };
+    metrics::gauge!("turno_database_up").set(if span.is_some() { 1.0 } else { 0.0 });
+    if let Some(span) = span {
+        metrics::gauge!("turno_event_position").set(span.newest.0 as f64);
+    }
+    if app.database.place.kind == "SQLite" {
+        for (file, suffix) in [("main", ""), ("log", "-wal")] {
+            let size = std::fs::metadata(format!("{}{suffix}", app.database.place.name)).map_or(0, |file| file.len());
+            metrics::gauge!("turno_database_bytes", "file" => file).set(size as f64);
+        }
+    }
+}
+
+/// Begins where it was stopped the last time, so that one long queue does not hide the others for ever.
+async fn count_queues(app: &App, next: &mut usize) {
+    let Ok(mut queues) = app.trusted().queues().await else { return };
+    queues.sort_by_key(|queue| queue.id);
+    queues.truncate(QUEUES_MAX);
+    let first = if *next < queues.len() { *next } else { 0 };
+    for number in (first..queues.len()).chain(0..first) {
+        *next = number;
+        if let Ok(queue) = app.trusted().queue(queues[number].name.clone()).await {
+            count(queues[number].name.to_string(), &queue).await;
+        }
+    }
+    *next = 0;
+}
+
+async fn count(name: String, queue: &QueueHandle) {
+    let Ok(overview) = queue.overview().await else { return };
+    let counts = overview.counts;
+    let states = [
+        ("pending", counts.pending),
+        ("in_process", counts.in_process),
+        ("error", counts.error),
+        ("exhausted", counts.exhausted),
+    ];
+    for (state, count) in states {
+        metrics::gauge!("turno_queue_items", "queue" => name.clone(), "state" => state).set(count as f64);
+    }
+    let waits = overview.oldest_waiting.map_or(0, |since| (overview.now - since).0.max(0));
+    metrics::gauge!("turno_queue_oldest_seconds", "queue" => name).set(waits as f64 / 1_000.0);
+}
+
+/// Linux tells in two small files; elsewhere these figures are missing.
+fn process() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = resident.and_then(|text| text.split_whitespace().next()).and_then(|text| text.parse::<f64>().ok());
+    if let Some(kibibytes) = kibibytes {
+        metrics::gauge!("turno_process_resident_bytes").set(kibibytes * 1_024.0);
+    }
+    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+        metrics::gauge!("turno_process_open_files").set(files.count() as f64);
+    }
 }

@@ -23,7 +23,7 @@ macro_rules! codes {
         pub(crate) enum Code { $($name),* }
 
         impl Code {
-            #[cfg(test)]
+            /// All of them.
             pub(super) const ALL: &'static [Code] = &[$(Code::$name),*];
 
             /// Its name outside.
@@ -31,7 +31,8 @@ macro_rules! codes {
                 match self { $(Code::$name => $code),* }
             }
 
-            fn status(self) -> u16 {
+            /// Its status.
+            pub(super) fn status(self) -> u16 {
                 match self { $(Code::$name => $status),* }
             }
         }
@@ -161,7 +162,7 @@ impl Problem {
         let title = say(&format!("problem-{name}.title")).unwrap_or_else(|| name.to_owned());
         let detail = say(&format!("problem-{name}")).or_else(|| cause.clone()).unwrap_or_default();
         let mut document = members.clone();
-        document.insert("type".to_owned(), format!("/docs/problems#{name}").into());
+        document.insert("type".to_owned(), format!("/docs#problem-{name}").into());
         document.insert("title".to_owned(), title.into());
         document.insert("status".to_owned(), code.status().into());
         document.insert("code".to_owned(), name.into());
@@ -192,10 +193,15 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Writes the problem that a response carries, if it does.
-pub(super) fn written(mut response: Response, texts: &Texts, language: Language, request: &str) -> Response {
+/// Writes the problem that a response carries, if it does, and answers its code.
+pub(super) fn written(
+    mut response: Response,
+    texts: &Texts,
+    language: Language,
+    request: &str,
+) -> (Response, Option<Code>) {
     let Some(Unwritten(problem)) = response.extensions_mut().remove::<Unwritten>() else {
-        return response;
+        return (response, None);
     };
     let document = problem.document(texts, language, Some(request)).to_string();
     let headers = response.headers_mut();
@@ -204,7 +210,7 @@ pub(super) fn written(mut response: Response, texts: &Texts, language: Language,
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.remove(header::CONTENT_LENGTH);
     *response.body_mut() = Body::from(document);
-    response
+    (response, Some(problem.0.code))
 }
 
 impl From<Denied> for Problem {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{Code, Problem};
+use crate::config::Limits;
 
 /// Which room a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +32,19 @@ pub(crate) struct RoomLimits {
     pub(crate) streams: usize,
 }
 
-impl Default for RoomLimits {
-    fn default() -> RoomLimits {
-        // Usual work beyond this would only wait: the engine commits in groups, and a few hundred fill its groups.
-        RoomLimits { kept: 4_096, usual: 1_024, waiting: 8_192, streams: 10_000 }
+impl RoomLimits {
+    /// What is kept and what waits is more than usual work: it costs less, and turning it away costs more.
+    pub(crate) fn of(limits: Limits) -> RoomLimits {
+        let Limits { requests, listeners, .. } = limits;
+        let (kept, waiting) = (requests.saturating_mul(4), requests.saturating_mul(8));
+        RoomLimits { kept, usual: requests, waiting, streams: listeners }
     }
 }
 
 /// The rooms of one server.
 #[derive(Debug)]
 pub(crate) struct Rooms {
+    limits: RoomLimits,
     kept: Arc<Semaphore>,
     usual: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -51,6 +55,7 @@ impl Rooms {
     pub(crate) fn new(limits: RoomLimits) -> Rooms {
         let of = |size| Arc::new(Semaphore::new(size));
         Rooms {
+            limits,
             kept: of(limits.kept),
             usual: of(limits.usual),
             waiting: of(limits.waiting),
@@ -60,14 +65,23 @@ impl Rooms {
 
     /// A place in the room, given back when dropped; refused at once if it is full.
     pub(crate) fn enter(&self, room: Room) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-        let room = match room {
-            Room::Free => return Ok(None),
-            Room::Kept => &self.kept,
-            Room::Usual => &self.usual,
-            Room::Waiting => &self.waiting,
-            Room::Stream => &self.streams,
-        };
+        let Some((room, _)) = self.room(room) else { return Ok(None) };
         room.clone().try_acquire_owned().map(Some).map_err(|_| Problem::new(Code::Overloaded))
+    }
+
+    /// How many are in the room.
+    pub(crate) fn inside(&self, room: Room) -> usize {
+        self.room(room).map_or(0, |(room, size)| size.saturating_sub(room.available_permits()))
+    }
+
+    fn room(&self, room: Room) -> Option<(&Arc<Semaphore>, usize)> {
+        match room {
+            Room::Free => None,
+            Room::Kept => Some((&self.kept, self.limits.kept)),
+            Room::Usual => Some((&self.usual, self.limits.usual)),
+            Room::Waiting => Some((&self.waiting, self.limits.waiting)),
+            Room::Stream => Some((&self.streams, self.limits.streams)),
+        }
     }
 }
 
@@ -79,6 +93,7 @@ mod tests {
     fn a_full_room_turns_away_and_the_kept_one_stays_open() {
         let rooms = Rooms::new(RoomLimits { kept: 1, usual: 1, waiting: 1, streams: 1 });
         let inside = rooms.enter(Room::Usual).expect("there is room");
+        assert_eq!((rooms.inside(Room::Usual), rooms.inside(Room::Kept)), (1, 0));
         assert_eq!(rooms.enter(Room::Usual).expect_err("it is full").code(), Code::Overloaded);
         assert!(rooms.enter(Room::Kept).is_ok(), "heartbeats have room of their own");
         drop(inside);

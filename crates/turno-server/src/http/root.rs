@@ -63,6 +63,7 @@ fn table(texts: &texts::Texts, queues: &[(String, Counts)]) -> String {
 pub(super) async fn asset(Path(file): Path<String>) -> Result<impl IntoResponse, Problem> {
     let (kind, content) = match file.as_str() {
         "turno.css" => ("text/css; charset=utf-8", include_str!("root/turno.css")),
+        "docs.css" => ("text/css; charset=utf-8", include_str!("root/docs.css")),
         "turno.svg" => ("image/svg+xml", include_str!("root/turno.svg")),
         _ => return Err(Problem::new(Code::NotFound).arg("thing", file)),
     };

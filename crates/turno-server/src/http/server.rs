@@ -13,20 +13,20 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::app::App;
 use super::stop::Stop;
 use crate::failure::Failure;
 
-/// How long answers under way may take once the server was told to stop.
-const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// How long a client may take to send its headers; longer is a client that means harm or is lost.
 const HEADERS_TIME: Duration = Duration::from_secs(10);
-/// Connections at once; more wait in the system's own queue.
-const CONNECTIONS_MAX: usize = 20_000;
 /// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Connections to the listener of figures at once: a few scrapers.
+const FIGURES_MAX: usize = 32;
 
 /// A server that holds its port and hears the signals, but does not answer yet.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Server {
     address: SocketAddr,
     stop: Stop,
     told: watch::Sender<bool>,
+    /// For figures, if they have an address of their own.
+    figures: Option<TcpListener>,
 }
 
 /// Where a request comes from, for the limits of sign-ins.
@@ -48,7 +50,16 @@ impl Server {
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| cannot_listen(listen, &error))?;
         let address = listener.local_addr().map_err(|error| cannot_listen(listen, &error))?;
-        Ok(Self { listener, address, stop, told: watch::Sender::new(false) })
+        Ok(Self { listener, address, stop, told: watch::Sender::new(false), figures: None })
+    }
+
+    /// Takes a second port, where figures are served without a token.
+    pub(crate) async fn bind_figures(&mut self, listen: &str) -> Result<(), Failure> {
+        let bound = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, &error))?;
+        let address = bound.local_addr().map_err(|error| cannot_listen(listen, &error))?;
+        tracing::info!(target: "turno::http", "metrics on http://{address}/metrics");
+        self.figures = Some(bound);
+        Ok(())
     }
 
     /// Where it listens: the real port, also if 0 was asked for.
@@ -64,9 +75,16 @@ impl Server {
     /// Answers until told to stop; then `/readyz` fails, waiting calls and streams end, and what is under way finishes,
     /// but not for ever.
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
-        let router = super::router(Arc::new(app));
+        let limits = app.limits;
+        let app = Arc::new(app);
+        let mut beside = JoinSet::new();
+        beside.spawn(crate::figures::upkeep());
+        if let Some(listener) = self.figures.take() {
+            beside.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
+        }
+        let router = super::router(app);
         let graceful = GracefulShutdown::new();
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let room = Arc::new(Semaphore::new(limits.connections));
         loop {
             let accepted = tokio::select! {
                 accepted = accept(&self.listener, &room) => accepted,
@@ -83,10 +101,25 @@ impl Server {
         // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
         let _ = self.told.send(true);
         drop(self.listener);
-        if tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(limits.stop_grace, graceful.shutdown()).await.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
         }
         Ok(())
+    }
+}
+
+/// Until the server ends. A scraper that is not answered comes again.
+async fn serve_figures(listener: TcpListener, router: Router) {
+    let room = Arc::new(Semaphore::new(FIGURES_MAX));
+    let graceful = GracefulShutdown::new();
+    loop {
+        match accept(&listener, &room).await {
+            Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+            Err(error) => {
+                tracing::warn!(%error, "failed to accept a connection for figures");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
     }
 }
 

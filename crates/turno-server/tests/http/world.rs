@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
@@ -29,28 +29,63 @@ pub(crate) struct World {
 pub(crate) struct Running {
     child: Child,
     pub(crate) base: String,
+    log: Option<BufReader<ChildStderr>>,
 }
 
 impl Running {
     pub(crate) fn start(url: &str, arguments: &[&str]) -> Running {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_turno"))
+        Running::spawned(Running::command(url).args(arguments))
+    }
+
+    /// With these variables, and with its log as JSON to be read by the case.
+    pub(crate) fn with_log(url: &str, variables: &[(&str, &str)]) -> Running {
+        let mut command = Running::command(url);
+        command.env("TURNO_LOG_FORMAT", "json").envs(variables.iter().copied()).stderr(Stdio::piped());
+        Running::spawned(&mut command)
+    }
+
+    fn command(url: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
+        command
             .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
             .env("TURNO_DATABASE", url)
+            .env_remove("TURNO_LOG_LEVEL")
             .current_dir(env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program was built with this test");
+            .stdout(Stdio::piped());
+        command
+    }
+
+    fn spawned(command: &mut Command) -> Running {
+        let mut child = command.spawn().expect("the program was built with this test");
+        let log = child.stderr.take().map(BufReader::new);
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while stdout.read_line(&mut line).unwrap() > 0 {
             if let Some((_, base)) = line.trim_end().split_once("listening on ") {
-                return Running { child, base: base.to_owned() };
+                return Running { child, base: base.to_owned(), log };
             }
             line.clear();
         }
         panic!("it ended before it listened: {:?}", child.wait());
+    }
+
+    /// The next line of the log; waits for it.
+    pub(crate) fn next_log_line(&mut self) -> Value {
+        let mut line = String::new();
+        let log = self.log.as_mut().expect("it was started with its log");
+        assert!(log.read_line(&mut line).unwrap() > 0, "the log ended");
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"))
+    }
+
+    /// The next line with this message; waits for it.
+    pub(crate) fn log_line(&mut self, message: &str) -> Value {
+        loop {
+            let line = self.next_log_line();
+            if line["message"] == message {
+                return line;
+            }
+        }
     }
 
     /// Ends it as a crash would.

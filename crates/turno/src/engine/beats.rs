@@ -6,6 +6,7 @@
 
 use super::commit::{Committers, Job, Reply, gather};
 use super::lease::LeaseAnswer;
+use super::telemetry::Telemetry;
 use crate::error::Error;
 use crate::store::{Peeked, Store, StoreError};
 use std::sync::Arc;
@@ -38,10 +39,15 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    pub(super) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>, committers: &Committers) -> Beats {
+    pub(super) fn start(
+        tasks: &mut JoinSet<()>,
+        store: &Arc<dyn Store>,
+        committers: &Committers,
+        telemetry: &Telemetry,
+    ) -> Beats {
         let waiting = std::array::from_fn(|_| {
             let (sender, jobs) = mpsc::channel(WAITING_MAX);
-            tasks.spawn(read(jobs, store.clone(), committers.clone()));
+            tasks.spawn(read(jobs, store.clone(), committers.clone(), telemetry.clone()));
             sender
         });
         Beats { waiting, turn: AtomicUsize::new(0) }
@@ -59,7 +65,7 @@ impl Beats {
     }
 }
 
-async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committers: Committers) {
+async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committers: Committers, telemetry: Telemetry) {
     let mut waiting = Vec::new();
     while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
         let resources = waiting.iter().map(|job: &BeatJob| job.command.resource.clone()).collect();
@@ -74,6 +80,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
                     if decision.changed {
                         tokio::spawn(write(committers.clone(), job));
                     } else {
+                        telemetry.beaten(&job.command, &decision.answer);
                         drop(job.reply.send(Ok(LeaseAnswer { answer: decision.answer, state, now })));
                     }
                 }

@@ -11,6 +11,7 @@ mod route;
 pub(crate) use dealt::Dealt;
 
 use super::Announce;
+use super::telemetry::Telemetry;
 use crate::error::Error;
 use crate::store::{
     AccessGroup, AccessOutcome, ClearGroup, ManageGroup, ManageOutcome, QueueRow, Routes, Store, TaskGroup,
@@ -83,14 +84,19 @@ pub(crate) struct Committers {
 }
 
 impl Committers {
-    pub(super) fn start(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, announce: Announce) -> Committers {
+    pub(super) fn start(
+        tasks: &mut JoinSet<()>,
+        store: Arc<dyn Store>,
+        announce: Announce,
+        telemetry: &Telemetry,
+    ) -> Committers {
         let routes = store.routes();
         let most = routes.leases.iter().chain(&routes.items).chain([&routes.reserved]).max().copied().unwrap_or(0);
         let (waiting, jobs): (Vec<_>, Vec<_>) = (0..=most).map(|_| mpsc::channel(WAITING_MAX)).unzip();
         for (number, jobs) in jobs.into_iter().enumerate() {
             let back = waiting[routes.reserved].downgrade();
-            let route = route::Route { number, back, store: store.clone(), announce: announce.clone() };
-            tasks.spawn(route.run(jobs));
+            let (store, announce, telemetry) = (store.clone(), announce.clone(), telemetry.clone());
+            tasks.spawn(route::Route { number, back, store, announce, telemetry }.run(jobs));
         }
         Committers { routes: Arc::new(routes), waiting: waiting.into(), turn: Arc::new(AtomicUsize::new(0)) }
     }

@@ -67,6 +67,11 @@ impl Fanout {
         Fanout { events, queues, joined }
     }
 
+    /// How many listen.
+    pub(super) fn listeners(&self) -> usize {
+        self.events.receiver_count()
+    }
+
     /// From here on everything that is put into the ring reaches the receiver, or tells it that it came too late.
     pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<(QueueName, Time)>>) {
         let events = self.events.subscribe();

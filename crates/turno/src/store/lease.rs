@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use turno_core::audit::{Entry, Head, chain};
 use turno_core::event::Event;
 use turno_core::id::{Numbers, Resource};
-use turno_core::lease::{Action, Command, Decision, Ending, State, decide};
+use turno_core::lease::{Action, Command, Decision, Ending, Reason, State, decide};
 use turno_core::time::Time;
 
 /// Lease commands that are decided together.
@@ -86,7 +86,10 @@ impl LeaseGroup {
             let mut decision = decide(state, command, now, &mut numbers);
             *changed |= decision.changed;
             write.ended_of.extend(decision.ended.iter().map(|_| command.resource.clone()));
+            // The expired ones stay in the answer too: nobody asked for their end, so somebody has to tell of it.
+            let expired = decision.ended.iter().filter(|ending| ending.reason == Reason::Expired).cloned().collect();
             write.ended.append(&mut decision.ended);
+            decision.ended = expired;
             write.events.append(&mut decision.events);
             write.audit.append(&mut chain(&mut head, now, std::mem::take(&mut decision.audit)));
             answers.push((decision, state.clone()));

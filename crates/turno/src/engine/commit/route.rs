@@ -1,11 +1,13 @@
 //! One route: takes what is waiting, forms groups, commits them, answers.
 
 use super::batch::{Batch, Replies, form, together};
-use super::{Announce, Waiting, gather};
+use super::{Announce, Telemetry, Waiting, gather};
+use crate::clock::Stopwatch;
 use crate::error::Error;
 use crate::store::{Group, Hint, Outcomes, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 use turno_core::access::Epoch;
 use turno_core::id::{QueueId, Resource};
 use turno_core::queue::{Act, Settle, SettleOutcome};
@@ -22,6 +24,7 @@ pub(super) struct Route {
     pub(super) back: mpsc::WeakSender<Waiting>,
     pub(super) store: Arc<dyn Store>,
     pub(super) announce: Announce,
+    pub(super) telemetry: Telemetry,
 }
 
 impl Route {
@@ -47,8 +50,11 @@ impl Route {
         let (groups, replies): (Vec<Group>, Vec<Replies>) =
             batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
         let groups: Arc<[Group]> = groups.into();
-        match self.commit(groups.clone(), as_of).await {
+        let watch = Stopwatch::start();
+        let span = tracing::debug_span!(target: "turno::commit", "commit", route = self.number, groups = groups.len());
+        match self.commit(groups.clone(), as_of).instrument(span).await {
             Ok(outcomes) => {
+                self.telemetry.committed(&groups, &outcomes, watch);
                 for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
                     tell(group, &outcome, &self.announce);
                     replies.answer(group, outcome, &self.back);
@@ -60,6 +66,7 @@ impl Route {
                     replies.split(group, &mut singles);
                 }
                 if let [_] = &singles[..] {
+                    self.telemetry.failed(&groups);
                     tracing::error!(reason, "the database refused a command");
                     singles
                         .into_iter()
@@ -72,6 +79,7 @@ impl Route {
             }
             Err(error) => {
                 if error != StoreError::AccessChanged {
+                    self.telemetry.failed(&groups);
                     tracing::warn!(%error, "a group was not committed");
                 }
                 replies.into_iter().for_each(|replies| replies.fail(&Error::Store(error.clone())));

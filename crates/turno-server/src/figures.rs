@@ -1,0 +1,75 @@
+//! Where figures are gathered: the recorder behind the `metrics` crate, and its text for Prometheus.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// How often what was recorded is folded into buckets; in between it takes memory.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// From a beat that was only read to an answer that nobody waits for any more.
+const SECONDS: &[f64] = &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+/// How many commands share a commit.
+const SIZES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// The text of all figures. The recorder is one per process by its nature, hence the static.
+pub(crate) fn installed() -> &'static PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    HANDLE.get_or_init(|| {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets(SECONDS)
+            .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_size".to_owned()), SIZES))
+            .expect("the lists of buckets are not empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        // Somebody else's recorder would be a second one in this process, which there is not.
+        let _ = metrics::set_global_recorder(recorder);
+        describe();
+        handle
+    })
+}
+
+/// Folds what was recorded, for as long as the program runs.
+pub(crate) async fn upkeep() {
+    loop {
+        tokio::time::sleep(UPKEEP).await;
+        installed().run_upkeep();
+    }
+}
+
+/// What each figure is. The same sentences are in `docs/operating/observability.md`.
+fn describe() {
+    for (name, what) in [
+        ("turno_http_requests_total", "Answered requests"),
+        ("turno_http_rejected_total", "Requests answered with a problem, by its code"),
+        ("turno_groups_total", "Groups of commands that were committed or failed"),
+        ("turno_lease_total", "Commands on leases and what became of them; expire counts expiries that were noticed"),
+        ("turno_items_total", "Items by what became of them"),
+    ] {
+        metrics::describe_counter!(name, what);
+    }
+    for (name, what) in [
+        ("turno_http_request_seconds", "From the request's head to the answer's"),
+        ("turno_group_size", "Commands in one group"),
+        ("turno_commit_seconds", "From the begin of a transaction to its commit, by the kind of its group"),
+    ] {
+        metrics::describe_histogram!(name, what);
+    }
+    for (name, what) in [
+        ("turno_http_in_progress", "Requests that are being answered, by the room they need"),
+        ("turno_queue_items", "Unfinished and exhausted items, by state; refreshed every ten seconds at most"),
+        ("turno_queue_oldest_seconds", "Age of the oldest item that waits; refreshed as turno_queue_items"),
+        ("turno_live_listeners", "Listeners of live events"),
+        ("turno_event_position", "The position of the newest event"),
+        ("turno_database_up", "Whether the database answered this scrape"),
+        ("turno_database_bytes", "Size of SQLite's files"),
+        ("turno_process_resident_bytes", "Memory of the process, where the system tells"),
+        ("turno_process_open_files", "Open files of the process, where the system tells"),
+        ("turno_process_tasks", "Tasks of the runtime that are alive"),
+        ("turno_uptime_seconds", "For how long it has been running"),
+        ("turno_build_info", "1, with the version as a label"),
+    ] {
+        metrics::describe_gauge!(name, what);
+    }
+}

@@ -1,0 +1,223 @@
+//! One operation of the API as a piece of the page.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::schema::{self, Field};
+use super::texts::Words;
+use crate::http::html::escaped;
+
+/// An operation within its document.
+#[derive(Clone, Copy)]
+pub(super) struct Operation<'a> {
+    pub(super) document: &'a Value,
+    pub(super) path: &'a str,
+    pub(super) method: &'a str,
+    pub(super) operation: &'a Value,
+}
+
+impl Operation<'_> {
+    fn id(&self) -> &str {
+        self.operation["operationId"].as_str().unwrap_or(self.path)
+    }
+
+    /// Its line in the contents.
+    pub(super) fn entry(&self) -> String {
+        format!(
+            "<li><a href=\"#{}\"><b class=\"{m}\">{}</b> {}</a></li>",
+            escaped(self.id()),
+            escaped(&self.method.to_uppercase()),
+            escaped(self.path.trim_start_matches("/v1")),
+            m = escaped(self.method),
+        )
+    }
+
+    pub(super) fn render(&self, words: &Words) -> String {
+        let mut page = format!(
+            "<article id=\"{id}\"><h3><b class=\"{m}\">{method}</b> <a href=\"#{id}\"><code>{path}</code></a></h3>",
+            id = escaped(self.id()),
+            m = escaped(self.method),
+            method = escaped(&self.method.to_uppercase()),
+            path = escaped(self.path),
+        );
+        for about in ["summary", "description"] {
+            if let Some(text) = self.operation[about].as_str().filter(|text| !text.is_empty()) {
+                let _ = write!(page, "<p>{}</p>", prose(text));
+            }
+        }
+        let _ = write!(page, "<p class=\"who\"><span>{}</span> {}</p>", escaped(words.who), self.who(words));
+        page.push_str(&table(words.parameters, words, &self.parameters()));
+        page.push_str(&table(words.body, words, &self.body()));
+        page.push_str(&self.answers(words));
+        let _ = write!(
+            page,
+            "<h4>{}</h4><pre><code>{}</code></pre></article>",
+            escaped(words.example),
+            escaped(&self.example())
+        );
+        page
+    }
+
+    fn who(&self, words: &Words) -> String {
+        if self.is_public() {
+            return escaped(words.nobody);
+        }
+        match self.operation["x-permission"].as_str() {
+            Some(permission) => format!("{} <code>{}</code>", escaped(words.permission), escaped(permission)),
+            None => escaped(words.anybody),
+        }
+    }
+
+    fn is_public(&self) -> bool {
+        self.operation["security"].as_array().is_none_or(Vec::is_empty)
+    }
+
+    fn parameters(&self) -> Vec<Field> {
+        let parameters = self.operation["parameters"].as_array().into_iter().flatten();
+        let field = |parameter: &Value| Field {
+            name: parameter["name"].as_str().unwrap_or_default().to_owned(),
+            kind: format!(
+                "{} · {}",
+                parameter["in"].as_str().unwrap_or_default(),
+                schema::kind(self.document, &parameter["schema"])
+            ),
+            required: parameter["required"] == true,
+            about: parameter["description"].as_str().unwrap_or_default().to_owned(),
+        };
+        parameters.map(|parameter| field(schema::resolved(self.document, parameter))).collect()
+    }
+
+    fn body_schema(&self) -> Option<&Value> {
+        content(&self.operation["requestBody"]).map(|(_, schema)| schema)
+    }
+
+    fn body(&self) -> Vec<Field> {
+        self.body_schema().map(|schema| schema::fields(self.document, schema)).unwrap_or_default()
+    }
+
+    fn answers(&self, words: &Words) -> String {
+        let mut list = String::new();
+        for (status, answer) in self.operation["responses"].as_object().into_iter().flatten() {
+            let answer = schema::resolved(self.document, answer);
+            let about = prose(answer["description"].as_str().unwrap_or_default());
+            let what = match content(answer) {
+                None => format!("<i>{}</i>", escaped(words.empty)),
+                Some((kind, _)) if kind.contains("problem") => {
+                    format!("<a href=\"#problems\">{}</a>", escaped(words.problems))
+                }
+                Some((kind, schema)) => self.answer(words, kind, schema),
+            };
+            let _ = write!(list, "<li><code>{}</code> {about} {what}</li>", escaped(status));
+        }
+        format!("<h4>{}</h4><ul class=\"answers\">{list}</ul>", escaped(words.answers))
+    }
+
+    /// The fields of an answer, folded: they are many, and looked up rather than read.
+    fn answer(&self, words: &Words, kind: &str, schema: &Value) -> String {
+        let fields = schema::fields(self.document, schema);
+        if fields.is_empty() {
+            return format!("<code>{}</code>", escaped(kind));
+        }
+        let summary = format!("{} ({})", words.fields, fields.len());
+        format!("<details><summary>{}</summary>{}</details>", escaped(&summary), rows(words, &fields))
+    }
+
+    /// A line for a shell.
+    fn example(&self) -> String {
+        let path = self.path.replace('{', "$").replace('}', "").to_string();
+        let mut line = String::from("curl");
+        if self.method != "get" {
+            let _ = write!(line, " -X {}", self.method.to_uppercase());
+        }
+        let _ = write!(line, " \"$TURNO_URL{path}\"");
+        if !self.is_public() {
+            line.push_str(" \\\n  -H \"Authorization: Bearer $TURNO_TOKEN\"");
+        }
+        if self.body_schema().is_some() {
+            let required: Vec<Field> =
+                self.body().into_iter().filter(|field| field.required && !field.name.contains('.')).collect();
+            let pairs: Vec<String> =
+                required.iter().map(|field| format!("\"{}\": {}", field.name, sample(&field.kind))).collect();
+            let _ = write!(line, " \\\n  -H 'Content-Type: application/json' \\\n  -d '{{{}}}'", pairs.join(", "));
+        }
+        line
+    }
+}
+
+/// The first content of a body or an answer.
+fn content(holder: &Value) -> Option<(&str, &Value)> {
+    let (kind, content) = holder["content"].as_object()?.iter().next()?;
+    Some((kind, &content["schema"]))
+}
+
+/// Something of this kind to put in its place.
+fn sample(kind: &str) -> String {
+    let base = kind.split([',', ' ']).next().unwrap_or_default();
+    match base {
+        "integer" | "number" => "1".to_owned(),
+        "boolean" => "true".to_owned(),
+        "list" => "[]".to_owned(),
+        "object" | "any" => "{}".to_owned(),
+        "string" => "\"…\"".to_owned(),
+        word => format!("\"{word}\""),
+    }
+}
+
+/// A sentence of a doc comment: what stands between backticks is code.
+fn prose(text: &str) -> String {
+    let pieces = text.split('`').map(escaped).enumerate();
+    pieces.map(|(number, piece)| if number % 2 == 1 { format!("<code>{piece}</code>") } else { piece }).collect()
+}
+
+fn table(heading: &str, words: &Words, fields: &[Field]) -> String {
+    if fields.is_empty() {
+        return String::new();
+    }
+    format!("<h4>{}</h4>{}", escaped(heading), rows(words, fields))
+}
+
+fn rows(words: &Words, fields: &[Field]) -> String {
+    let mut rows = String::new();
+    for Field { name, kind, required, about } in fields {
+        let required = if *required { format!(" <em>{}</em>", escaped(words.required)) } else { String::new() };
+        let _ = write!(
+            rows,
+            "<tr><td><code>{}</code>{required}</td><td>{}</td><td>{}</td></tr>",
+            escaped(name),
+            escaped(kind),
+            prose(about)
+        );
+    }
+    let heads: String = [words.name, words.kind, words.meaning]
+        .iter()
+        .map(|head| format!("<th scope=\"col\">{}</th>", escaped(head)))
+        .collect();
+    format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_a_sentence_is_marked_and_nothing_in_it_is_markup() {
+        assert_eq!(prose("its `code` is <b>"), "its <code>code</code> is &lt;b&gt;");
+    }
+
+    #[test]
+    fn an_example_says_what_must_be_said_and_who_calls() {
+        let document = serde_json::json!({});
+        let operation = serde_json::json!({
+            "security": [{ "token": [] }],
+            "requestBody": { "content": { "application/json": { "schema": {
+                "required": ["fence"],
+                "properties": { "fence": { "type": "integer" }, "idle_ms": { "type": "integer" } },
+            } } } },
+        });
+        let path = "/v1/leases/{resource}/heartbeat";
+        let example = Operation { document: &document, path, method: "post", operation: &operation }.example();
+        assert!(example.starts_with("curl -X POST \"$TURNO_URL/v1/leases/$resource/heartbeat\""), "{example}");
+        assert!(example.contains("Bearer $TURNO_TOKEN") && example.ends_with("-d '{\"fence\": 1}'"), "{example}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Traces for an OpenTelemetry collector, over OTLP and HTTP: a span per request and a span per commit.
+//!
+//! Compiled in with the feature `otlp`, and silent without an endpoint. Sending happens on a thread of its own; when the
+//! collector does not answer, spans are dropped and nothing else is.
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{Filtered, LevelFilter, Targets};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::failure::Failure;
+
+/// The variable that the rest of the world uses; what the configuration says comes first.
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// Sends what is left when dropped.
+#[derive(Debug)]
+pub(crate) struct Traces(SdkTracerProvider);
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        // A collector that is away loses the last spans, as it lost those before.
+        let _ = self.0.shutdown();
+    }
+}
+
+type Spans<S> = Filtered<OpenTelemetryLayer<S, Tracer>, Targets, S>;
+
+/// The layer that makes spans, if there is an endpoint for them.
+pub(crate) fn start<S>(configured: Option<&str>) -> Result<(Option<Spans<S>>, Option<Traces>), Failure>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let named = std::env::var(ENDPOINT).ok().filter(|endpoint| !endpoint.is_empty());
+    let Some(base) = configured.map(str::to_owned).or(named) else {
+        return Ok((None, None));
+    };
+    let endpoint = format!("{}/v1/traces", base.trim_end_matches('/'));
+    // Its client waits for answers and must be made where nothing else runs.
+    let made = std::thread::spawn(move || SpanExporter::builder().with_http().with_endpoint(endpoint).build()).join();
+    let exporter = match made {
+        Ok(Ok(exporter)) => exporter,
+        Ok(Err(error)) => return Err(cannot(&error.to_string())),
+        Err(_) => return Err(cannot("its client could not be made")),
+    };
+    let resource = Resource::builder().with_service_name("turno").build();
+    let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
+    let tracer = provider.tracer("turno");
+    let wanted =
+        Targets::new().with_target("turno::http", LevelFilter::DEBUG).with_target("turno::commit", LevelFilter::DEBUG);
+    let layer = tracing_opentelemetry::layer().with_tracer(tracer).with_filter(wanted);
+    Ok((Some(layer), Some(Traces(provider))))
+}
+
+fn cannot(cause: &str) -> Failure {
+    Failure::usage(
+        format!("failed to prepare sending traces: {cause}"),
+        format!("give {ENDPOINT} or otlp_endpoint as http://HOST:4318, or leave both out"),
+    )
+}

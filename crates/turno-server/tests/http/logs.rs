@@ -1,0 +1,117 @@
+//! What the program says on stderr: the life of a lock and of a queue, and never a secret.
+
+use crate::cases;
+use crate::world::{Client, Running, World};
+use serde_json::{Value, json};
+use turno::{Draft, Kind, NewToken, Policy};
+
+cases![
+    a_locks_life_can_be_followed_in_the_log,
+    what_finds_no_room_at_info_is_summed_up,
+    neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level,
+    a_request_is_one_line_at_debug_with_its_route_and_its_user,
+];
+
+/// A second instance on the same database whose stderr is read.
+fn listening(world: &World, filter: &str) -> Running {
+    Running::with_log(&world.url, &[("TURNO_LOG_LEVEL", filter), ("TURNO_LOG_FORMAT", "json")])
+}
+
+async fn client(world: &World, server: &Running, user: &str) -> Client {
+    world.client(user).await.at(server)
+}
+
+async fn a_locks_life_can_be_followed_in_the_log(world: World) {
+    let mut server = listening(&world, "info");
+    let (ana, leo) = (client(&world, &server, "ana").await, client(&world, &server, "leo").await);
+    let lease = ana.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 200 })).await.expect(200);
+    leo.post("/v1/leases/caja:1/claim", json!({})).await.problem(409, "lease_held");
+    // Waits until Ana's time is over.
+    leo.post("/v1/leases/caja:1/claim", json!({ "wait_ms": 20_000 })).await.expect(200);
+    ana.post("/v1/leases/caja:1/heartbeat", json!({ "fence": lease["fence"] })).await.problem(409, "lease_lost");
+
+    let claimed = server.log_line("lease claimed");
+    assert_eq!((&claimed["resource"], &claimed["by"]), (&json!("caja:1"), &json!("ana")));
+    assert_eq!(claimed["fence"], lease["fence"]);
+    let refused = server.log_line("claim refused");
+    assert_eq!((&refused["by"], &refused["holder"], &refused["why"]), (&json!("leo"), &json!("ana"), &json!("held")));
+    let expired = server.log_line("lease expired");
+    assert_eq!((&expired["holder"], &expired["why"]), (&json!("ana"), &json!("no_heartbeat")));
+    assert_eq!(server.log_line("lease claimed")["by"], "leo");
+    let late = server.log_line("heartbeat refused");
+    assert_eq!((&late["by"], &late["why"], &late["level"]), (&json!("ana"), &json!("no_heartbeat"), &json!("INFO")));
+}
+
+async fn what_finds_no_room_at_info_is_summed_up(world: World) {
+    let mut server = listening(&world, "info");
+    let ana = client(&world, &server, "ana").await;
+    let claims = (0..60).map(|n| {
+        let ana = ana.clone();
+        tokio::spawn(async move { ana.post(&format!("/v1/leases/r:{n}/claim"), json!({})).await.expect(200) })
+    });
+    let mut answered = 0;
+    for claim in claims.collect::<Vec<_>>() {
+        claim.await.unwrap();
+        answered += 1;
+    }
+    let mut written = 0;
+    let left_out = loop {
+        let line = server.next_log_line();
+        match line["message"].as_str().unwrap() {
+            "lease claimed" => written += 1,
+            "more happened than is written at this level" => break line["lines"].as_i64().unwrap(),
+            _ => {}
+        }
+    };
+    assert!(written < answered, "{written} of {answered}");
+    assert!(left_out >= 1 && written + left_out <= answered, "{written} and {left_out} of {answered}");
+}
+
+async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level(world: World) {
+    let mut server = listening(&world, "trace");
+    let (_, secret) = world.turno.create_token(NewToken::of("eva").unwrap()).await.unwrap();
+    let eva = Client::new(&server.base, Some(secret.clone()));
+    let (payload, password, message) = ("p4yl0ad-in-clear", "p4ssw0rd-in-clear", "m3ssage-in-clear");
+    // Some of these calls are refused; what they carry is nobody's to log either way.
+    eva.post("/v1/leases/caja:2/claim", json!({ "ttl_ms": 60_000 })).await.expect(200);
+    eva.post("/v1/leases/caja:2/request-release", json!({ "message": message })).await;
+    eva.post("/v1/leases/caja:2/force-release", json!({ "reason": message })).await;
+    eva.post("/sign-in", json!({ "user": "eva", "password": password })).await;
+    eva.post("/v1/me/password", json!({ "old": password, "new": password })).await;
+    let queue =
+        world.turno.put_queue("bot", Policy { window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) });
+    let queue = queue.await.unwrap();
+    let draft = Draft::json(payload).unwrap().key("u1").unwrap();
+    queue.enqueue(vec![draft]).await.unwrap();
+    eva.post("/v1/queues/bot/items", json!({ "key": "u2", "payload": payload })).await;
+    eva.post("/v1/queues/bot/claim", json!({ "instance": "w1", "max": 10 })).await;
+    eva.post("/v1/leases/caja:3/claim", json!({ "instance": { "secret": payload } })).await.problem(400, "bad_field");
+    let wrong = Client::new(&server.base, Some(format!("{secret}x")));
+    wrong.get("/v1/leases/caja:2").await.problem(401, "unauthenticated");
+    eva.post("/v1/leases/caja:4/claim", json!({})).await.expect(200);
+
+    // Everything up to the last call's line was written by then.
+    let mut log = String::new();
+    loop {
+        let line = server.next_log_line();
+        log.push_str(&line.to_string());
+        if line["message"] == "lease claimed" && line["resource"] == "caja:4" {
+            break;
+        }
+    }
+    assert!(log.contains("caja:2") && log.contains("\"DEBUG\""), "the log was on");
+    for hidden in [&secret[..], payload, password, message] {
+        assert!(!log.contains(hidden), "{hidden} is in the log");
+    }
+}
+
+async fn a_request_is_one_line_at_debug_with_its_route_and_its_user(world: World) {
+    let mut server = listening(&world, "turno::http=debug");
+    let ana = client(&world, &server, "ana").await;
+    ana.get("/v1/leases/caja:9").await.expect(200);
+    let line: Value = server.log_line("request");
+    assert_eq!((&line["method"], &line["route"]), (&json!("GET"), &json!("/v1/leases/{resource}")));
+    assert_eq!((&line["status"], &line["user"], &line["level"]), (&json!(200), &json!("ana"), &json!("DEBUG")));
+    assert!(line["request_id"].is_string() && line["ms"].is_number(), "{line}");
+    assert!(!line.to_string().contains("caja:9"), "the path is not the route: {line}");
+}

@@ -1,0 +1,134 @@
+//! Figures: who may read them, what they count, and that the documents name exactly those that exist.
+
+use crate::cases;
+use crate::world::{Client, Running, World};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use turno::core::time::Span;
+use turno::{Draft, Kind, Options, Policy, Turno};
+
+cases![
+    figures_need_a_token_or_their_own_listener,
+    claims_refusals_and_rejected_requests_are_counted,
+    the_documented_figures_are_the_served_ones,
+    what_nobody_serves_makes_no_series_of_its_own,
+];
+
+/// The value of a series; nothing if there is none.
+fn value(figures: &str, series: &str) -> Option<f64> {
+    let line = figures.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.map(|number| number.parse().unwrap())
+}
+
+async fn scraped(client: &Client) -> String {
+    let answer = client.get("/metrics").await;
+    assert_eq!(answer.status.as_u16(), 200, "{}", answer.text);
+    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("text/plain; version=0.0.4"));
+    answer.text
+}
+
+async fn figures_need_a_token_or_their_own_listener(world: World) {
+    world.nobody().get("/metrics").await.problem(401, "unauthenticated");
+    assert!(scraped(&world.client("vera").await).await.contains("turno_build_info"));
+
+    let mut own =
+        Running::with_log(&world.url, &[("TURNO_METRICS_LISTEN", "127.0.0.1:0"), ("TURNO_LOG_LEVEL", "info")]);
+    let line = loop {
+        let line = own.next_log_line();
+        if let Some(address) = line["message"].as_str().and_then(|text| text.strip_prefix("metrics on ")) {
+            break address.trim_end_matches("/metrics").to_owned();
+        }
+    };
+    let scraper = Client::new(&line, None);
+    assert!(scraped(&scraper).await.contains("turno_database_up 1"));
+    assert_eq!(scraper.get("/v1/leases/caja:1").await.status.as_u16(), 404, "it serves nothing else");
+}
+
+async fn claims_refusals_and_rejected_requests_are_counted(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let lease = ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
+    leo.post("/v1/leases/caja:1/claim", json!({})).await.problem(409, "lease_held");
+    ana.post("/v1/leases/caja:1/heartbeat", json!({ "fence": lease["fence"] })).await.expect(200);
+    ana.post("/v1/leases/caja:1/heartbeat", json!({ "fence": 1_000_000 })).await.problem(409, "lease_lost");
+    let figures = scraped(&ana).await;
+    for (series, expected) in [
+        (r#"turno_lease_total{action="claim",outcome="granted"}"#, 1.0),
+        (r#"turno_lease_total{action="claim",outcome="held"}"#, 1.0),
+        (r#"turno_lease_total{action="heartbeat",outcome="renewed"}"#, 1.0),
+        (r#"turno_lease_total{action="heartbeat",outcome="lost"}"#, 1.0),
+        (r#"turno_http_rejected_total{reason="lease_held"}"#, 1.0),
+        (r#"turno_http_requests_total{method="POST",route="/v1/leases/{resource}/claim",status="200"}"#, 1.0),
+        (r#"turno_http_request_seconds_count{method="POST",route="/v1/leases/{resource}/claim"}"#, 2.0),
+        (r#"turno_groups_total{kind="lease",outcome="committed"}"#, 2.0),
+    ] {
+        let found = value(&figures, series);
+        // A heartbeat that is read and must be written is decided again; groups may come together.
+        assert!(found.is_some_and(|found| found >= expected), "{series}: {found:?} in\n{figures}");
+    }
+}
+
+async fn what_nobody_serves_makes_no_series_of_its_own(world: World) {
+    let ana = world.client("ana").await;
+    for n in 0..5 {
+        ana.get(&format!("/nowhere/{n}")).await.problem(404, "not_found");
+    }
+    let figures = scraped(&ana).await;
+    assert!(!figures.contains("nowhere"));
+    let unmatched = r#"turno_http_requests_total{method="GET",route="unmatched",status="404"}"#;
+    assert_eq!(value(&figures, unmatched), Some(5.0));
+}
+
+fn document(name: &str) -> String {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operating").join(name);
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// Everything that begins with `turno_` in a text, up to what cannot be part of a name.
+fn names(text: &str) -> BTreeSet<String> {
+    let begins = text.match_indices("turno_").map(|(at, _)| &text[at..]);
+    let name = |rest: &str| rest.chars().take_while(|one| one.is_ascii_lowercase() || *one == '_').collect::<String>();
+    begins.map(name).collect()
+}
+
+async fn the_documented_figures_are_the_served_ones(mut world: World) {
+    let ana = world.client("ana").await;
+    // The server alone looks for hand-outs that expired, so that it has something to count about items.
+    world.turno = Turno::open_with(&world.url, Options { sweep: false, ..Options::default() }).await.unwrap();
+    let policy = Policy { lock_timeout: Span(100), ..Policy::of(Kind::Inbox) };
+    let queue = world.turno.put_queue("mails", policy).await.unwrap();
+    queue.enqueue(vec![Draft::json("hola").unwrap(), Draft::json("adiós").unwrap()]).await.unwrap();
+    assert_eq!(queue.claim("w1", 1, Span::ZERO).await.unwrap().len(), 1);
+    ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
+    ana.get("/v1/leases/caja:1/none").await;
+    let figures = loop {
+        let figures = scraped(&ana).await;
+        if figures.contains("turno_items_total{") {
+            break figures;
+        }
+    };
+    let served: BTreeSet<String> =
+        figures.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next().map(str::to_owned)).collect();
+
+    let table = document("observability.md");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `turno_")?.split('`').next());
+    let mut documented: BTreeSet<String> = rows.map(|name| format!("turno_{name}")).collect();
+    assert!(documented.len() > 10, "the table was found");
+    if !figures.contains("turno_database_bytes") {
+        assert!(documented.remove("turno_database_bytes"), "only SQLite has files of its own");
+    }
+    assert_eq!(served, documented);
+
+    let dashboard: Value = serde_json::from_str(&document("grafana-dashboard.json")).unwrap();
+    assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 10));
+    documented.insert("turno_database_bytes".to_owned());
+    let shown = names(&dashboard.to_string());
+    let base = |name: &str| {
+        let suffix = ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+        suffix.unwrap_or(name).to_owned()
+    };
+    let unknown: Vec<&String> = shown.iter().filter(|name| !documented.contains(&base(name))).collect();
+    assert!(unknown.is_empty(), "the dashboard asks for {unknown:?}");
+    let missing: Vec<&String> =
+        documented.iter().filter(|name| !shown.iter().any(|shown| base(shown) == **name)).collect();
+    assert!(missing.is_empty(), "the dashboard does not show {missing:?}");
+}

@@ -1,0 +1,227 @@
+//! Telling what happened, once, where everything passes: after the commit of a group, and after a heartbeat that needed
+//! none. Figures (`metrics`) and log lines (`tracing`, target `turno::life`) come from here and from nowhere else, so
+//! that no operation can be forgotten and none be told twice.
+//!
+//! Figures go to the recorder that is installed when the engine is opened; without one they cost next to nothing. Lines
+//! name resources, keys, ids, fences and people, and never what items carry, what workers or people wrote, or a secret.
+
+mod figures;
+mod life;
+mod rate;
+
+use crate::clock::{Clock, Stopwatch};
+use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
+use figures::{Fate, Figures, QueueFigures};
+use life::{Life, Line, Telling};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinSet;
+use turno_core::id::{Fence, QueueId, Resource};
+use turno_core::lease::{Command, Decision, Ending, Outcome, Reason, Refused, State};
+use turno_core::queue::{Accepted, Act, Handed, Manage, SettleOutcome};
+use turno_core::task;
+
+/// Expiries of tasks' leases that were told already: a task's answer does not say whether it was the one to notice.
+const NOTICED_MAX: usize = 256;
+
+/// What tells.
+#[derive(Clone)]
+pub(crate) struct Telemetry {
+    figures: Arc<Figures>,
+    life: Life,
+    noticed: Arc<Mutex<VecDeque<Fence>>>,
+}
+
+impl Telemetry {
+    pub(crate) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>, clock: &Arc<Clock>) -> Telemetry {
+        let figures = Arc::new(Figures::new());
+        let life = Life::start(tasks, store.clone(), clock.clone());
+        Telemetry { figures, life, noticed: Arc::default() }
+    }
+
+    /// Remembers the name of a queue: groups know its number only.
+    pub(crate) fn knows(&self, row: &QueueRow) {
+        self.figures.knows(row.id, &row.name);
+    }
+
+    /// A transaction was committed.
+    pub(super) fn committed(&self, groups: &[Group], outcomes: &[Outcomes], watch: Stopwatch) {
+        self.figures.transaction(groups, watch.elapsed());
+        let life = self.life.begin();
+        for (group, outcome) in groups.iter().zip(outcomes) {
+            self.group(&life, group, outcome);
+        }
+    }
+
+    /// A transaction was given up; nothing of it was stored.
+    pub(super) fn failed(&self, groups: &[Group]) {
+        groups.iter().for_each(|group| self.figures.failed(group));
+    }
+
+    /// A heartbeat was answered without writing.
+    pub(super) fn beaten(&self, command: &Command, answer: &Result<Outcome, Refused>) {
+        self.figures.lease(&command.action, answer);
+        if let Some(told) = life::told(command, answer) {
+            self.life.begin().tell(|| Line::of_lease(told, command, answer, None));
+        }
+    }
+
+    fn group(&self, life: &Telling<'_>, group: &Group, outcome: &Outcomes) {
+        match (group, outcome) {
+            (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
+                for (command, (decision, state)) in group.commands.iter().zip(answers) {
+                    self.decided(life, command, decision, state);
+                }
+            }
+            (Group::Task(group), Outcomes::Task(outcome)) => self.task(life, &group.command, outcome),
+            (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.admitted(life, group, answers),
+            (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(life, group, outcome),
+            (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
+            (Group::Manage(group), Outcomes::Manage(Ok(_))) => {
+                let fate = match group.wish {
+                    Manage::Retry | Manage::RetryWith { .. } => Fate::Retried,
+                    Manage::Cancel => Fate::Cancelled,
+                };
+                self.queue(group.queue).count(fate, 1);
+                let line =
+                    || Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate };
+                life.tell(line);
+            }
+            (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
+                let items = usize::try_from(cleared.count).unwrap_or(usize::MAX);
+                self.queue(group.queue).count(Fate::Cancelled, items);
+                life.tell(|| Line::Cleared { queue: group.name.clone(), by: group.by.clone(), items });
+            }
+            _ => {}
+        }
+    }
+
+    fn decided(&self, life: &Telling<'_>, command: &Command, decision: &Decision, state: &State) {
+        // The end comes first: whoever was granted the lease got it because of that.
+        decision.ended.iter().for_each(|ending| self.expired(life, &command.resource, ending));
+        self.asked(life, command, &decision.answer, state);
+    }
+
+    fn asked(&self, life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: &State) {
+        self.figures.lease(&command.action, answer);
+        if let Some(told) = life::told(command, answer) {
+            life.tell(|| Line::of_lease(told, command, answer, Some(state)));
+        }
+    }
+
+    fn expired(&self, life: &Telling<'_>, resource: &Resource, ending: &Ending) {
+        if ending.reason != Reason::Expired || !self.is_news(resource, ending.grant.fence) {
+            return;
+        }
+        self.figures.expired(ending.cause);
+        life.tell(|| Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) });
+    }
+
+    fn is_news(&self, resource: &Resource, fence: Fence) -> bool {
+        if task::TaskId::of(resource).is_none() {
+            return true;
+        }
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        if noticed.contains(&fence) {
+            return false;
+        }
+        if noticed.len() == NOTICED_MAX {
+            noticed.pop_front();
+        }
+        noticed.push_back(fence);
+        true
+    }
+
+    /// What people do to a task is in its history; here its lease is told, which is like any other.
+    fn task(&self, life: &Telling<'_>, command: &task::Command, outcome: &crate::store::TaskOutcome) {
+        let task::Action::Lease(action) = &command.action else {
+            return;
+        };
+        let answer = match &outcome.answer {
+            Ok(task::Outcome::Lease(outcome)) => Ok(outcome.clone()),
+            Err(task::Refused::Lease(refused)) => Err(refused.clone()),
+            _ => return,
+        };
+        let command = Command {
+            resource: outcome.lease.resource.clone(),
+            who: command.who.clone(),
+            via: command.via.clone(),
+            policy: command.policy.clone(),
+            action: action.clone(),
+        };
+        if let (Ok(Outcome::Claimed { renewed: false }), Some(ending)) = (&answer, &outcome.lease.ended) {
+            self.expired(life, &command.resource, ending);
+        }
+        self.asked(life, &command, &answer, &outcome.lease);
+    }
+
+    fn admitted(&self, life: &Telling<'_>, group: &EnqueueGroup, answers: &[Vec<Accepted>]) {
+        for (call, answers) in group.calls.iter().zip(answers) {
+            let queue = self.queue(call.queue);
+            for (item, answer) in call.items.iter().zip(answers) {
+                let fate = match answer {
+                    Accepted::Queued => Fate::Queued,
+                    Accepted::Duplicate { .. } => Fate::Duplicate,
+                    Accepted::Coalesced { .. } => Fate::Coalesced,
+                };
+                queue.count(fate, 1);
+                life.tell(|| {
+                    let (item, key) = (item.id.clone(), item.key.clone());
+                    Line::Admitted { queue: queue.name(), number: call.queue, key, item, fate }
+                });
+            }
+        }
+    }
+
+    fn dealt(&self, life: &Telling<'_>, group: &ClaimGroup, outcome: &ClaimOutcome) {
+        let ClaimOutcome::Dealt { deliveries, bodies, .. } = outcome else {
+            return;
+        };
+        let queue = self.queue(group.queue);
+        let wants = match &group.claim {
+            Claim::Next(wants) => &wants[..],
+            Claim::Item { want, .. } => std::slice::from_ref(want),
+        };
+        for (want, deliveries) in wants.iter().zip(deliveries) {
+            for delivery in deliveries {
+                queue.count(Fate::HandedOut, delivery.items.len());
+                life.tell(|| {
+                    let known = |(seq, attempt): &(_, u32)| bodies.get(seq).map(|body| (body.id.clone(), *attempt));
+                    Line::Taken {
+                        queue: queue.name(),
+                        key: bodies.get(&delivery.seq).and_then(|body| body.key.clone()),
+                        handed: Handed::of(group.queue, delivery),
+                        instance: want.instance.clone(),
+                        items: delivery.items.iter().filter_map(known).collect(),
+                    }
+                });
+            }
+        }
+    }
+
+    fn settled(&self, life: &Telling<'_>, group: &SettleGroup, answers: &[SettleOutcome]) {
+        for (settle, answer) in group.settlements.iter().zip(answers) {
+            let fate = match answer {
+                SettleOutcome::Acked => Fate::Processed,
+                SettleOutcome::Retrying { .. } => Fate::Retrying,
+                SettleOutcome::Exhausted => Fate::Exhausted,
+                SettleOutcome::Superseded => Fate::Superseded,
+                SettleOutcome::Returned => Fate::Returned,
+                SettleOutcome::Renewed { .. } => Fate::Renewed,
+                SettleOutcome::Expired => Fate::Expired,
+                // Nobody is refused who did not ask: the sweeper only looked.
+                SettleOutcome::Stale if settle.act == Act::Expire => continue,
+                SettleOutcome::Stale | SettleOutcome::NotInDelivery => Fate::Stale,
+            };
+            let queue = self.queue(settle.handed.queue);
+            queue.count(fate, settle.handed.size as usize);
+            if fate != Fate::Renewed {
+                life.tell(|| Line::Settled { queue: queue.name(), handed: settle.handed, fate });
+            }
+        }
+    }
+
+    fn queue(&self, id: QueueId) -> Arc<QueueFigures> {
+        self.figures.queue(id)
+    }
+}
