@@ -105,7 +105,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     let Some(grant) = claimed.lease.grant.filter(|_| claimed.answer.is_ok()) else {
         return Ok(());
     };
-    if turn % 5 == 0 {
+    if turn.is_multiple_of(5) {
         // Went for a coffee: the lock runs out by itself, and others can take the task.
         tokio::time::sleep(Duration::from_secs(60)).await;
         return Ok(());
