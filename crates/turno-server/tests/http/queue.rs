@@ -261,7 +261,8 @@ async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
 }
 
 async fn a_queue_of_the_configuration_is_changed_there_and_nowhere_else(world: World) {
-    let file = std::env::temp_dir().join(format!("turno-managed-{}.toml", std::process::id()));
+    let port = world.server.base.rsplit(':').next().unwrap();
+    let file = std::env::temp_dir().join(format!("turno-managed-{}-{port}.toml", std::process::id()));
     std::fs::write(&file, "[queues.bot]\nkind = \"lane\"\nwindow_ms = 77\n").unwrap();
     let server = Running::start(&world.url, &["--config", file.to_str().unwrap()]);
     std::fs::remove_file(&file).unwrap();

@@ -126,13 +126,17 @@ async fn payloads_come_back_byte_for_byte(world: World) {
 
 async fn a_delayed_item_is_not_handed_out_before(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
-    add(&eva, "mails", json!([{ "id": "late", "payload": 1, "delay_ms": 300 }, { "id": "now", "payload": 2 }])).await;
-    let got = claim(&eva, "mails", "w").await;
-    assert_eq!(ids(&got), ["now"]);
+    let item = |id: &str, delay: i64| json!({ "id": id, "payload": 1, "delay_ms": delay });
+    add(&eva, "mails", json!([item("late", 3_600_000), item("soon", 300)])).await;
+    let got = claim_with(&eva, "mails", json!({ "instance": "w", "max": 9, "wait_ms": 10_000 })).await;
+    assert_eq!(ids(&got), ["soon"]);
+    let soon = eva.get("/v1/queues/mails/items/soon").await.expect(200);
+    let at = |time: &Value| time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    assert!(at(&soon["holder"]["handed_at"]) >= at(&soon["enqueued_at"]) + 300, "{soon}");
     let why = eva.get("/v1/queues/mails/items/late/why").await.expect(200);
     assert_eq!((&why["running"], &why["reason"]), (&json!(false), &json!("delayed")));
-    let later = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 10_000 })).await;
-    assert_eq!(ids(&later), ["late"]);
+    let late = eva.get("/v1/queues/mails/items/late").await.expect(200);
+    assert_eq!((&late["state"], &late["due_at"]), (&json!("pending"), &why["until"]));
 }
 
 async fn typing_keeps_a_window_open_only_where_something_waits(world: World) {

@@ -29,6 +29,7 @@ const WAIT_MAX_MS: i64 = 30_000;
 
 /// What a worker asks for.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimBody {
     /// Which process takes it.
@@ -47,6 +48,7 @@ pub(super) struct ClaimBody {
 
 /// One item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = DeliveryItem)]
 pub(super) struct DeliveredItem {
     id: String,
     action: Option<String>,
@@ -67,6 +69,7 @@ impl From<GotItem> for DeliveredItem {
 
 /// What a worker was handed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Delivery)]
 pub(super) struct DeliveryView {
     /// Names the delivery when it is settled; to be passed on unchanged.
     delivery: String,
@@ -114,6 +117,7 @@ impl Serialize for Payload {
 
 /// What was handed out; nothing if there was nothing for as long as the caller wanted to wait.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueDeliveries)]
 pub(super) struct Deliveries {
     deliveries: Vec<DeliveryView>,
 }
@@ -121,7 +125,7 @@ pub(super) struct Deliveries {
 /// Takes up to `max` deliveries, waiting if there are none.
 #[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Deliveries)))]
-pub(super) async fn claim(
+pub(super) async fn queue_claim(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
@@ -152,6 +156,7 @@ fn not_stopping(app: &App) -> Result<(), Problem> {
 
 /// Who takes a certain item.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueItemClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemClaimBody {
     /// Which process takes it.
