@@ -67,6 +67,7 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;
+    app.sync_sources = settings.sync.clone();
     invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
     server.run(app).await

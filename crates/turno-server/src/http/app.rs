@@ -12,6 +12,7 @@ use super::metrics::Counting;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
+use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
 use crate::database::Database;
 use crate::passwords::Passwords;
@@ -44,6 +45,8 @@ pub(crate) struct App {
     pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
+    /// The sources of the configuration file.
+    pub(crate) sync_sources: Vec<SyncSource>,
 }
 
 /// The way handlers get it.
@@ -72,6 +75,7 @@ impl App {
             counting: Counting::default(),
             shows_queues: false,
             managed_queues: BTreeSet::new(),
+            sync_sources: Vec::new(),
         }
     }
 

@@ -35,6 +35,7 @@ pub(crate) fn document(generated: OpenApi) -> Value {
         let Some(operations) = operations.as_object_mut() else { continue };
         for (method, operation) in operations {
             complete(operation, access::find(&method.to_uppercase(), path).map(|row| row.needs));
+            declare(operation, path);
         }
     }
     document
@@ -63,6 +64,26 @@ fn complete(operation: &mut Value, needs: Option<Needs>) {
     let responses = &mut operation["responses"];
     responses["default"] =
         json!({ "description": "A problem (RFC 9457); its `code` never changes.", "content": content });
+}
+
+/// The parts of a path that the handler's types do not describe: names, and the numbers of tasks and lines.
+fn declare(operation: &mut Value, path: &str) {
+    let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    for name in names {
+        if !operation["parameters"].is_array() {
+            operation["parameters"] = json!([]);
+        }
+        let Some(declared) = operation["parameters"].as_array_mut() else { continue };
+        if declared.iter().any(|known| known["in"] == "path" && known["name"] == name) {
+            continue;
+        }
+        let schema = if name == "number" || (name == "id" && path.starts_with("/v1/tasks/")) {
+            json!({ "type": "integer", "minimum": 1 })
+        } else {
+            json!({ "type": "string", "minLength": 1, "maxLength": 200 })
+        };
+        declared.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+    }
 }
 
 fn problem_schema() -> Value {

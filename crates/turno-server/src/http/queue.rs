@@ -6,7 +6,7 @@ mod claim;
 mod items;
 mod look;
 mod manage;
-mod overview;
+pub(super) mod overview;
 mod policy;
 mod settle;
 mod why;

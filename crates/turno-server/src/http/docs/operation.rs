@@ -43,7 +43,7 @@ impl Operation<'_> {
         );
         for about in ["summary", "description"] {
             if let Some(text) = self.operation[about].as_str().filter(|text| !text.is_empty()) {
-                let _ = write!(page, "<p>{}</p>", escaped(text));
+                let _ = write!(page, "<p>{}</p>", prose(text));
             }
         }
         let _ = write!(page, "<p class=\"who\"><span>{}</span> {}</p>", escaped(words.who), self.who(words));
@@ -100,7 +100,7 @@ impl Operation<'_> {
         let mut list = String::new();
         for (status, answer) in self.operation["responses"].as_object().into_iter().flatten() {
             let answer = schema::resolved(self.document, answer);
-            let about = escaped(answer["description"].as_str().unwrap_or_default());
+            let about = prose(answer["description"].as_str().unwrap_or_default());
             let what = match content(answer) {
                 None => format!("<i>{}</i>", escaped(words.empty)),
                 Some((kind, _)) if kind.contains("problem") => {
@@ -164,6 +164,12 @@ fn sample(kind: &str) -> String {
     }
 }
 
+/// A sentence of a doc comment: what stands between backticks is code.
+fn prose(text: &str) -> String {
+    let pieces = text.split('`').map(escaped).enumerate();
+    pieces.map(|(number, piece)| if number % 2 == 1 { format!("<code>{piece}</code>") } else { piece }).collect()
+}
+
 fn table(heading: &str, words: &Words, fields: &[Field]) -> String {
     if fields.is_empty() {
         return String::new();
@@ -180,7 +186,7 @@ fn rows(words: &Words, fields: &[Field]) -> String {
             "<tr><td><code>{}</code>{required}</td><td>{}</td><td>{}</td></tr>",
             escaped(name),
             escaped(kind),
-            escaped(about)
+            prose(about)
         );
     }
     let heads: String = [words.name, words.kind, words.meaning]
@@ -188,4 +194,30 @@ fn rows(words: &Words, fields: &[Field]) -> String {
         .map(|head| format!("<th scope=\"col\">{}</th>", escaped(head)))
         .collect();
     format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_a_sentence_is_marked_and_nothing_in_it_is_markup() {
+        assert_eq!(prose("its `code` is <b>"), "its <code>code</code> is &lt;b&gt;");
+    }
+
+    #[test]
+    fn an_example_says_what_must_be_said_and_who_calls() {
+        let document = serde_json::json!({});
+        let operation = serde_json::json!({
+            "security": [{ "token": [] }],
+            "requestBody": { "content": { "application/json": { "schema": {
+                "required": ["fence"],
+                "properties": { "fence": { "type": "integer" }, "idle_ms": { "type": "integer" } },
+            } } } },
+        });
+        let path = "/v1/leases/{resource}/heartbeat";
+        let example = Operation { document: &document, path, method: "post", operation: &operation }.example();
+        assert!(example.starts_with("curl -X POST \"$TURNO_URL/v1/leases/$resource/heartbeat\""), "{example}");
+        assert!(example.contains("Bearer $TURNO_TOKEN") && example.ends_with("-d '{\"fence\": 1}'"), "{example}");
+    }
 }

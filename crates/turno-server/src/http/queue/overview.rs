@@ -52,7 +52,7 @@ pub(super) struct RatesView {
 /// A queue at a glance.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Queue)]
-pub(super) struct QueueView {
+pub(in crate::http) struct QueueView {
     name: String,
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
@@ -88,7 +88,7 @@ impl QueueView {
 }
 
 /// One queue as it is now.
-pub(super) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
+pub(in crate::http) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
     let overview = super::known(caller, name).await?.overview().await?;
     Ok(QueueView::new(app, &overview))
 }
