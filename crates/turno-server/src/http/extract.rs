@@ -68,6 +68,21 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
     Ok(whole.into())
 }
 
+/// Takes a body in that nobody will read, within bounds: whoever sends first and reads later sees the refusal.
+pub(super) async fn discard(mut body: Body) {
+    let all = async {
+        let mut size = 0usize;
+        while let Some(Ok(frame)) = body.frame().await {
+            size = size.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+            if size > DISCARDED_MAX {
+                break;
+            }
+        }
+    };
+    // Not longer than an honest client needs for as much as it may send.
+    let _ = tokio::time::timeout(BODY_TIME, all).await;
+}
+
 /// An absent body is as good as an empty object: what must be there is then named as missing.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
@@ -125,13 +140,19 @@ fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Erro
     // A missing or unknown field is named in the sentence, not in the path to it.
     let named =
         said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
+    let missing = said.starts_with("missing field");
     let field = match (within, named) {
         ("", Some(named)) => named.to_owned(),
         (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
         ("", None) => return Problem::new(Code::BadBody).cause(said),
         (within, _) => within.to_owned(),
     };
-    Problem::new(Code::BadField).field(&field).cause(said)
+    let fault = match named {
+        Some(_) if missing => "missing",
+        Some(_) => "unknown",
+        None => "other",
+    };
+    Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(said)
 }
 
 /// The parts of a path; what is malformed names nothing that exists.
@@ -162,7 +183,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Err(rejection) => {
                 let said =
                     std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
-                Err(Problem::new(Code::BadQuery).cause(said))
+                // `limit: invalid digit …`, or "unknown field `limt`, …".
+                let named = said.split('`').nth(1).filter(|_| said.contains("field `"));
+                let named = named.or_else(|| said.split_once(':').map(|(name, _)| name));
+                let problem = Problem::new(Code::BadQuery);
+                let problem = match named.filter(|name| !name.contains(' ')) {
+                    Some(name) => problem.field(name),
+                    None => problem,
+                };
+                Err(problem.cause(&said))
             }
         }
     }

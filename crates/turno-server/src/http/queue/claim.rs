@@ -139,10 +139,18 @@ pub(super) async fn queue_claim(
     let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
     let queue = super::known(&caller, name).await?;
     not_stopping(&app)?;
-    let request = body.request_id.as_ref().map(RequestId::as_str);
-    let got = queue.claim_until(instance.as_str(), max, wait, request, app.stopped()).await?;
+    let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
+    let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
     let kind = queue.row().await?.policy.kind;
     Ok(Json(Deliveries { deliveries: got.into_iter().map(|got| DeliveryView::new(kind, got)).collect() }))
+}
+
+/// The id under which the request is remembered: of this user, since another may call an instance and a request the same.
+fn of_caller(caller: &Caller, request: &RequestId) -> String {
+    let user = caller.holder(None).user;
+    let mut hash = blake3::Hasher::new();
+    hash.update(user.as_str().as_bytes()).update(&[0]).update(request.as_str().as_bytes());
+    hash.finalize().to_hex().to_string()
 }
 
 fn required(instance: Option<Instance>) -> Result<Instance, Problem> {
