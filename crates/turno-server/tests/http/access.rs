@@ -15,6 +15,8 @@ cases![
     only_our_own_pages_change_something_with_the_consoles_session,
     a_backend_acts_for_a_user_and_the_audit_shows_both,
     pages_of_listed_origins_may_call,
+    a_token_for_some_resources_does_not_look_into_queues,
+    a_refusal_is_seen_also_by_who_sends_a_large_body_first,
     the_audit_is_read_newest_first_by_those_who_may,
     an_audit_that_does_not_lead_to_the_kept_head_does_not_verify,
 ];
@@ -275,6 +277,35 @@ async fn a_backend_acts_for_a_user_and_the_audit_shows_both(world: World) {
     assert_eq!(refused["permission"], "sessions.mint");
     let bad = acting(&eva, "%00", Method::GET, "/v1/me", json!({})).await.unwrap();
     crate::world::answer(bad).await.problem(400, "bad_header");
+}
+
+async fn a_token_for_some_resources_does_not_look_into_queues(world: World) {
+    let eva = world.client("eva").await;
+    eva.send(Method::PUT, "/v1/queues/mails", json!({ "kind": "inbox" })).await.expect(200);
+    let page = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("vera").unwrap() };
+    let page = world.token(page).await;
+    for path in ["/v1/queues", "/v1/queues/mails", "/v1/queues/mails/items", "/v1/stock/a", "/locks", "/metrics"] {
+        page.get(path).await.problem(403, "other_resource");
+    }
+    page.get("/v1/leases/caja:1").await.expect(200);
+    let worker = NewToken { resources: vec!["caja:".to_owned()], ..NewToken::of("ana").unwrap() };
+    world.token(worker).await.get("/v1/queues/mails").await.expect(200);
+}
+
+async fn a_refusal_is_seen_also_by_who_sends_a_large_body_first(world: World) {
+    use std::io::{Read, Write};
+    let address = world.server.base.trim_start_matches("http://").to_owned();
+    let length = 9 << 20;
+    // By hand, because clients that read while they write would see the answer anyway.
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        write!(stream, "POST /v1/tasks HTTP/1.1\r\nhost: {address}\r\ncontent-length: {length}\r\n\r\n").unwrap();
+        stream.write_all(&vec![b' '; length]).unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        String::from_utf8(head.to_vec()).unwrap()
+    });
+    assert_eq!(answer.await.unwrap(), "HTTP/1.1 401");
 }
 
 async fn the_audit_is_read_newest_first_by_those_who_may(world: World) {

@@ -145,6 +145,8 @@ async fn a_repeated_request_gets_the_same_deliveries(world: World) {
     assert_eq!((first.len(), names(&again)), (2, names(&first)));
     let other = claim_with(&eva, "mails", ask("r-2")).await;
     assert_eq!(other.len(), 1, "another request gets other work");
+    let leo = world.client("leo").await;
+    assert!(claim_with(&leo, "mails", ask("r-1")).await.is_empty(), "what another user was handed is not his");
     for delivery in &first {
         settle(&eva, "mails", "ack", delivery, json!({})).await;
     }

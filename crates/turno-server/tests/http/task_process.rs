@@ -176,6 +176,8 @@ async fn finalizing_again_with_the_same_fence_gets_the_same_answer(world: World)
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 30);
     let other = leo.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence.as_i64().unwrap() + 1 })).await;
     other.problem(409, "wrong_status");
+    let his = leo.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await;
+    his.problem(409, "lease_lost");
 }
 
 async fn concurrent_finalizes_with_one_fence_are_one(world: World) {
