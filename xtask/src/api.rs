@@ -22,17 +22,16 @@ const CHECKS: &[&str] = &[
     "ignored_auth",
 ];
 
-/// Operations that are left out, each with its reason. Names of routes that do not exist yet do no harm.
+/// Paths that are left out, each with its reason.
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("events_stream", "an answer without an end"),
-    ("user_change", "may disable or demote the one who calls"),
-    ("user_remove", "may remove the one who calls"),
-    ("token_revoke", "may revoke the token that it calls with"),
-    ("password_change", "ends the caller's other sessions"),
-    ("locks_clear", "takes away what other calls are looking at"),
+    ("/v1/events", "its answer has no end"),
+    ("/v1/users/{id}", "may disable, demote or remove the one who calls"),
+    ("/v1/tokens/{id}", "may revoke the token that it calls with"),
+    ("/v1/me/password", "ends the caller's other sessions"),
+    ("/sign-in", "a page for people, which answers mistakes with a page"),
+    ("/sign-out", "a page for people"),
+    ("/setup", "a page for people, which answers mistakes with a page"),
 ];
-/// The same by path, for whatever the operations come to be called.
-const LEFT_OUT_PATHS: &[&str] = &["^/v1/events$", "^/v1/users/\\{id\\}$", "^/v1/tokens/\\{id\\}$", "^/v1/me/password$"];
 
 /// Examples per operation and database; PostgreSQL has other failures, not other answers.
 const RUNS: &[(&str, u32)] = &[("sqlite", 40), ("postgres", 15)];
@@ -42,8 +41,8 @@ pub(crate) fn run() -> StepResult {
     let tool = install()?;
     cargo(&["build", "--release", "--locked", "-p", "turno-server"])?;
     cargo(&["build", "--locked", "-p", "turno-testkit", "--bin", "site"])?;
-    for (name, reason) in LEFT_OUT {
-        println!("left out: {name}, {reason}");
+    for (path, reason) in LEFT_OUT {
+        println!("left out: {path}, {reason}");
     }
     let mut failed = Vec::new();
     for (database, examples) in RUNS {
@@ -66,12 +65,7 @@ fn run_on(tool: &Path, database: &str, examples: u32) -> StepResult {
     command.args(["run", &location, "--header", &authorization, "--checks", &checks, "--max-examples", &examples]);
     command.args(["--seed", "1", "--phases", "examples,coverage,fuzzing", "--request-timeout", "10"]);
     command.args(["--workers", "2", "--no-color", "--continue-on-failure", "--generation-database", "none"]);
-    for (name, _) in LEFT_OUT {
-        command.args(["--exclude-operation-id", name]);
-    }
-    for path in LEFT_OUT_PATHS {
-        command.args(["--exclude-path-regex", path]);
-    }
+    command.args(["--exclude-path-regex", &left_out()]);
     command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", root().join("xtask/api")).stdin(Stdio::null());
     // It would look for a settings file upwards from here, and leave its reports.
     command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(root().join("target"));
@@ -80,6 +74,12 @@ fn run_on(tool: &Path, database: &str, examples: u32) -> StepResult {
         Ok(status) => Err(Problem::failed(format!("schemathesis ended with {status}"))),
         Err(error) => Err(Problem::failed(format!("schemathesis could not be started: {error}"))),
     }
+}
+
+/// One expression for all of them: of several the tool heeds the last.
+fn left_out() -> String {
+    let paths: Vec<String> = LEFT_OUT.iter().map(|(path, _)| path.replace('{', "\\{").replace('}', "\\}")).collect();
+    format!("^({})$", paths.join("|"))
 }
 
 /// The tool, installed if it is not there in these versions.
@@ -155,7 +155,7 @@ struct Server {
 impl Server {
     fn start(url: &str) -> Result<Server, Problem> {
         let mut command = Command::new(product::built("release", "turno")?);
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("TURNO_DATABASE", url).env("TURNO_LOG", "warn");
+        command.args(["serve", "--listen", "127.0.0.1:0"]).env("TURNO_DATABASE", url).env("TURNO_LOG_LEVEL", "warn");
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let failed = |error| Problem::failed(format!("failed to start turno: {error}"));
         let mut child = command.spawn().map_err(failed)?;
@@ -174,5 +174,16 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_one_expression_with_its_braces_meant_literally() {
+        let expression = left_out();
+        assert!(expression.starts_with("^(/v1/events|/v1/users/\\{id\\}|") && expression.ends_with(")$"));
     }
 }

@@ -11,8 +11,8 @@ mod database;
 mod failure;
 mod figures;
 mod http;
-mod passwords;
 mod logging;
+mod passwords;
 mod texts;
 #[cfg(feature = "otlp")]
 mod traces;

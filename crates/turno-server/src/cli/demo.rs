@@ -5,12 +5,12 @@ mod traffic;
 use super::output::say;
 use super::place::PlaceArgs;
 use super::serve::Listen;
+use crate::config::LogFormat;
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
-use crate::config::LogFormat;
 use crate::figures;
-use crate::logging;
 use crate::http::{App, Environment, Server};
+use crate::logging;
 
 /// What the demo takes.
 #[derive(clap::Args, Debug)]

@@ -15,8 +15,8 @@ use crate::config::{self, Overrides, Settings};
 use crate::database;
 use crate::failure::Failure;
 use crate::figures;
-use crate::logging;
 use crate::http::{App, Environment, Server};
+use crate::logging;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -98,7 +98,13 @@ fn kind_schema() -> utoipa::openapi::Object {
 }
 
 fn on_exhausted_schema() -> utoipa::openapi::Object {
-    words(ON_EXHAUSTED)
+    use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+    let words = ON_EXHAUSTED.iter().copied().map(Some).chain([None::<&str>]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .description(Some("What an exhausted head does to its lane; null is as if it were left out."))
+        .enum_values(Some(words))
+        .build()
 }
 
 /// A field that is not accepted, for a 400 that names it.

@@ -19,8 +19,8 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 
 use super::app::Shared;
-use super::problem::Code;
 use super::html::escaped;
+use super::problem::Code;
 use crate::texts::{Language, Texts};
 use operation::Operation;
 use texts::Words;

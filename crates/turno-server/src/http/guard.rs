@@ -19,8 +19,8 @@ use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
 use super::problem::{self, Problem};
-use super::room::Room;
 use super::report::{self, Report};
+use super::room::Room;
 use crate::texts::Language;
 use crate::uptime::Uptime;
 
@@ -29,10 +29,6 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Nothing but what the pages themselves bring; nobody may frame them.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-
-/// What names a request in logs and answers: the client's own word if it is a sane one.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) String);
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
@@ -57,7 +53,6 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
     let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let language = Language::preferred(language.unwrap_or_default());
     request.extensions_mut().insert(language);
-    request.extensions_mut().insert(RequestId(id.clone()));
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
     let mut response = next.run(request).instrument(span).await;

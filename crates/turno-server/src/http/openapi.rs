@@ -28,6 +28,7 @@ pub(crate) fn document(generated: OpenApi) -> Value {
         "session": { "type": "apiKey", "in": "cookie", "name": super::caller::COOKIE },
     });
     document["components"]["schemas"]["Problem"] = problem_schema();
+    let schemas = document["components"]["schemas"].clone();
     let Some(paths) = document["paths"].as_object_mut() else {
         return document;
     };
@@ -36,6 +37,7 @@ pub(crate) fn document(generated: OpenApi) -> Value {
         for (method, operation) in operations {
             complete(operation, access::find(&method.to_uppercase(), path).map(|row| row.needs));
             declare(operation, path);
+            relax(operation, &schemas);
         }
     }
     document
@@ -83,6 +85,17 @@ fn declare(operation: &mut Value, path: &str) {
             json!({ "type": "string", "minLength": 1, "maxLength": 200 })
         };
         declared.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+    }
+}
+
+/// An absent body is as good as an empty object: where nothing must be said, none has to be sent.
+fn relax(operation: &mut Value, schemas: &Value) {
+    let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+    let schema = name.map_or(schema, |name| &schemas[name]);
+    let must = |schema: &Value| schema["required"].as_array().is_some_and(|names| !names.is_empty());
+    if schema["type"] == "object" && !must(schema) {
+        operation["requestBody"]["required"] = false.into();
     }
 }
 

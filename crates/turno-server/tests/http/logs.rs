@@ -2,11 +2,13 @@
 
 use crate::cases;
 use crate::world::{Client, Running, World};
+use reqwest::Method;
 use serde_json::{Value, json};
 use turno::{Draft, Kind, NewToken, Policy};
 
 cases![
     a_locks_life_can_be_followed_in_the_log,
+    a_queues_life_can_be_followed_in_the_log,
     what_finds_no_room_at_info_is_summed_up,
     neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level,
     a_request_is_one_line_at_debug_with_its_route_and_its_user,
@@ -40,6 +42,36 @@ async fn a_locks_life_can_be_followed_in_the_log(world: World) {
     assert_eq!(server.log_line("lease claimed")["by"], "leo");
     let late = server.log_line("heartbeat refused");
     assert_eq!((&late["by"], &late["why"], &late["level"]), (&json!("ana"), &json!("no_heartbeat"), &json!("INFO")));
+}
+
+async fn a_queues_life_can_be_followed_in_the_log(world: World) {
+    let mut server = listening(&world, "info");
+    let eva = client(&world, &server, "eva").await;
+    eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
+    for (id, waiting) in [("m1", 1), ("m2", 2)] {
+        eva.post("/v1/queues/bot/items", json!({ "id": id, "key": "u1", "payload": "hola" })).await.expect(201);
+        let queued = server.log_line("item queued");
+        assert_eq!((&queued["queue"], &queued["key"], &queued["item"]), (&json!("bot"), &json!("u1"), &json!(id)));
+        assert_eq!((&queued["outcome"], &queued["waiting"]), (&json!("queued"), &json!(waiting)));
+    }
+    let claimed = eva.post("/v1/queues/bot/claim", json!({ "instance": "w1" })).await.expect(200);
+    let delivery = &claimed["deliveries"][0];
+    let locked = server.log_line("key locked");
+    assert_eq!((&locked["key"], &locked["instance"], &locked["items"]), (&json!("u1"), &json!("w1"), &json!(2)));
+    assert_eq!(locked["fence"], delivery["fence"]);
+    for id in ["m1", "m2"] {
+        let processing = server.log_line("processing");
+        assert_eq!((&processing["item"], &processing["attempt"]), (&json!(id), &json!(1)));
+    }
+    let ack = json!({ "deliveries": [{ "delivery": delivery["delivery"], "fence": delivery["fence"] }] });
+    eva.post("/v1/queues/bot/ack", ack).await.expect(200);
+    let processed = server.log_line("processed");
+    assert_eq!((&processed["key"], &processed["items"]), (&json!("u1"), &json!(2)));
+    assert_eq!(server.log_line("key released")["key"], "u1");
+    eva.post("/v1/queues/bot/items", json!({ "id": "m3", "key": "u2", "payload": "chau" })).await.expect(201);
+    eva.post("/locks/clear", json!({})).await.expect(200);
+    let cleared = server.log_line("lane cleared");
+    assert_eq!((&cleared["queue"], &cleared["by"], &cleared["items"]), (&json!("bot"), &json!("eva"), &json!(1)));
 }
 
 async fn what_finds_no_room_at_info_is_summed_up(world: World) {

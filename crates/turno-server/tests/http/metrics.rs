@@ -31,7 +31,8 @@ async fn figures_need_a_token_or_their_own_listener(world: World) {
     world.nobody().get("/metrics").await.problem(401, "unauthenticated");
     assert!(scraped(&world.client("vera").await).await.contains("turno_build_info"));
 
-    let mut own = Running::with_log(&world.url, &[("TURNO_METRICS_LISTEN", "127.0.0.1:0"), ("TURNO_LOG_LEVEL", "info")]);
+    let mut own =
+        Running::with_log(&world.url, &[("TURNO_METRICS_LISTEN", "127.0.0.1:0"), ("TURNO_LOG_LEVEL", "info")]);
     let line = loop {
         let line = own.next_log_line();
         if let Some(address) = line["message"].as_str().and_then(|text| text.strip_prefix("metrics on ")) {
