@@ -6,6 +6,7 @@ mod enqueue;
 mod growth;
 mod http;
 mod ordered;
+mod overload;
 mod pairs;
 mod pickup;
 
@@ -40,6 +41,7 @@ pub(crate) async fn measure(home: &Home, args: &Args, row: &Row) -> Outcome<Meas
         Work::OpenTransaction => growth::open_transaction(&bench).await,
         Work::ManyLanes => growth::many_lanes(&bench).await,
         Work::Http(work) => http::measure(&bench, work).await,
+        Work::Overload => overload::measure(&bench).await,
     }
 }
 

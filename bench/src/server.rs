@@ -23,6 +23,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(site: &Site) -> Outcome<Server> {
+        Server::start_with(site, &[]).await
+    }
+
+    /// The same with further variables.
+    pub(crate) async fn start_with(site: &Site, variables: &[(&str, &str)]) -> Outcome<Server> {
         let turno = site.turno().await?;
         turno.add_person(NewPerson::new("bench", "Bench", Role::Admin)?).await?;
         let (_, token) = turno.create_token(NewToken::of("bench")?).await?;
@@ -35,6 +40,7 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("TURNO_DATABASE", site.url())
             .env("TURNO_LOG_LEVEL", "error")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;

@@ -42,6 +42,7 @@ pub(crate) enum Work {
     ManyLanes,
     /// The same over HTTP.
     Http(HttpWork),
+    Overload,
 }
 
 /// A row of the table.
@@ -145,6 +146,7 @@ pub(crate) const ROWS: &[Row] = &[
     http("http-heartbeats", "256 connections", Sqlite, HttpWork::Heartbeats).rate(45e3, None),
     http("http-lease-pairs", "64 connections", Sqlite, HttpWork::Pairs),
     http("http-pick-up", "idle queue", Sqlite, HttpWork::PickUp).goal(latency(1.5, 4.0)),
+    row("http-overload", "ten times the room", Sqlite, Work::Overload),
     http("http-enqueue-single", "16 connections", Postgres, HttpWork::EnqueueSingle).rate(20e3, None),
     http("http-enqueue-batch", "1,000 at a time", Postgres, HttpWork::EnqueueBatch).rate(100e3, None),
     http("http-drain", "100 at a time", Postgres, HttpWork::Drain).rate(40e3, None),
@@ -152,4 +154,5 @@ pub(crate) const ROWS: &[Row] = &[
     http("http-heartbeats", "256 connections", Postgres, HttpWork::Heartbeats).rate(40e3, None),
     http("http-lease-pairs", "64 connections", Postgres, HttpWork::Pairs).rate(12e3, None),
     http("http-pick-up", "idle queue", Postgres, HttpWork::PickUp).goal(latency(2.0, 5.0)),
+    row("http-overload", "ten times the room", Postgres, Work::Overload),
 ];

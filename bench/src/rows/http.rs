@@ -145,6 +145,9 @@ async fn enqueue(server: &Server, connections: usize, batch: u64, span: Duration
     closed_loop(callers.await?, Until::After(span)).await
 }
 
+/// Puts an ack's request together around its body.
+type Ack = Arc<dyn Fn(&str) -> Arc<[u8]> + Send + Sync>;
+
 /// Claims and acks until `target` items were acked.
 async fn drain(
     server: &Server,
@@ -160,7 +163,7 @@ async fn drain(
         server.request("POST", &format!("/v1/queues/{queue}/claim"), &body)
     };
     // The ack's head needs the body's length, so it is put together for each.
-    let ack: Arc<dyn Fn(&str) -> Arc<[u8]> + Send + Sync> = {
+    let ack: Ack = {
         let template = server.request("POST", &format!("/v1/queues/{queue}/ack"), "");
         let template = String::from_utf8(template.to_vec())?;
         Arc::new(move |body| {

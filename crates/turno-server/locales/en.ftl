@@ -2,7 +2,11 @@
 
 problem-bad_body = The body of the request is not the JSON that is expected: { $cause }
     .title = The body cannot be understood
-problem-bad_field = The field { $field } is not valid: { $cause }
+problem-bad_field = { $fault ->
+        [missing] The field { $field } is missing; add it
+        [unknown] The field { $field } is not known; check its name, or leave it out
+       *[other] The field { $field } is not valid: { $cause }
+    }
     .title = A field is not valid
 problem-bad_query = What follows the question mark is not valid: { $cause }
     .title = A parameter is not valid
@@ -10,7 +14,7 @@ problem-bad_header = The header { $header } is not valid
     .title = A header is not valid
 problem-invalid = This cannot be asked for: { $cause }
     .title = The request is not valid
-problem-instance_required = A machine's token must say which of its processes holds something; add instance
+problem-instance_required = Say in instance which of your processes holds it; a machine's token always needs it
     .title = The instance is missing
 problem-ttl_out_of_bounds = ttl_ms must lie between 100 and { $max }
     .title = The ttl is out of bounds

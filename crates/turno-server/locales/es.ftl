@@ -2,7 +2,11 @@
 
 problem-bad_body = El cuerpo de la petición no es el JSON que se espera: { $cause }
     .title = El cuerpo no se entiende
-problem-bad_field = El campo { $field } no es válido: { $cause }
+problem-bad_field = { $fault ->
+        [missing] Falta el campo { $field }; agréguelo
+        [unknown] El campo { $field } no se conoce; revise su nombre o quítelo
+       *[other] El campo { $field } no es válido: { $cause }
+    }
     .title = Un campo no es válido
 problem-bad_query = Lo que sigue al signo de pregunta no es válido: { $cause }
     .title = Un parámetro no es válido
@@ -10,7 +14,7 @@ problem-bad_header = La cabecera { $header } no es válida
     .title = Una cabecera no es válida
 problem-invalid = No se puede pedir esto: { $cause }
     .title = La petición no es válida
-problem-instance_required = El token de una máquina debe decir cuál de sus procesos retiene algo; agregue instance
+problem-instance_required = Diga en instance cuál de sus procesos lo retiene; con el token de una máquina siempre hace falta
     .title = Falta la instancia
 problem-ttl_out_of_bounds = ttl_ms debe estar entre 100 y { $max }
     .title = El plazo está fuera de los límites

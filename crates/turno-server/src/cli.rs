@@ -97,9 +97,9 @@ enum Command {
     Check(check::CheckArgs),
     /// Copy an SQLite database to a new file while it is in use
     Backup(backup::BackupArgs),
-    /// Triggers that put changes of your tables into queues (on the database)
+    /// Triggers that put changes of your tables into queues (not in this version)
     Sync(sync::SyncArgs),
-    /// How fast it is on this machine
+    /// Say how to measure Turno on this machine
     Bench(bench::BenchArgs),
     /// Print a script that completes commands in your shell
     Completions(generate::CompletionsArgs),

@@ -51,6 +51,16 @@ pub(crate) enum Environment {
     Production,
 }
 
+impl Environment {
+    /// Its name outside.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Environment::Development => "development",
+            Environment::Production => "production",
+        }
+    }
+}
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -84,6 +94,19 @@ pub(crate) struct Limits {
     pub(crate) request_timeout: Duration,
     /// How long requests may go on once the server was told to stop.
     pub(crate) stop_grace: Duration,
+}
+
+/// The defaults of the keys, for a server that is not configured.
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            requests: 1_024,
+            connections: 20_000,
+            listeners: 10_000,
+            request_timeout: Duration::from_secs(60),
+            stop_grace: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Which private addresses endpoints may have that were set over the API. Those of the file may have any.

@@ -29,11 +29,12 @@ mod server;
 mod sign_in;
 mod stamp;
 mod stop;
+mod sync;
 mod task;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use app::{App, Environment, Shared};
+pub(crate) use app::{App, Shared};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 
@@ -60,12 +61,16 @@ fn api() -> OpenApiRouter<Shared> {
         .merge(task::routes())
         .merge(queue::routes())
         .merge(locks::routes())
+        .merge(sync::routes())
 }
 
 fn router(app: Shared) -> Router {
     let (api, generated) = api().split_for_parts();
     let document = openapi::document(generated);
-    let pages = Router::new().route("/", get(root::page)).route("/assets/{file}", get(root::asset));
+    let pages = Router::new()
+        .route("/", get(root::page))
+        .route("/assets/{file}", get(root::asset))
+        .route("/turno.js", get(root::module));
     let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
     served
         .fallback(unknown)

@@ -11,6 +11,8 @@ mod direct;
 mod run;
 #[path = "cli/shell.rs"]
 mod shell;
+#[path = "cli/work.rs"]
+mod work;
 #[expect(dead_code, reason = "shared with the tests of the API, which use more of it")]
 #[path = "http/world.rs"]
 mod world;
@@ -47,7 +49,7 @@ fn main() {
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
-        let cases = [ask::all(), direct::all(), run::all()].into_iter().flatten();
+        let cases = [ask::all(), direct::all(), run::all(), work::all()].into_iter().flatten();
         for case in cases.filter(|case| case.on.contains(&backend)) {
             trials.push(Trial::test(format!("{prefix}::{}", case.name), move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

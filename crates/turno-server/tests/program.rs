@@ -2,13 +2,17 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 fn turno(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
     // The default database is a file in the current folder, which must not be the source's.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-    command.args(arguments).env_remove("TURNO_DATABASE").env_remove("TURNO_LISTEN");
+    command.args(arguments);
+    for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_CONFIG", "TURNO_ENV", "TURNO_URL", "TURNO_TOKEN"] {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -113,6 +117,122 @@ fn pages_carry_their_language_and_their_policy() {
     assert!(server.get("/assets/turno.css", "").contains("content-type: text/css"));
 }
 
+/// A place for files of one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the folder for tests can be written");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn database(&self) -> String {
+        format!("sqlite:{}", self.file("turno.db"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_schema_is_checked_without_being_created() {
+    let folder = Folder::new("migrate");
+    let url = folder.database();
+    let checked = ended(&["migrate", "--check", "--database", &url]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stderr).contains("no schema yet") && text(&checked.stderr).contains("turno migrate"));
+    assert!(!Path::new(&folder.file("turno.db")).exists(), "nothing was created");
+    let refused = ended(&["serve", "--no-migrate", "--listen", "127.0.0.1:0", "--database", &url]);
+    assert!(refused.status.code() == Some(1) && text(&refused.stderr).contains("turno migrate"), "{refused:?}");
+    let migrated = ended(&["migrate", "--database", &url]);
+    assert!(migrated.status.success() && text(&migrated.stderr).contains("created with schema"), "{migrated:?}");
+    let checked = ended(&["migrate", "--check", "--database", &url]);
+    assert!(checked.status.success() && text(&checked.stderr).contains("current"), "{checked:?}");
+}
+
+#[test]
+fn the_first_administrator_is_invited_until_there_is_one() {
+    let folder = Folder::new("invite");
+    let url = folder.database();
+    let words = ["serve", "--listen", "127.0.0.1:0", "--database", &url];
+    let talk_of = |mut server: Running| {
+        assert!(server.before.is_empty(), "{:?}", server.before);
+        let page = server.get("/setup?link=nonsense", "");
+        assert_eq!(server.signal("TERM"), Some(0));
+        let mut talk = String::new();
+        server.child.stderr.take().expect("it is piped").read_to_string(&mut talk).expect("it is UTF-8");
+        (talk, page)
+    };
+    let (talk, page) = talk_of(Running::start(&words));
+    assert!(
+        talk.contains("/setup?link=turno_") && talk.contains("turno user add") && page.contains("HTTP/1.1"),
+        "{talk}"
+    );
+    assert!(ended(&["user", "add", "eva", "--role", "admin", "--database", &url]).status.success());
+    assert!(!talk_of(Running::start(&words)).0.contains("/setup?link="));
+}
+
+#[test]
+fn settings_are_shown_with_where_they_come_from() {
+    let folder = Folder::new("config");
+    let file = folder.file("turno.toml");
+    std::fs::write(&file, "database = \"postgres://ana:s3cret@db/shop\"\nkeep_history_days = 7\n").expect("writable");
+    let shown =
+        turno(&["config", "--config", &file, "--listen", "127.0.0.1:1"]).env("TURNO_ENV", "production").output();
+    let shown = shown.expect("the program was built with this test");
+    let lines = text(&shown.stdout);
+    let line = |key: &str| lines.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("listen").contains("--listen") && line("env").contains("TURNO_ENV"), "{lines}");
+    assert!(line("keep_history_days").contains("turno.toml line 2"), "{lines}");
+    assert!(line("database").contains("db/shop") && !lines.contains("s3cret"), "{lines}");
+    let json = text(&ended(&["config", "--json"]).stdout);
+    assert!(json.starts_with('[') && json.contains("\"origin\":\"default\""), "{json}");
+    std::fs::write(&file, "databse = \"sqlite:a.db\"\n").expect("writable");
+    let wrong = ended(&["config", "--config", &file]);
+    assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("database"), "{wrong:?}");
+}
+
+#[test]
+fn production_does_not_start_with_unsafe_settings() {
+    for command in ["serve", "config"] {
+        let refused = ended(&[command, "--env", "production", "--cors-origin", "*", "--listen", "127.0.0.1:0"]);
+        let talk = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && talk.contains("cors_origins") && talk.contains("next: "), "{talk}");
+    }
+}
+
+#[test]
+fn completions_and_the_manual_are_made_from_the_same_definition() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = text(&ended(&["completions", shell]).stdout);
+        assert!(script.contains("healthcheck") && script.contains("force-release"), "{shell}");
+    }
+    assert!(text(&ended(&["man"]).stdout).contains(".TH turno 1"));
+    let folder = Folder::new("man");
+    assert!(ended(&["man", &folder.file("man1")]).status.success());
+    for page in ["turno.1", "turno-lease-claim.1", "turno-run.1"] {
+        assert!(Path::new(&folder.file("man1")).join(page).is_file(), "{page}");
+    }
+}
+
+#[test]
+fn what_is_not_there_says_so() {
+    for (arguments, reason) in
+        [(&["sync", "plan"][..], "not available in this version"), (&["bench"], "cargo run --release -p turno-bench")]
+    {
+        let output = ended(arguments);
+        assert!(output.status.code() == Some(1) && text(&output.stderr).contains(reason), "{output:?}");
+    }
+}
+
 #[test]
 fn a_port_in_use_is_explained() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -131,10 +251,17 @@ fn wrong_usage_ends_with_2_and_a_reason() {
     for (arguments, reason) in [
         (&["serve", "--lisen", "127.0.0.1:0"][..], "--listen"),
         (&["serve", "--listen", "nowhere"], "HOST:PORT"),
-        (&["serve", "--database", "mysql://u:s3cret@h/d"], "neither sqlite: nor postgres:"),
+        (&["serve", "--database", "mysql://u:s3cret@h/d"], "not the URL of a database"),
         (&["demo", "--database", "sqlite:a.db"], "fresh temporary database"),
         (&["--database", "sqlite:a.db", "demo"], "fresh temporary database"),
         (&["nonsense"], "nonsense"),
+        (&["lesae"], "lease"),
+        (&["lease", "claim", "caja:3", "--ttl", "30"], "30s"),
+        (&["lease", "get", "caja:3", "--sever", "x"], "--server"),
+        (&["user", "add", "ana", "--role", "admn"], "admin"),
+        (&["token", "create", "--user", "a\nb"], "control character"),
+        (&["run", "--resource", "job"], "CMD"),
+        (&["lease"], "Usage"),
         (&[], "Usage"),
     ] {
         let output = ended(arguments);

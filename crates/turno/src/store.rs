@@ -259,6 +259,12 @@ pub trait Store: Send + Sync + 'static {
     /// How many administrators can sign in.
     fn admins(&self) -> Pending<'_, i64>;
 
+    /// Settings of the database under which what was committed can be lost, as people read them. Where the store sets
+    /// them itself there are none.
+    fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// The epoch of access.
     fn epoch(&self) -> Pending<'_, Epoch>;
 

@@ -1,6 +1,6 @@
 //! One decision about one task and its lock.
 
-use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch};
+use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch, speaks_for_ended};
 use super::stock::{Stock, post};
 use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId};
 use crate::audit::Draft;
@@ -226,9 +226,14 @@ impl Work<'_> {
     }
 
     fn close(&mut self, fence: Fence, lines: &[(u32, LineOutcome)]) -> Result<Outcome, Refused> {
+        let theirs = speaks_for_ended(&self.decision.lease, fence, &self.command.who);
         let task = self.task()?;
         if let Some(finalized) = task.finalized.clone().filter(|finalized| finalized.fence == fence) {
-            return Ok(Outcome::Finalized { finalized, repeated: true });
+            if theirs {
+                return Ok(Outcome::Finalized { finalized, repeated: true });
+            }
+            let ending = self.decision.lease.ended.clone();
+            return Err(Refused::Lease(lease::Refused::Lost { ending }));
         }
         self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let released = self.on_lease(lease::Action::Release { fence, claim: None })?;

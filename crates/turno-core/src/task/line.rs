@@ -210,13 +210,21 @@ pub enum Begin {
     Refused(Refused),
 }
 
+/// Whether somebody may repeat what was done under a fence that is over: its holder, as long as the row knows who that
+/// was; later the fence alone must do.
+pub(super) fn speaks_for_ended(lease: &lease::State, fence: Fence, who: &lease::Holder) -> bool {
+    let ended = lease.ended.as_ref().filter(|ending| ending.grant.fence == fence);
+    ended.is_none_or(|ending| who.speaks_for(&ending.grant.holder))
+}
+
 /// Looks at a line before its effect: `task` without its other lines, its lease held against takers, the line
 /// locked, and the clock read after that.
 pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line: Option<&Line>, now: Time) -> Begin {
     let Some(task) = task else {
         return Begin::Refused(Refused::Unknown);
     };
-    if let Some(finalized) = task.finalized.as_ref().filter(|finalized| finalized.fence == apply.fence) {
+    let theirs = speaks_for_ended(lease, apply.fence, &apply.who);
+    if let Some(finalized) = task.finalized.as_ref().filter(|finalized| finalized.fence == apply.fence && theirs) {
         return Begin::Over(finalized.clone());
     }
     let now = now.max(lease.decided_at());

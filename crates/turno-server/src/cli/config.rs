@@ -11,7 +11,7 @@ Examples:
   turno config --env production            … and whether it would start so
   turno config --json | jq '.[] | select(.origin != \"default\")'
 
-Passwords are masked. Exit code 1 if production would refuse to start with it.
+Passwords are masked. Exit code 2 if production would refuse to start with it.
 docs/reference/configuration.md explains every key.";
 
 /// What showing settings takes: the same flags as serving.

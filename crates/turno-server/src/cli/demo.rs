@@ -1,15 +1,18 @@
 //! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
 
+mod office;
 mod traffic;
+
+pub(super) use office::DEMO;
 
 use super::output::say;
 use super::place::PlaceArgs;
 use super::serve::Listen;
-use crate::config::LogFormat;
+use crate::config::{Environment, Limits, LogFormat};
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
 use crate::figures;
-use crate::http::{App, Environment, Server};
+use crate::http::{App, Server};
 use crate::logging;
 
 /// What the demo takes.
@@ -27,28 +30,39 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
             "leave out --database, or use `turno serve --database URL`",
         ));
     }
-    let listen = &arguments.listen.listen;
     // The demo is looked at, not read: only what is wrong.
     let _logging = logging::start(LogFormat::Auto, "warn", None)?;
     figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
     let database = database::open(&folder.url()).await?;
-    let server = Server::bind(listen).await?;
-    let mut app = App::new(database.clone(), Environment::Development, server.stopping());
+    let office = office::open(&database.turno).await.map_err(failed)?;
+    let server = Server::bind(&arguments.listen.listen).await?;
+    let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
     app.shows_queues = true;
-    say(&[
-        format!("Turno {} · demo", env!("CARGO_PKG_VERSION")),
-        format!("  database  {}, {} (removed at the end)", database.place.kind, database.place.name),
-        format!("  page      http://{}/ shows it at work", server.address()),
-        format!("  health    curl http://{}/healthz", server.address()),
-        "  stop      Ctrl-C".to_string(),
-        format!("listening on http://{}", server.address()),
-    ]);
+    let base = format!("http://{}", server.address());
+    let mut lines = vec![
+        format!(
+            "Turno {} · demo · {}, {} (removed at the end)",
+            env!("CARGO_PKG_VERSION"),
+            database.place.kind,
+            database.place.name
+        ),
+        format!("  console   {base}/   API {base}/docs   stop with Ctrl-C"),
+    ];
+    // Each opens once: two windows, two people.
+    let who = |person: &office::Entrance| format!("  {:<9} {base}/sign-in?link={}", person.name, person.link);
+    lines.extend(office.entrances.iter().map(who));
+    lines.push(format!("  try       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
+    lines.push(format!("listening on {base}"));
+    say(&lines);
     tokio::select! {
         served = server.run(app) => served,
-        stopped = traffic::run(database.turno) => {
-            stopped.map_err(|error| Failure::failed(format!("the demo's traffic stopped: {error}"), "start it again"))
-        }
+        stopped = traffic::run(database.turno.clone()) => stopped.map_err(failed),
+        stopped = office::colleagues(database.turno) => stopped.map_err(failed),
     }
+}
+
+fn failed(error: turno::Error) -> Failure {
+    Failure::failed(format!("the demo stopped: {error}"), "start it again")
 }

@@ -80,7 +80,7 @@ fn sentence(about: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "\\<").replace("{", "\\{").replace('\n', " ")
+    text.replace('|', "\\|").replace('<', "\\<").replace("\n\n", " ").replace('\n', " ")
 }
 
 fn name(argument: &Arg) -> String {
@@ -101,7 +101,7 @@ fn extras(argument: &Arg) -> String {
         let _ = write!(extras, " ({})", values.join(", "));
     }
     let defaults = argument.get_default_values();
-    if let [default] = defaults {
+    if let ([default], true) = (defaults, argument.get_action().takes_values()) {
         let _ = write!(extras, " (default `{}`)", default.to_string_lossy());
     }
     if let Some(variable) = argument.get_env() {

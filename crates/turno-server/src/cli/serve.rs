@@ -7,15 +7,17 @@ use turno::core::id::QueueName;
 use turno::core::time::Span;
 use turno::{LinkFor, Options, Turno};
 
+use super::demo::DEMO;
 use super::healthcheck::reached;
 use super::output::{say, talk};
 use super::place::{PlaceArgs, options, refused};
+use crate::config::production::{self, Problem};
 use crate::config::queue::QueueSettings;
-use crate::config::{self, Overrides, Settings};
+use crate::config::{Environment, Overrides, Settings};
 use crate::database;
 use crate::failure::Failure;
 use crate::figures;
-use crate::http::{App, Environment, Server};
+use crate::http::{App, Server};
 use crate::logging;
 
 const EXAMPLES: &str = "\
@@ -54,25 +56,48 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     settings.doubts().iter().for_each(|doubt| tracing::warn!("{doubt}"));
     let database =
         database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
+    if settings.environment == Environment::Production {
+        production::refuse(database_problems(&database.turno).await?)?;
+    }
     let managed_queues = put_queues(&database.turno, &settings.queues).await?;
     let mut server = Server::bind(&settings.listen).await?;
     if let Some(listen) = &settings.metrics_listen {
         server.bind_figures(listen).await?;
     }
-    let mut app = App::new(database.clone(), environment(&settings), server.stopping());
+    let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;
+    app.sync_sources = settings.sync.clone();
     invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
     server.run(app).await
 }
 
-fn environment(settings: &Settings) -> Environment {
-    match settings.environment {
-        config::Environment::Development => Environment::Development,
-        config::Environment::Production => Environment::Production,
+/// What production does not start with and only the open database can tell.
+async fn database_problems(turno: &Turno) -> Result<Vec<Problem>, Failure> {
+    let mut problems = Vec::new();
+    for setting in turno.unsafe_settings().await.map_err(refused)? {
+        let cause = format!("the database runs with {setting}: what was accepted can be lost");
+        problems.push(Problem::new(cause, "switch it on in postgresql.conf and restart PostgreSQL"));
+    }
+    let mut after = None;
+    loop {
+        let people = turno.people(after, PEOPLE_PAGE).await.map_err(refused)?;
+        let demo = people.iter().filter(|person| person.id.as_str().ends_with(DEMO) && !person.disabled);
+        problems.extend(demo.map(|person| {
+            let next = format!("remove it: turno user remove {}", person.id);
+            Problem::new(format!("{} is an account of the demo", person.id), next)
+        }));
+        let last = people.last().map(|person| person.id.clone());
+        if people.len() < PEOPLE_PAGE as usize {
+            return Ok(problems);
+        }
+        after = last;
     }
 }
+
+/// People looked at in one go.
+const PEOPLE_PAGE: u32 = 500;
 
 /// Makes the queues of the file what the file says; over the API they are read-only then.
 async fn put_queues(

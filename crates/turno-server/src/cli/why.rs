@@ -9,10 +9,10 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno why caja:3                 who holds this lease, and until when
-  turno why task:7                 the same for a task, with its status
-  turno why bot/msg-81             why this item of the queue `bot` is not running
-  turno why bot key 5491122334455  why nothing of this key is running";
+  turno why caja:3              who holds this lease, and until when
+  turno why task:7              the same for a task, with its status
+  turno why bot/msg-81          why this item of the queue `bot` does not run
+  turno why bot key 54911223    why nothing of this key runs";
 
 /// What to wonder about.
 #[derive(clap::Args, Debug)]

@@ -139,7 +139,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "limits.requests",
         shape: Shape::Whole(1, 100_000),
-        default: Some("4096"),
+        default: Some("1024"),
         variable: "TURNO_LIMITS_REQUESTS",
         flag: "limits-requests",
         placeholder: "N",
@@ -148,7 +148,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "limits.connections",
         shape: Shape::Whole(1, 1_000_000),
-        default: Some("10000"),
+        default: Some("20000"),
         variable: "TURNO_LIMITS_CONNECTIONS",
         flag: "limits-connections",
         placeholder: "N",
@@ -157,7 +157,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "limits.listeners",
         shape: Shape::Whole(1, 100_000),
-        default: Some("4096"),
+        default: Some("10000"),
         variable: "TURNO_LIMITS_LISTENERS",
         flag: "limits-listeners",
         placeholder: "N",

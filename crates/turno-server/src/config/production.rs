@@ -1,14 +1,7 @@
 //! What production refuses: settings that are fine on a desk and dangerous in the world.
 //!
-//! Only settings are judged here. What needs the open database (`fsync`, `synchronous_commit`, demo accounts) is not
-//! checked yet; it belongs into a function beside the engine, of this form:
-//!
-//! ```text
-//! async fn database_problems(turno: &Turno) -> Result<Vec<Problem>, Failure>
-//! ```
-//!
-//! Whoever writes it adds its findings to [`Settings::production_problems`] and hands all of them to [`refuse`], so
-//! that people read one list and not one line per start.
+//! What the settings say is judged before anything is opened; what the database says (its own settings, accounts of
+//! the demo) once it is open, and before anybody is let in.
 
 use super::{Environment, Settings, text};
 use crate::failure::Failure;

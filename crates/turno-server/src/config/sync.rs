@@ -61,6 +61,13 @@ pub(crate) struct Relation {
     pub(crate) name: String,
 }
 
+impl Relation {
+    /// As people write it.
+    pub(crate) fn shown(&self) -> String {
+        self.schema.as_ref().map_or_else(|| self.name.clone(), |schema| format!("{schema}.{}", self.name))
+    }
+}
+
 /// What happens when a row stops meeting `enqueue_when`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {

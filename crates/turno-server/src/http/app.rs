@@ -12,26 +12,12 @@ use super::metrics::Counting;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
+use crate::config::sync::SyncSource;
+use crate::config::{Environment, Limits};
 use crate::database::Database;
 use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
-
-/// Where it runs: what is only for development is refused in production.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Environment {
-    Development,
-    Production,
-}
-
-impl Environment {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Environment::Development => "development",
-            Environment::Production => "production",
-        }
-    }
-}
 
 /// Shared by all handlers.
 #[derive(Debug)]
@@ -40,6 +26,7 @@ pub(crate) struct App {
     pub(crate) environment: Environment,
     pub(crate) texts: Texts,
     pub(crate) uptime: Uptime,
+    pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
     pub(crate) passwords: Passwords,
     /// How often somebody may try to get in.
@@ -58,19 +45,27 @@ pub(crate) struct App {
     pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
+    /// The sources of the configuration file.
+    pub(crate) sync_sources: Vec<SyncSource>,
 }
 
 /// The way handlers get it.
 pub(crate) type Shared = Arc<App>;
 
 impl App {
-    pub(crate) fn new(database: Database, environment: Environment, stopping: watch::Receiver<bool>) -> App {
+    pub(crate) fn new(
+        database: Database,
+        environment: Environment,
+        limits: Limits,
+        stopping: watch::Receiver<bool>,
+    ) -> App {
         App {
             database,
             environment,
             texts: Texts::load(),
             uptime: Uptime::start(),
-            rooms: Rooms::new(RoomLimits::default()),
+            limits,
+            rooms: Rooms::new(RoomLimits::of(limits)),
             passwords: Passwords::new(),
             pace: Pace::new(),
             cors_origins: Vec::new(),
@@ -80,6 +75,7 @@ impl App {
             counting: Counting::default(),
             shows_queues: false,
             managed_queues: BTreeSet::new(),
+            sync_sources: Vec::new(),
         }
     }
 

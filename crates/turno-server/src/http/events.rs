@@ -101,6 +101,7 @@ const GONE: Position = Position(i64::MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Limits;
     use crate::http::room::{RoomLimits, Rooms};
     use crate::http::testing::Bench;
 
@@ -116,7 +117,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_keeps_its_place_until_it_ends() {
-        let one = RoomLimits { streams: 1, ..RoomLimits::default() };
+        let one = RoomLimits { streams: 1, ..RoomLimits::of(Limits::default()) };
         let bench = Bench::with(|app| app.rooms = Rooms::new(one)).await;
         let person = turno::NewPerson::new("ana", "Ana", turno::Role::Viewer).expect("a name");
         bench.app.trusted().add_person(person).await.expect("added");

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use std::time::Duration;
 
 use super::problem::{Code, Problem};
@@ -68,14 +68,31 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
     Ok(whole.into())
 }
 
+/// Takes a body in that nobody will read, within bounds: whoever sends first and reads later sees the refusal.
+pub(super) async fn discard(mut body: Body) {
+    let all = async {
+        let mut size = 0usize;
+        while let Some(Ok(frame)) = body.frame().await {
+            size = size.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+            if size > DISCARDED_MAX {
+                break;
+            }
+        }
+    };
+    // Not longer than an honest client needs for as much as it may send.
+    let _ = tokio::time::timeout(BODY_TIME, all).await;
+}
+
 /// An absent body is as good as an empty object: what must be there is then named as missing.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = T::deserialize(Object(&mut reader)).and_then(|body| reader.end().map(|()| body));
     // Which field it was costs a slower way of reading, taken only once it is known that one is wrong.
-    serde_json::from_slice(bytes).map_err(|_| {
+    read.map_err(|_| {
         let mut reader = serde_json::Deserializer::from_slice(bytes);
-        match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-            Err(error) => wrong_field(&error),
+        match serde_path_to_error::deserialize::<_, T>(Object(&mut reader)) {
+            Err(error) => wrong_field(bytes, &error),
             Ok(_) => match reader.end() {
                 Err(error) => Problem::new(Code::BadBody).cause(error),
                 Ok(()) => Problem::new(Code::BadBody),
@@ -84,9 +101,37 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })
 }
 
-fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+/// What is meant to be an object must be one: derived readers would also take a list of its fields' values, in the order
+/// in which the fields happen to stand in the code.
+struct Object<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let cause = error.inner();
-    if cause.is_syntax() || cause.is_eof() || cause.is_io() {
+    // The reader also speaks of syntax where a word of a list was expected and something else stood.
+    let sound = || serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    if (cause.is_syntax() || cause.is_eof() || cause.is_io()) && !sound() {
         return Problem::new(Code::BadBody).cause(cause);
     }
     let said = cause.to_string();
@@ -95,13 +140,19 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
     // A missing or unknown field is named in the sentence, not in the path to it.
     let named =
         said.split('`').nth(1).filter(|_| said.starts_with("missing field") || said.starts_with("unknown field"));
+    let missing = said.starts_with("missing field");
     let field = match (within, named) {
         ("", Some(named)) => named.to_owned(),
         (within, Some(named)) if within.rsplit('.').next() != Some(named) => format!("{within}.{named}"),
         ("", None) => return Problem::new(Code::BadBody).cause(said),
         (within, _) => within.to_owned(),
     };
-    Problem::new(Code::BadField).field(&field).cause(said)
+    let fault = match named {
+        Some(_) if missing => "missing",
+        Some(_) => "unknown",
+        None => "other",
+    };
+    Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(said)
 }
 
 /// The parts of a path; what is malformed names nothing that exists.
@@ -132,7 +183,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Err(rejection) => {
                 let said =
                     std::error::Error::source(&rejection).map_or_else(|| rejection.to_string(), |e| e.to_string());
-                Err(Problem::new(Code::BadQuery).cause(said))
+                // `limit: invalid digit …`, or "unknown field `limt`, …".
+                let named = said.split('`').nth(1).filter(|_| said.contains("field `"));
+                let named = named.or_else(|| said.split_once(':').map(|(name, _)| name));
+                let problem = Problem::new(Code::BadQuery);
+                let problem = match named.filter(|name| !name.contains(' ')) {
+                    Some(name) => problem.field(name),
+                    None => problem,
+                };
+                Err(problem.cause(&said))
             }
         }
     }
@@ -177,7 +236,9 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused_as_such() {
-        for body in [&b"{"[..], b"\xff\xfe", b"nope", b"[1", br#"{"instance":"a"}{"#, b"[]", b"1", b"null"] {
+        for body in
+            [&b"{"[..], b"\xff\xfe", b"nope", b"[1", br#"{"instance":"a"}{"#, b"[]", br#"["a",null]"#, b"1", b"null"]
+        {
             assert_eq!(refused(body)["code"], "bad_body", "{body:?}");
         }
     }

@@ -18,7 +18,8 @@ use turno::core::id::UserId;
 use super::access::{self, Needs, Row};
 use super::app::Shared;
 use super::caller::{self, Caller};
-use super::problem::{self, Problem};
+use super::extract::discard;
+use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
 use crate::texts::Language;
@@ -32,6 +33,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
+/// What names a request in logs and answers: the client's own word if it is a sane one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let sane = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -87,8 +89,17 @@ pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let admitted = admit(&app, row, &mut request).await;
     let by = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
     let mut response = match admitted {
-        Ok(_inside) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Ok(_inside) => {
+            // Its head at least; a stream goes on after that.
+            let answered = tokio::time::timeout(app.limits.request_timeout, next.run(request)).await;
+            answered.unwrap_or_else(|_| Problem::new(Code::OutcomeUnknown).into_response())
+        }
+        Err(problem) => {
+            if problem.is_about_the_caller() {
+                discard(request.into_body()).await;
+            }
+            problem.into_response()
+        }
     };
     if let Some(principal) = by {
         response.extensions_mut().insert(By(principal.user.clone()));
@@ -121,6 +132,7 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
     request.extensions_mut().insert::<Caller>(caller.clone());
+    confined(&caller, row)?;
     if needs == Needs::SomeLease && caller.0.require(Permission::InventoryManage).await.is_err() {
         caller.0.require(Permission::LeasesUse).await?;
     }
@@ -128,6 +140,22 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
         caller.0.require(permission).await?;
     }
     Ok(inside)
+}
+
+/// A token that is only for some resources, as pages of other applications have, looks into queues only if it may work
+/// on them.
+fn confined(caller: &Caller, row: Option<&Row>) -> Result<(), Problem> {
+    let Some((row, principal)) = row.zip(caller.0.principal()).filter(|(_, principal)| !principal.resources.is_empty())
+    else {
+        return Ok(());
+    };
+    let queues = [Permission::QueuesProduce, Permission::QueuesConsume, Permission::QueuesManage];
+    let beyond =
+        ["/v1/queues", "/v1/sync", "/v1/stock", "/locks", "/metrics"].iter().any(|at| row.path.starts_with(at));
+    if beyond && !queues.into_iter().any(|permission| principal.permissions.has(permission)) {
+        return Err(Problem::new(Code::OtherResource).arg("resource", row.path));
+    }
+    Ok(())
 }
 
 /// What nobody serves and is not part of the API tells nothing by saying so.

@@ -94,7 +94,11 @@ pub(super) fn cursor(place: &str) -> String {
 
 fn place(cursor: &str) -> Option<String> {
     let digits = cursor.as_bytes();
-    if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > 4_096 || !digits.iter().all(u8::is_ascii_hexdigit) {
+    if digits.is_empty()
+        || !digits.len().is_multiple_of(2)
+        || digits.len() > 4_096
+        || !digits.iter().all(u8::is_ascii_hexdigit)
+    {
         return None;
     }
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

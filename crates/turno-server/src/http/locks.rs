@@ -9,15 +9,16 @@ use turno::core::queue::{Kind, Policy};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::app::{Environment, Shared};
+use super::app::Shared;
 use super::caller::Caller;
 use super::extract::Json;
 use super::problem::{Code, Problem};
 use super::stamp::Stamp;
+use crate::config::Environment;
 use crate::texts::Language;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(locks)).routes(routes!(clear))
+    OpenApiRouter::new().routes(routes!(locks_get)).routes(routes!(locks_clear))
 }
 
 /// What goes on in the queues of kind lane.
@@ -33,6 +34,7 @@ struct Locks {
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LocksStats)]
 #[serde(rename_all = "camelCase")]
 struct Stats {
     /// Keys with a live delivery.
@@ -45,6 +47,7 @@ struct Stats {
 
 /// The defaults of the kind.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LocksConfiguration)]
 #[serde(rename_all = "camelCase")]
 struct Configuration {
     timeout_seconds: i64,
@@ -56,7 +59,7 @@ struct Configuration {
 
 /// How many keys of lane queues are locked, how many have something waiting.
 #[utoipa::path(get, path = "/locks", tag = "queues", responses((status = 200, body = Locks)))]
-async fn locks(State(app): State<Shared>, caller: Caller) -> Result<Json<Locks>, Problem> {
+async fn locks_get(State(app): State<Shared>, caller: Caller) -> Result<Json<Locks>, Problem> {
     let LaneLocks { active_locks, active_queues, total_users } = caller.0.lane_locks().await?;
     Ok(Json(Locks {
         system: "SimpleLockManager",
@@ -74,6 +77,7 @@ async fn locks(State(app): State<Shared>, caller: Caller) -> Result<Json<Locks>,
 
 /// All locks and queues are cleared.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = LocksCleared)]
 struct Cleared {
     message: String,
     timestamp: Stamp,
@@ -81,7 +85,7 @@ struct Cleared {
 
 /// Frees every key of lane queues and cancels what waits there. Only for development.
 #[utoipa::path(post, path = "/locks/clear", tag = "queues", responses((status = 200, body = Cleared)))]
-async fn clear(
+async fn locks_clear(
     State(app): State<Shared>,
     Extension(language): Extension<Language>,
     caller: Caller,

@@ -142,6 +142,11 @@ impl Problem {
         self
     }
 
+    /// It says who may, not what is wrong with the request.
+    pub(super) fn is_about_the_caller(&self) -> bool {
+        matches!(self.0.code.status(), 401 | 403)
+    }
+
     #[cfg(test)]
     pub(crate) fn code(&self) -> Code {
         self.0.code
@@ -187,6 +192,9 @@ impl IntoResponse for Problem {
         let mut response = self.status().into_response();
         if let Some(seconds) = self.0.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.0.code == Code::Unauthenticated {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response.extensions_mut().insert(Unwritten(Arc::new(self)));
         response

@@ -6,7 +6,7 @@ mod claim;
 mod items;
 mod look;
 mod manage;
-mod overview;
+pub(super) mod overview;
 mod policy;
 mod settle;
 mod why;
@@ -25,21 +25,21 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(overview::queue_list))
         .routes(routes!(overview::queue_get, policy::queue_put))
         .routes(routes!(items::item_add, look::item_list))
-        .routes(routes!(items::typing))
-        .routes(routes!(claim::claim))
-        .routes(routes!(settle::heartbeat))
-        .routes(routes!(settle::ack))
-        .routes(routes!(settle::fail))
-        .routes(routes!(settle::give_back))
+        .routes(routes!(items::queue_typing))
+        .routes(routes!(claim::queue_claim))
+        .routes(routes!(settle::queue_heartbeat))
+        .routes(routes!(settle::queue_ack))
+        .routes(routes!(settle::queue_fail))
+        .routes(routes!(settle::queue_return))
         .routes(routes!(look::item_get))
         .routes(routes!(claim::item_claim))
         .routes(routes!(why::item_why))
         .routes(routes!(why::key_why))
         .routes(routes!(manage::item_retry))
         .routes(routes!(manage::item_cancel))
-        .routes(routes!(manage::pause))
-        .routes(routes!(manage::resume))
-        .routes(routes!(manage::retry_exhausted))
+        .routes(routes!(manage::queue_pause))
+        .routes(routes!(manage::queue_resume))
+        .routes(routes!(manage::queue_retry_exhausted))
 }
 
 /// The queue as the caller may use it; one that nobody has made is not found.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::{Code, Problem};
+use crate::config::Limits;
 
 /// Which room a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +32,12 @@ pub(crate) struct RoomLimits {
     pub(crate) streams: usize,
 }
 
-impl Default for RoomLimits {
-    fn default() -> RoomLimits {
-        // Usual work beyond this would only wait: the engine commits in groups, and a few hundred fill its groups.
-        RoomLimits { kept: 4_096, usual: 1_024, waiting: 8_192, streams: 10_000 }
+impl RoomLimits {
+    /// What is kept and what waits is more than usual work: it costs less, and turning it away costs more.
+    pub(crate) fn of(limits: Limits) -> RoomLimits {
+        let Limits { requests, listeners, .. } = limits;
+        let (kept, waiting) = (requests.saturating_mul(4), requests.saturating_mul(8));
+        RoomLimits { kept, usual: requests, waiting, streams: listeners }
     }
 }
 

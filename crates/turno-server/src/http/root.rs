@@ -70,6 +70,16 @@ pub(super) async fn asset(Path(file): Path<String>) -> Result<impl IntoResponse,
     Ok(([(header::CONTENT_TYPE, kind)], content))
 }
 
+/// The browser module: for pages of other applications too, which look whether it has changed.
+pub(super) async fn module() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+    ];
+    (headers, include_str!("../../../../web/turno.js"))
+}
+
 fn render(language: Language, place: &Place, running: Duration, queues: &[(String, Counts)]) -> String {
     let texts = texts::of(language);
     fill(TEMPLATE, |name| match name {

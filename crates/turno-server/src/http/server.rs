@@ -20,12 +20,8 @@ use super::app::App;
 use super::stop::Stop;
 use crate::failure::Failure;
 
-/// How long answers under way may take once the server was told to stop.
-const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// How long a client may take to send its headers; longer is a client that means harm or is lost.
 const HEADERS_TIME: Duration = Duration::from_secs(10);
-/// Connections at once; more wait in the system's own queue.
-const CONNECTIONS_MAX: usize = 20_000;
 /// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -79,6 +75,7 @@ impl Server {
     /// Answers until told to stop; then `/readyz` fails, waiting calls and streams end, and what is under way finishes,
     /// but not for ever.
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
+        let limits = app.limits;
         let app = Arc::new(app);
         let mut beside = JoinSet::new();
         beside.spawn(crate::figures::upkeep());
@@ -87,7 +84,7 @@ impl Server {
         }
         let router = super::router(app);
         let graceful = GracefulShutdown::new();
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let room = Arc::new(Semaphore::new(limits.connections));
         loop {
             let accepted = tokio::select! {
                 accepted = accept(&self.listener, &room) => accepted,
@@ -104,7 +101,7 @@ impl Server {
         // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
         let _ = self.told.send(true);
         drop(self.listener);
-        if tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(limits.stop_grace, graceful.shutdown()).await.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
         }
         Ok(())

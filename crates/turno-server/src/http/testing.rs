@@ -7,7 +7,8 @@ use axum::body::Body;
 use axum::http::Request;
 use tokio::sync::watch;
 
-use super::app::{App, Environment};
+use super::app::App;
+use crate::config::{Environment, Limits};
 use crate::database::{self, TemporaryFolder};
 
 /// A server without its socket.
@@ -23,7 +24,7 @@ impl Bench {
         let folder = TemporaryFolder::create().expect("a temporary folder");
         let database = database::open(&folder.url()).await.expect("a fresh database");
         let told = watch::Sender::new(false);
-        let mut app = App::new(database, Environment::Development, told.subscribe());
+        let mut app = App::new(database, Environment::Development, Limits::default(), told.subscribe());
         change(&mut app);
         let app = Arc::new(app);
         Bench { router: super::router(app.clone()), app, _folder: folder, _told: told }

@@ -34,7 +34,7 @@ async fn a_lease_is_claimed_kept_and_looked_at(world: World) {
     let text = shown.done();
     assert!(text.starts_with("caja:3\n") && text.contains("Ana Pérez (ana)") && text.contains(&fence), "{text}");
     assert!(text.contains("locked, yours") && text.contains("in "), "{text}");
-    let unknown = ana.run(&["lease", "heartbeat", "caja:3", "--fence", "1"]).await;
+    let unknown = ana.run(&["lease", "heartbeat", "caja:3", "--fence", "987654"]).await;
     assert!(unknown.refused(1).contains("The lease was lost"), "{unknown:?}");
 }
 

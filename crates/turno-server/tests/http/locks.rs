@@ -2,11 +2,15 @@
 
 use crate::cases;
 use crate::queue::{add, audited, claim, made, settle};
-use crate::world::{World, answer};
+use crate::world::{Running, World, answer};
 use reqwest::Method;
 use serde_json::json;
 
-cases![locks_are_counted_by_key_over_all_lanes, clearing_cancels_what_waits_and_makes_fences_stale];
+cases![
+    locks_are_counted_by_key_over_all_lanes,
+    clearing_cancels_what_waits_and_makes_fences_stale,
+    nothing_is_cleared_in_production,
+];
 
 async fn locks_are_counted_by_key_over_all_lanes(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
@@ -55,4 +59,19 @@ async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     let english = eva.request(Method::POST, "/locks/clear").header("accept-language", "en");
     let english = answer(english.send().await.unwrap()).await.expect(200);
     assert_eq!(english["message"], "All locks and queues have been cleared");
+}
+
+async fn nothing_is_cleared_in_production(world: World) {
+    let eva = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
+    add(&eva, "bot", json!({ "key": "ana", "payload": 1 })).await;
+    let production = match Running::in_production(&world.url) {
+        Ok(production) => production,
+        // The cluster of the tests does not wait for its disk, and production must not start on such a one (R4).
+        Err(said) => return assert!(said.contains("fsync = off") && world.url.starts_with("postgres:"), "{said}"),
+    };
+    let there = eva.at(&production);
+    there.post("/locks/clear", json!({})).await.problem(403, "development_only");
+    let seen = there.get("/locks").await.expect(200);
+    assert_eq!((&seen["environment"], &seen["stats"]["activeQueues"]), (&json!("production"), &json!(1)));
+    assert!(audited(&world, "lane_clear").await.is_empty());
 }

@@ -1,7 +1,7 @@
 //! Queues over HTTP: their policies, and what is known about each as a whole.
 
 use crate::cases;
-use crate::world::{Client, World};
+use crate::world::{Client, Running, World};
 use reqwest::Method;
 use serde_json::{Value, json};
 use turno::store::AuditQuery;
@@ -16,6 +16,7 @@ cases![
     queues_are_listed_by_name_in_pages,
     a_queue_tells_what_is_in_it,
     a_paused_queue_hands_nothing_out_until_it_is_resumed,
+    a_queue_of_the_configuration_is_changed_there_and_nowhere_else,
 ];
 
 /// A queue made by Eva, who may do everything with it.
@@ -257,4 +258,20 @@ async fn a_paused_queue_hands_nothing_out_until_it_is_resumed(world: World) {
     assert_eq!(audited(&world, "queue_pause").await, [("eva".into(), "mails".into())]);
     assert_eq!(audited(&world, "queue_resume").await, [("eva".into(), "mails".into())]);
     eva.post("/v1/queues/mails/pause", json!({ "why": 1 })).await.problem(400, "bad_field");
+}
+
+async fn a_queue_of_the_configuration_is_changed_there_and_nowhere_else(world: World) {
+    let port = world.server.base.rsplit(':').next().unwrap();
+    let file = std::env::temp_dir().join(format!("turno-managed-{}-{port}.toml", std::process::id()));
+    std::fs::write(&file, "[queues.bot]\nkind = \"lane\"\nwindow_ms = 77\n").unwrap();
+    let server = Running::start(&world.url, &["--config", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    let eva = world.client("eva").await.at(&server);
+    let refused = eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane" })).await;
+    assert!(refused.problem(409, "managed_by_config")["detail"].as_str().unwrap().contains("bot"));
+    let seen = eva.get("/v1/queues/bot").await.expect(200);
+    assert_eq!((&seen["managed_by_config"], &seen["policy"]["window_ms"]), (&json!(true), &json!(77)));
+    assert_eq!(eva.post("/v1/queues/bot/pause", json!({})).await.expect(200)["paused"], true, "that is no policy");
+    let other = eva.send(Method::PUT, "/v1/queues/other", json!({ "kind": "lane" })).await.expect(200);
+    assert_eq!(other["window_ms"], 3_000);
 }

@@ -2,7 +2,7 @@
 
 use crate::cases;
 use crate::queue::{add, claim, claim_with, ids, made, settle};
-use crate::world::{World, answer};
+use crate::world::{Answer, World, answer};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ cases![
     an_id_is_accepted_once_and_ids_decide_not_contents,
     many_items_are_accepted_in_order_or_none_is,
     a_wrong_item_is_named_with_its_place,
+    an_enqueue_under_a_key_happens_once,
     a_newer_change_replaces_the_unfinished_one_of_its_key,
     payloads_come_back_byte_for_byte,
     a_delayed_item_is_not_handed_out_before,
@@ -125,13 +126,17 @@ async fn payloads_come_back_byte_for_byte(world: World) {
 
 async fn a_delayed_item_is_not_handed_out_before(world: World) {
     let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
-    add(&eva, "mails", json!([{ "id": "late", "payload": 1, "delay_ms": 300 }, { "id": "now", "payload": 2 }])).await;
-    let got = claim(&eva, "mails", "w").await;
-    assert_eq!(ids(&got), ["now"]);
+    let item = |id: &str, delay: i64| json!({ "id": id, "payload": 1, "delay_ms": delay });
+    add(&eva, "mails", json!([item("late", 3_600_000), item("soon", 300)])).await;
+    let got = claim_with(&eva, "mails", json!({ "instance": "w", "max": 9, "wait_ms": 10_000 })).await;
+    assert_eq!(ids(&got), ["soon"]);
+    let soon = eva.get("/v1/queues/mails/items/soon").await.expect(200);
+    let at = |time: &Value| time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    assert!(at(&soon["holder"]["handed_at"]) >= at(&soon["enqueued_at"]) + 300, "{soon}");
     let why = eva.get("/v1/queues/mails/items/late/why").await.expect(200);
     assert_eq!((&why["running"], &why["reason"]), (&json!(false), &json!("delayed")));
-    let later = claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 10_000 })).await;
-    assert_eq!(ids(&later), ["late"]);
+    let late = eva.get("/v1/queues/mails/items/late").await.expect(200);
+    assert_eq!((&late["state"], &late["due_at"]), (&json!("pending"), &why["until"]));
 }
 
 async fn typing_keeps_a_window_open_only_where_something_waits(world: World) {
@@ -151,4 +156,34 @@ async fn typing_keeps_a_window_open_only_where_something_waits(world: World) {
     let refused = eva.post("/v1/queues/bot/typing", json!({})).await.problem(400, "bad_field");
     assert_eq!(refused["field"], "key");
     eva.post("/v1/queues/bot/typing", json!({ "key": "ana", "for": 3 })).await.problem(400, "bad_field");
+}
+
+async fn an_enqueue_under_a_key_happens_once(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    made(&world, "other", json!({ "kind": "inbox" })).await;
+    let send = async |queue: &str, key: &str, body: &Value| -> Answer {
+        let request = eva.request(Method::POST, &format!("/v1/queues/{queue}/items")).header("idempotency-key", key);
+        answer(request.json(body).send().await.unwrap()).await
+    };
+    let body = json!([{ "payload": 1 }, { "payload": 1 }, { "id": "m-3", "payload": 3 }]);
+    let (first, meanwhile) = tokio::join!(send("mails", "k-1", &body), send("mails", "k-1", &body));
+    assert_eq!(first.expect(201), meanwhile.expect(201), "also at the same time");
+    let again = send("mails", "k-1", &body).await;
+    assert_eq!(again.expect(201), first.json());
+    assert_eq!(again.headers["idempotency-replayed"], "true");
+    let outcomes: Vec<Value> =
+        first.json()["results"].as_array().unwrap().iter().map(|result| result["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["queued", "queued", "queued"]);
+    send("mails", "k-1", &json!({ "payload": 2 })).await.problem(422, "idempotency_key_reused");
+    send("other", "k-1", &body).await.problem(422, "idempotency_key_reused");
+    send("mails", "two words", &body).await.problem(400, "bad_header");
+    assert_eq!(send("mails", "k-2", &body).await.expect(201)["results"][2]["outcome"], "duplicate");
+    assert_eq!(
+        eva.get("/v1/queues/mails").await.expect(200)["counts"]["pending"],
+        5,
+        "three, and two of the other key"
+    );
+    // A refusal is not kept: nothing was stored, and the same key may bring it right.
+    send("mails", "k-3", &json!({ "payload": 1, "delay_ms": -1 })).await.problem(400, "bad_field");
+    assert_eq!(send("mails", "k-3", &json!({ "payload": 1 })).await.expect(201)["results"][0]["outcome"], "queued");
 }

@@ -1,6 +1,6 @@
 //! A server process on a fresh database, people with tokens, and a client for each.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
@@ -35,6 +35,23 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(url: &str, arguments: &[&str]) -> Running {
         Running::spawned(Running::command(url).args(arguments))
+    }
+
+    /// In production; or what it said when it did not start.
+    pub(crate) fn in_production(url: &str) -> Result<Running, String> {
+        let mut command = Running::command(url);
+        let mut tried = command.args(["--env", "production", "--no-migrate"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(tried.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        if first.is_empty() {
+            let mut said = String::new();
+            tried.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            assert_eq!(tried.wait().unwrap().code(), Some(2), "{said}");
+            return Err(said);
+        }
+        let (_, base) = first.trim_end().split_once("listening on ").expect("it says where");
+        let log = tried.stderr.take().map(BufReader::new);
+        Ok(Running { child: tried, base: base.to_owned(), log })
     }
 
     /// With these variables, and with its log as JSON to be read by the case.

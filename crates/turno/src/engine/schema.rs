@@ -39,4 +39,21 @@ impl Turno {
     pub async fn ready(&self) -> Result<(), Error> {
         Ok(self.inner.store.schema().await?.required()?)
     }
+
+    /// Settings of the database under which what was committed can be lost (`fsync = off`), for whoever decides whether
+    /// to start on it.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-unsafe-settings-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// assert!(turno.unsafe_settings().await?.is_empty(), "on SQLite they are Turno's own");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn unsafe_settings(&self) -> Result<Vec<String>, Error> {
+        Ok(self.inner.store.unsafe_settings().await?)
+    }
 }

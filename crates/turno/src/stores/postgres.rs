@@ -327,6 +327,10 @@ impl Store for PostgresStore {
         Box::pin(self.schema_look())
     }
 
+    fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
+        Box::pin(self.settings_unsafe())
+    }
+
     fn epoch(&self) -> Pending<'_, Epoch> {
         Box::pin(self.access_epoch())
     }

@@ -88,7 +88,7 @@ fn unknown_fields_are_refused_over_the_api_too() {
 fn the_api_is_described_with_the_words_that_it_accepts() {
     let schema = serde_json::to_value(<QueueFields as utoipa::PartialSchema>::schema()).unwrap();
     assert_eq!(schema["properties"]["kind"]["enum"], json!(["lane", "inbox", "sync"]));
-    assert_eq!(schema["properties"]["on_exhausted"]["enum"], json!(["continue", "hold"]));
+    assert_eq!(schema["properties"]["on_exhausted"]["enum"], json!(["continue", "hold", null]));
     assert_eq!(schema["required"], json!(["kind"]));
     assert_eq!(schema["properties"].as_object().unwrap().len(), FIELDS.len());
 }

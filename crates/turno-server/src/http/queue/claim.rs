@@ -29,6 +29,7 @@ const WAIT_MAX_MS: i64 = 30_000;
 
 /// What a worker asks for.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimBody {
     /// Which process takes it.
@@ -47,6 +48,7 @@ pub(super) struct ClaimBody {
 
 /// One item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = DeliveryItem)]
 pub(super) struct DeliveredItem {
     id: String,
     action: Option<String>,
@@ -67,6 +69,7 @@ impl From<GotItem> for DeliveredItem {
 
 /// What a worker was handed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Delivery)]
 pub(super) struct DeliveryView {
     /// Names the delivery when it is settled; to be passed on unchanged.
     delivery: String,
@@ -114,6 +117,7 @@ impl Serialize for Payload {
 
 /// What was handed out; nothing if there was nothing for as long as the caller wanted to wait.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueDeliveries)]
 pub(super) struct Deliveries {
     deliveries: Vec<DeliveryView>,
 }
@@ -121,7 +125,7 @@ pub(super) struct Deliveries {
 /// Takes up to `max` deliveries, waiting if there are none.
 #[utoipa::path(post, path = "/v1/queues/{queue}/claim", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Deliveries)))]
-pub(super) async fn claim(
+pub(super) async fn queue_claim(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
@@ -135,10 +139,18 @@ pub(super) async fn claim(
     let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
     let queue = super::known(&caller, name).await?;
     not_stopping(&app)?;
-    let request = body.request_id.as_ref().map(RequestId::as_str);
-    let got = queue.claim_until(instance.as_str(), max, wait, request, app.stopped()).await?;
+    let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
+    let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
     let kind = queue.row().await?.policy.kind;
     Ok(Json(Deliveries { deliveries: got.into_iter().map(|got| DeliveryView::new(kind, got)).collect() }))
+}
+
+/// The id under which the request is remembered: of this user, since another may call an instance and a request the same.
+fn of_caller(caller: &Caller, request: &RequestId) -> String {
+    let user = caller.holder(None).user;
+    let mut hash = blake3::Hasher::new();
+    hash.update(user.as_str().as_bytes()).update(&[0]).update(request.as_str().as_bytes());
+    hash.finalize().to_hex().to_string()
 }
 
 fn required(instance: Option<Instance>) -> Result<Instance, Problem> {
@@ -152,6 +164,7 @@ fn not_stopping(app: &App) -> Result<(), Problem> {
 
 /// Who takes a certain item.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueItemClaim)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemClaimBody {
     /// Which process takes it.

@@ -27,6 +27,7 @@ use crate::http::problem::{Code, Problem};
 
 /// An item to be queued.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueNewItem)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewItem {
     /// Accepted once within the queue's retention; made up if there is none.
@@ -101,6 +102,7 @@ impl<'de> Deserialize<'de> for NewItems {
 
 /// What became of one item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueAcceptedItem)]
 pub(super) struct AcceptedView {
     /// Of a coalesced one, the id of the item that survives and carries it now.
     id: String,
@@ -126,6 +128,7 @@ impl From<(ItemId, Accepted)> for AcceptedView {
 
 /// One result per item, in order.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueAccepted)]
 pub(super) struct AcceptedAll {
     results: Vec<AcceptedView>,
 }
@@ -204,6 +207,7 @@ fn wrong_entry(error: Error, many: bool) -> Problem {
 
 /// Who types.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueTyping)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Typing {
     #[schema(value_type = String, max_length = 200)]
@@ -212,6 +216,7 @@ pub(super) struct Typing {
 
 /// It was taken note of.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueNoted)]
 pub(super) struct Noted {
     accepted: bool,
 }
@@ -219,7 +224,7 @@ pub(super) struct Noted {
 /// Somebody is typing: a window that is open for this key stays open a little longer.
 #[utoipa::path(post, path = "/v1/queues/{queue}/typing", tag = "queues", params(("queue" = String, Path)),
     responses((status = 202, body = Noted)))]
-pub(super) async fn typing(
+pub(super) async fn queue_typing(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Typing>,

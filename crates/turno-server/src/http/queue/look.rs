@@ -15,6 +15,7 @@ use crate::http::stamp::Stamp;
 
 /// An attempt that failed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueItemError)]
 pub(super) struct AttemptView {
     attempt: u32,
     fence: i64,
@@ -41,6 +42,7 @@ impl From<AttemptError> for AttemptView {
 
 /// Who has the item, or had it last.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueItemHolder)]
 pub(super) struct HandOutView {
     instance: String,
     fence: i64,
@@ -60,6 +62,7 @@ impl From<HandOut> for HandOutView {
 
 /// An item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueItem)]
 pub(super) struct ItemView {
     id: String,
     key: Option<String>,

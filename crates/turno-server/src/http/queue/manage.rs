@@ -20,6 +20,7 @@ const RETRY_MAX: u32 = 10_000;
 
 /// How an item goes round again.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueItemRetry)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryBody {
     /// Another payload from now on; kept as it comes.
@@ -51,6 +52,7 @@ pub(super) async fn item_retry(
 
 /// Nothing to be said.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueNothing)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
@@ -87,7 +89,7 @@ async fn managed(queue: &QueueHandle, id: ItemId, outcome: ManageOutcome) -> Res
 /// Stops hand-outs; what is in process goes on.
 #[utoipa::path(post, path = "/v1/queues/{queue}/pause", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
-pub(super) async fn pause(
+pub(super) async fn queue_pause(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
@@ -100,7 +102,7 @@ pub(super) async fn pause(
 /// Resumes hand-outs.
 #[utoipa::path(post, path = "/v1/queues/{queue}/resume", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
-pub(super) async fn resume(
+pub(super) async fn queue_resume(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
@@ -112,6 +114,7 @@ pub(super) async fn resume(
 
 /// Which exhausted items.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueRetryExhausted)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExhaustedBody {
     /// Only of this key.
@@ -121,6 +124,7 @@ pub(super) struct ExhaustedBody {
 
 /// How many went round again.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueRetried)]
 pub(super) struct Retried {
     retried: u64,
 }
@@ -128,7 +132,7 @@ pub(super) struct Retried {
 /// Sends all exhausted items round again, or those of one key; at most 10,000 at once.
 #[utoipa::path(post, path = "/v1/queues/{queue}/retry-exhausted", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Retried)))]
-pub(super) async fn retry_exhausted(
+pub(super) async fn queue_retry_exhausted(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<ExhaustedBody>,

@@ -22,6 +22,7 @@ const SIDE_BY_SIDE: usize = 4;
 
 /// How many items are in which state.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueCounts)]
 pub(super) struct CountsView {
     pending: i64,
     in_process: i64,
@@ -40,6 +41,7 @@ impl From<Counts> for CountsView {
 
 /// What went on in the last minute.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueRates)]
 pub(super) struct RatesView {
     /// Items done in the last minute.
     processed_per_minute: i64,
@@ -49,7 +51,8 @@ pub(super) struct RatesView {
 
 /// A queue at a glance.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct QueueView {
+#[schema(as = Queue)]
+pub(in crate::http) struct QueueView {
     name: String,
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
@@ -85,7 +88,7 @@ impl QueueView {
 }
 
 /// One queue as it is now.
-pub(super) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
+pub(in crate::http) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
     let overview = super::known(caller, name).await?.overview().await?;
     Ok(QueueView::new(app, &overview))
 }

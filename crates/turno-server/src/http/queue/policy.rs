@@ -15,6 +15,7 @@ use crate::http::problem::{Code, Problem};
 
 /// The policy in force: what was given, and for the rest what follows from the kind.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueuePolicy)]
 pub(super) struct PolicyView {
     /// `lane`: per key in order; `inbox`: each item on its own; `sync`: per key only the newest.
     #[schema(value_type = String, example = "lane")]
@@ -55,6 +56,7 @@ impl From<&Policy> for PolicyView {
 
 /// A queue with its policy.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueMade)]
 pub(super) struct QueuePut {
     name: String,
     #[serde(flatten)]

@@ -17,6 +17,7 @@ use crate::http::stamp::Stamp;
 
 /// What is said about several deliveries.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueueSettle)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Said<T> {
     #[schema(max_items = 1000)]
@@ -25,6 +26,7 @@ pub(super) struct Said<T> {
 
 /// A delivery by its name and fence.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = DeliveryName)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Named {
     /// As it was handed out.
@@ -35,6 +37,7 @@ pub(super) struct Named {
 
 /// A delivery that is done.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = DeliveryAck)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Acked {
     /// As it was handed out.
@@ -48,6 +51,7 @@ pub(super) struct Acked {
 
 /// A delivery that failed.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = DeliveryFail)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Failed {
     /// As it was handed out.
@@ -69,6 +73,7 @@ pub(super) struct Failed {
 
 /// What became of one delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = DeliverySettled)]
 pub(super) struct SettledView {
     /// As the caller named it.
     delivery: String,
@@ -108,6 +113,7 @@ impl SettledView {
 
 /// One result per delivery, in order.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueSettled)]
 pub(super) struct SettledAll {
     results: Vec<SettledView>,
 }
@@ -115,7 +121,7 @@ pub(super) struct SettledAll {
 /// Keeps deliveries.
 #[utoipa::path(post, path = "/v1/queues/{queue}/heartbeat", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
-pub(super) async fn heartbeat(
+pub(super) async fn queue_heartbeat(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Named>>,
@@ -126,7 +132,7 @@ pub(super) async fn heartbeat(
 /// Deliveries are done.
 #[utoipa::path(post, path = "/v1/queues/{queue}/ack", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
-pub(super) async fn ack(
+pub(super) async fn queue_ack(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Acked>>,
@@ -138,7 +144,7 @@ pub(super) async fn ack(
 /// Deliveries failed.
 #[utoipa::path(post, path = "/v1/queues/{queue}/fail", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
-pub(super) async fn fail(
+pub(super) async fn queue_fail(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Failed>>,
@@ -153,8 +159,8 @@ pub(super) async fn fail(
 
 /// Deliveries go back unprocessed; the attempt is taken back.
 #[utoipa::path(post, path = "/v1/queues/{queue}/return", tag = "queues", params(("queue" = String, Path)),
-    operation_id = "return", responses((status = 200, body = SettledAll)))]
-pub(super) async fn give_back(
+    responses((status = 200, body = SettledAll)))]
+pub(super) async fn queue_return(
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Named>>,

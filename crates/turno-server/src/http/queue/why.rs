@@ -21,6 +21,7 @@ const ERROR_SHOWN: usize = 200;
 
 /// Why it is not running, or that it is.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Why)]
 pub(super) struct WhyView {
     /// Somebody works on it.
     running: bool,

@@ -4,7 +4,8 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use super::SESSION;
-use crate::http::app::{App, Environment};
+use crate::config::Environment;
+use crate::http::app::App;
 use crate::http::caller::COOKIE;
 
 /// An answer that lets the browser in from now on.

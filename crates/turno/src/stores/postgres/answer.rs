@@ -42,6 +42,12 @@ impl PostgresStore {
     pub(super) async fn schema_look(&self) -> Result<SchemaState, StoreError> {
         migrate::state(&self.read(vec![Call::new(&call::SCHEMA_READ)]).await?.take())
     }
+
+    pub(super) async fn settings_unsafe(&self) -> Result<Vec<String>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::SETTING_UNSAFE)]).await?.take();
+        let setting = |row: &Row| Ok(format!("{} = {}", get::<String>(row, 0)?, get::<String>(row, 1)?));
+        Ok(rows.iter().map(setting).collect::<Result<_, Failure>>()?)
+    }
 }
 
 fn find(of: &Once) -> Call<'_> {

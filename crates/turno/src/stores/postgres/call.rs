@@ -168,6 +168,7 @@ statements! {
     SCHEMA_LOCK = "schema_lock",
     SCHEMA_NOTE = "schema_note",
     SCHEMA_READ = "schema_read",
+    SETTING_UNSAFE = "setting_unsafe",
     SERIAL_ADD = "serial_add",
     SERIAL_REMOVE = "serial_remove",
     SERVER = "server",

@@ -1,0 +1,150 @@
+//! Queues, tasks, the audit and live events, from the command line.
+
+use serde_json::json;
+
+use crate::cases;
+use crate::shell::Shell;
+use crate::world::{Running, World};
+
+cases![
+    BOTH: [
+        an_item_goes_through_a_queue,
+        a_task_is_made_claimed_and_finalized,
+        a_forced_release_is_audited_with_its_reason,
+    ],
+    SQLITE: [
+        many_items_are_read_from_stdin,
+        a_delivery_that_is_not_ones_own_is_refused,
+        a_queue_of_the_configuration_is_changed_only_there,
+        a_line_is_kept_and_left,
+        events_are_followed_from_a_position_on,
+        why_tells_an_unknown_item_from_a_free_lease,
+    ],
+];
+
+async fn an_item_goes_through_a_queue(world: World) {
+    let (eva, ana) = (Shell::of(&world, "eva").await, Shell::of(&world, "ana").await);
+    let policy = eva.run(&["queue", "put", "bot", "--kind", "lane", "--window", "0s", "--json"]).await.json();
+    assert_eq!((&policy["kind"], &policy["window_ms"]), (&json!("lane"), &json!(0)));
+    let payload = r#"{"b":1.0,"a":"ñ"}"#;
+    ana.run(&["queue", "enqueue", "bot", payload, "--key", "k1", "--id", "m1"]).await.done();
+    let again = ana.run(&["queue", "enqueue", "bot", payload, "--key", "k1", "--id", "m1"]).await;
+    assert!(again.done().contains("duplicate"), "{again:?}");
+    let claimed = ana.run(&["queue", "claim", "bot", "--instance", "w1", "--json"]).await;
+    assert!(claimed.out.contains(payload), "exactly as it was given: {claimed:?}");
+    let delivery = &claimed.json()["deliveries"][0];
+    assert!(ana.run(&["queue", "why", "bot", "m1"]).await.done().contains("w1"));
+    assert!(ana.run(&["why", "bot", "key", "k1"]).await.done().contains("w1"));
+    let (name, fence) = (delivery["delivery"].as_str().unwrap(), delivery["fence"].to_string());
+    let failed = ana.run(&["queue", "fail", "bot", name, "--fence", &fence, "--error", "no route", "--final"]).await;
+    assert_eq!(failed.code, Some(0), "{failed:?}");
+    let listed = ana.run(&["queue", "items", "bot", "--state", "exhausted"]).await;
+    assert!(listed.done().contains("m1") && listed.out.contains("no route"), "{listed:?}");
+    eva.run(&["queue", "retry", "bot", "m1"]).await.done();
+    let claimed = ana.run(&["queue", "claim", "bot", "--instance", "w2", "--json"]).await.json();
+    let delivery = &claimed["deliveries"][0];
+    let (name, fence) = (delivery["delivery"].as_str().unwrap(), delivery["fence"].to_string());
+    assert!(ana.run(&["queue", "ack", "bot", name, "--fence", &fence]).await.talk.contains("acked"));
+    assert!(ana.run(&["queue", "item", "bot", "m1"]).await.done().contains("processed"));
+    assert!(ana.run(&["queue", "list"]).await.done().contains("bot"));
+    assert!(ana.run(&["queue", "pause", "bot"]).await.refused(1).contains("queues.manage"));
+}
+
+async fn many_items_are_read_from_stdin(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    let lines: String = (0..1_001).map(|n| format!("{{\"id\":\"m{n}\",\"payload\":{n}}}\n")).collect();
+    let sent = eva.feed(&["queue", "enqueue", "mails", "--items"], &lines).await;
+    assert_eq!(sent.done().lines().filter(|line| line.contains("queued")).count(), 1_001);
+    let wrong = eva.feed(&["queue", "enqueue", "mails", "--items"], "{\"payload\":1}\nnonsense\n").await;
+    assert!(wrong.refused(2).contains("line 2"), "{wrong:?}");
+}
+
+async fn a_delivery_that_is_not_ones_own_is_refused(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
+    let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--item", "m1", "--json"]).await.json();
+    let (name, fence) = (claimed["delivery"].as_str().unwrap(), claimed["fence"].as_i64().unwrap() + 1);
+    let late = eva.run(&["queue", "ack", "mails", name, "--fence", &fence.to_string()]).await;
+    assert!(late.refused(1).contains("not yours any more"), "{late:?}");
+}
+
+async fn a_queue_of_the_configuration_is_changed_only_there(world: World) {
+    let file = format!("{}.toml", world.url.trim_start_matches("sqlite:"));
+    std::fs::write(&file, "[queues.bot]\nkind = \"lane\"\nwindow_ms = 1234\n").unwrap();
+    let server = Running::start(&world.url, &["--config", &file]);
+    let eva = Shell::of(&world, "eva").await.with("TURNO_URL", &server.base);
+    assert_eq!(eva.run(&["queue", "get", "bot", "--json"]).await.json()["policy"]["window_ms"], 1_234);
+    let refused = eva.run(&["queue", "put", "bot", "--kind", "lane"]).await;
+    assert!(refused.refused(1).contains("configuration file"), "{refused:?}");
+}
+
+async fn a_task_is_made_claimed_and_finalized(world: World) {
+    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+    let words =
+        ["task", "create", "--title", "Recepción", "--quantity", "TORN=40", "--serials", "ROUTER=A1,A2", "--ready"];
+    assert!(ana.run(&words).await.done().starts_with("task 1\n"));
+    let claimed = ana.run(&["task", "claim", "1", "--json"]).await.json();
+    let fence = claimed["fence"].as_i64().or(claimed["lock"]["fence"].as_i64()).unwrap().to_string();
+    assert!(leo.run(&["task", "claim", "1"]).await.refused(1).contains("Ana Pérez"));
+    let why = leo.run(&["why", "task:1"]).await;
+    assert!(why.done().starts_with("Task 1 is processing. task:1 is held by Ana Pérez (ana) for "), "{why:?}");
+    ana.run(&["task", "validate", "1", "--line", "1", "--fence", &fence]).await.done();
+    let done = ana.run(&["task", "finalize", "1", "--fence", &fence]).await;
+    assert_eq!(done.done().matches("applied").count(), 2, "{done:?}");
+    assert!(done.talk.contains("completed"), "{done:?}");
+    // What is in stock already cannot come in again: a script must hear of it.
+    ana.run(&["task", "create", "--title", "Otra", "--serials", "ROUTER=A1", "--ready"]).await.done();
+    let claimed = ana.run(&["task", "claim", "2", "--json"]).await.json();
+    let fence = claimed["fence"].as_i64().or(claimed["lock"]["fence"].as_i64()).unwrap().to_string();
+    let partial = ana.run(&["task", "finalize", "2", "--fence", &fence]).await;
+    assert!(partial.refused(1).contains("1 of 1 lines were not applied"), "{partial:?}");
+    assert!(ana.run(&["task", "history", "1"]).await.done().contains("finalized"));
+    assert!(ana.run(&["task", "list", "--status", "completed"]).await.done().contains("Recepción"));
+}
+
+async fn a_forced_release_is_audited_with_its_reason(world: World) {
+    let (eva, ana) = (Shell::of(&world, "eva").await, Shell::of(&world, "ana").await);
+    ana.run(&["lease", "claim", "caja:3"]).await.done();
+    assert!(
+        ana.run(&["lease", "force-release", "caja:3", "--reason", "x"]).await.refused(1).contains("locks.override")
+    );
+    eva.run(&["lease", "force-release", "caja:3", "--reason", "Ana is on holiday"]).await.done();
+    let listed = eva.run(&["audit", "list", "--action", "lock_force_release"]).await;
+    assert!(listed.done().contains("eva") && listed.out.contains("Ana is on holiday"), "{listed:?}");
+    let history = ana.run(&["lease", "history", "caja:3"]).await;
+    assert!(history.done().contains("Ana Pérez") && history.out.contains("forced"), "{history:?}");
+    assert!(ana.run(&["audit", "list"]).await.refused(1).contains("audit.read"));
+}
+
+async fn a_line_is_kept_and_left(world: World) {
+    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+    let held = ana.run(&["lease", "claim", "caja:3", "--json"]).await.json();
+    assert!(leo.run(&["lease", "turn", "caja:3"]).await.done().starts_with("number 1 in line"));
+    leo.run(&["lease", "request-release", "caja:3", "--message", "por favor"]).await.done();
+    let asked = ana.run(&["lease", "get", "caja:3"]).await;
+    assert!(asked.done().contains("por favor"), "{asked:?}");
+    leo.run(&["lease", "turn", "caja:3", "--leave"]).await.done();
+    let fence = held["fence"].to_string();
+    assert!(ana.run(&["lease", "release", "caja:3", "--fence", &fence]).await.done().contains("free"));
+    assert_eq!(leo.run(&["lease", "list", "--json"]).await.json()["items"], json!([]));
+}
+
+async fn events_are_followed_from_a_position_on(world: World) {
+    let ana = Shell::of(&world, "ana").await;
+    ana.run(&["lease", "claim", "caja:3"]).await.done();
+    let words = ["events", "--topics", "leases", "--after", "0", "--count", "1"];
+    assert!(ana.run(&words).await.done().contains("lease.claimed  caja:3"));
+    let machine = ana.run(&[&words[..], &["--json"]].concat()).await.json();
+    assert_eq!((&machine["topic"], &machine["resource"]), (&json!("leases"), &json!("caja:3")));
+    let wrong = ana.run(&["events", "--topics", "weather"]).await;
+    assert!(wrong.refused(1).contains("leases, tasks, queues"), "{wrong:?}");
+}
+
+async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    assert_eq!(eva.run(&["why", "mails/m1"]).await.done(), "mails/m1 is free: nobody holds it.");
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    assert!(eva.run(&["why", "mails/m1"]).await.refused(1).contains("m1 was not found"));
+}
