@@ -59,14 +59,14 @@ const SPANISH: Texts = Texts {
     early: "Es una versión temprana. Esto es lo que hay y lo que todavía no.",
     works_label: "Ya se puede",
     works: &[
-        "Iniciar este servidor, ver esta página y detenerlo de forma ordenada.",
-        "Usar bloqueos, colas, trabajadores, tareas, permisos y auditoría como biblioteca de Rust, sobre SQLite o PostgreSQL.",
-        "Ver en la demostración un chat por turnos y una bandeja repartida entre dos procesos.",
+        "Usar bloqueos, tareas, colas, eventos en vivo, personas y auditoría por la API HTTP, descrita en /docs.",
+        "Lo mismo desde la línea de comandos, y como biblioteca de Rust, sobre SQLite o PostgreSQL.",
+        "Entrar en /sign-in; ver en la demostración tareas con colegas, un chat por turnos y una bandeja repartida.",
     ],
     to_come_label: "Todavía no",
     to_come: &[
-        "La API HTTP, los eventos en vivo por HTTP y el ingreso de personas.",
         "La consola con tareas, bloqueos, colas, sincronización y auditoría.",
+        "Las entregas a direcciones HTTP y la sincronización de tablas por triggers.",
     ],
     health: "Estado para máquinas",
 };
@@ -83,14 +83,14 @@ const ENGLISH: Texts = Texts {
     early: "This is an early version. Here is what there is, and what there is not yet.",
     works_label: "What works",
     works: &[
-        "Starting this server, reading this page, and stopping it in an orderly way.",
-        "Using leases, queues, workers, tasks, permissions and audit as a Rust library, on SQLite or PostgreSQL.",
-        "Watching, in the demo, a chat served in turn and an inbox shared by two processes.",
+        "Using leases, tasks, queues, live events, people and audit through the HTTP API, described at /docs.",
+        "The same on the command line, and as a Rust library, on SQLite or PostgreSQL.",
+        "Signing in at /sign-in; watching, in the demo, tasks with colleagues, a chat served in turn and a shared inbox.",
     ],
     to_come_label: "Not yet",
     to_come: &[
-        "The HTTP API, live events over HTTP and signing in.",
         "The console with tasks, locks, queues, synchronisation and audit.",
+        "Deliveries to HTTP endpoints, and synchronisation of tables by triggers.",
     ],
     health: "Health, for machines",
 };
