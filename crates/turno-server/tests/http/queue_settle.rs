@@ -47,6 +47,14 @@ async fn an_ack_through_an_item_gives_the_rest_back(world: World) {
     assert_eq!((ids(&rest), &rest[0]["attempt"]), (vec!["m-2", "m-3"], &json!(1)));
     let again = settle(&eva, "bot", "ack", &got, json!({ "through": "m-1" })).await;
     assert_eq!((&again["outcome"], &again["repeated"]), (&json!("acked"), &json!(true)));
+    // Another ack is no repeat: it would report as done what was given back.
+    for other in [json!({ "through": "m-3" }), json!({}), json!({ "through": "m-9" })] {
+        assert_eq!(settle(&eva, "bot", "ack", &got, other.clone()).await["outcome"], "stale", "{other}");
+    }
+    let whole = settle(&eva, "bot", "ack", &rest[0], json!({})).await;
+    assert_eq!((&whole["outcome"], &whole["repeated"]), (&json!("acked"), &Value::Null));
+    let whole = settle(&eva, "bot", "ack", &rest[0], json!({})).await;
+    assert_eq!((&whole["outcome"], &whole["repeated"]), (&json!("acked"), &json!(true)));
 }
 
 async fn a_failure_is_tried_again_until_attempts_are_used_up(world: World) {

@@ -4,7 +4,7 @@ use super::QueueHandle;
 use crate::engine::Job;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::ItemRecord;
+use crate::store::{ItemQuery, ItemRecord};
 use turno_core::access::Permission;
 use turno_core::id::Seq;
 use turno_core::limits::BATCH_MAX;
@@ -94,6 +94,23 @@ impl QueueHandle {
         self.settle(handed.into_iter().map(ack).collect()).await
     }
 
+    /// The items that a delivery had, as far as they are kept.
+    async fn members(&self, handed: &Handed) -> Result<Vec<ItemRecord>, Error> {
+        let before = Some(Seq(handed.seq.0 - 1));
+        let first = ItemQuery { after: before, limit: 1, ..ItemQuery::default() };
+        let first = self.turno.inner.store.items(handed.queue, first).await?.pop();
+        let Some(key) = first.filter(|record| record.body.seq == handed.seq).and_then(|record| record.body.key) else {
+            return Ok(Vec::new());
+        };
+        let all = ItemQuery {
+            key: Some(key),
+            after: before,
+            limit: handed.size.min(BATCH_MAX as u32),
+            ..ItemQuery::default()
+        };
+        Ok(self.turno.inner.store.items(handed.queue, all).await?)
+    }
+
     /// A stale settlement may be somebody repeating their own successful one after a lost answer.
     async fn recognise_repeats(&self, acts: &[(Handed, Act)], answers: &mut [Settled]) -> Result<(), Error> {
         let stale: Vec<usize> = answers
@@ -111,12 +128,15 @@ impl QueueHandle {
             let (handed, act) = &acts[index];
             let outcome = match act {
                 // Here another item than the first tells how it went.
-                Act::Fail { item: Some(id), .. } => {
-                    let record = self.item(id.clone()).await?;
-                    let trace = |record: ItemRecord| {
-                        Trace::of(handed.fence, record.item.as_ref(), record.done.as_ref(), &record.errors).settled()
-                    };
-                    record.and_then(trace)
+                Act::Fail { item: Some(id), .. } | Act::Ack { through: Some(id) } => {
+                    self.item(id.clone()).await?.and_then(|record| settled_under(handed, &record))
+                }
+                // All of it was done only if each of them was.
+                Act::Ack { through: None } if handed.size > 1 => {
+                    let members = self.members(handed).await?;
+                    let acked = |record: &ItemRecord| settled_under(handed, record) == Some(SettleOutcome::Acked);
+                    let all = members.len() == handed.size as usize && members.iter().all(acked);
+                    outcome.filter(|outcome| *outcome != SettleOutcome::Acked || all)
                 }
                 _ => outcome,
             };
@@ -126,6 +146,11 @@ impl QueueHandle {
         }
         Ok(())
     }
+}
+
+/// How an item's hand-out under the fence of a delivery was settled, if it was.
+fn settled_under(handed: &Handed, record: &ItemRecord) -> Option<SettleOutcome> {
+    Trace::of(handed.fence, record.item.as_ref(), record.done.as_ref(), &record.errors).settled()
 }
 
 /// Whether `outcome` is one that `act` can have had.
