@@ -40,7 +40,8 @@ const RUNS: &[(&str, u32)] = &[("sqlite", 40), ("postgres", 15)];
 pub(crate) fn run() -> StepResult {
     let tool = install()?;
     cargo(&["build", "--release", "--locked", "-p", "turno-server"])?;
-    cargo(&["build", "--locked", "-p", "turno-testkit", "--bin", "site"])?;
+    // As a part of the workspace: on its own it would have other features, and everything would be built again for it.
+    cargo(&["build", "--locked", "--workspace", "--bin", "site"])?;
     for (path, reason) in LEFT_OUT {
         println!("left out: {path}, {reason}");
     }
