@@ -63,7 +63,7 @@ async fn what_somebody_else_holds_is_not_run(world: World) {
 async fn a_lost_lease_stops_the_command(world: World) {
     for (index, shell) in ways(&world).await.into_iter().enumerate() {
         let resource = format!("job:{index}");
-        let words = ["run", "--resource", &resource, "--ttl", "600ms", "--", "sh", "-c", "echo started; exec cat"];
+        let words = ["run", "--resource", &resource, "--ttl", "3s", "--", "sh", "-c", "echo started; exec cat"];
         let started = shell.start(&words).await;
         force_release(&world, &resource).await;
         let ended = started.ended().await;
@@ -75,11 +75,11 @@ async fn a_lost_lease_stops_the_command(world: World) {
 async fn a_command_longer_than_its_lease_keeps_it(world: World) {
     for (index, shell) in ways(&world).await.into_iter().enumerate() {
         let resource = format!("job:{index}");
-        let words = ["run", "--resource", &resource, "--ttl", "400ms", "--", "sh", "-c", "echo started; exec cat"];
+        let words = ["run", "--resource", &resource, "--ttl", "2s", "--", "sh", "-c", "echo started; exec cat"];
         let started = shell.start(&words).await;
         // Whoever waits for longer than the lease lives does not get it.
         let other = Shell::at(&world).without("TURNO_URL");
-        let refused = other.run(&["run", "--resource", &resource, "--wait", "1500ms", "--", "echo", "ran"]).await;
+        let refused = other.run(&["run", "--resource", &resource, "--wait", "4s", "--", "echo", "ran"]).await;
         refused.refused(75);
         started.signal("TERM").await;
         assert_eq!(started.ended().await.code, Some(128 + 15));
@@ -116,7 +116,7 @@ async fn signals_are_passed_on(world: World) {
 async fn all_that_the_command_has_started_is_stopped_with_it(world: World) {
     let shell = Shell::at(&world).without("TURNO_URL");
     let script = "sleep 1000 & echo started; wait";
-    let started = shell.start(&["run", "--resource", "job", "--ttl", "600ms", "--", "sh", "-c", script]).await;
+    let started = shell.start(&["run", "--resource", "job", "--ttl", "3s", "--", "sh", "-c", script]).await;
     force_release(&world, "job").await;
     // Its stdout ends only when the last of them has.
     started.ended().await.refused(1);
