@@ -70,7 +70,8 @@ fn router(app: Shared) -> Router {
     let pages = Router::new()
         .route("/", get(root::page))
         .route("/assets/{file}", get(root::asset))
-        .route("/turno.js", get(root::module));
+        .route("/turno.js", get(root::module))
+        .route("/turno.d.ts", get(root::module_types));
     let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
     served
         .fallback(unknown)
