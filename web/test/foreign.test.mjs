@@ -1,8 +1,10 @@
 // A page that is not ours, on another origin: the example of docs/guides/browser.md, and what tokens do.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { CALM, PATIENCE_MS, Server, newContext, openBrowser, site, until } from './harness.mjs';
+import { CALM, PATIENCE_MS, ROOT, Server, newContext, openBrowser, site, until } from './harness.mjs';
 import { openPage } from './page.mjs';
 import { start } from '../../examples/browser/server.mjs';
 
@@ -14,7 +16,10 @@ before(async () => {
   const port = Number(new URL(application.url).port);
   const leases = { default: CALM, invoice: { ttl_ms: 8_000, heartbeat_interval_ms: 200, idle_guard_ms: 6_000, offer_ms: 4_000 } };
   [server, browser] = await Promise.all([Server.start({ leases, cors: [application.url] }), openBrowser()]);
-  application = await start({ turno: server.url, token: server.admin.token, port });
+  // As in the guide: the backend may make sessions, and pass on no more than the use of leases.
+  await server.command('user', 'add', 'shop', '--role', 'admin', '--name', 'The shop');
+  const token = await server.command('token', 'create', '--user', 'shop', '--machine', '--can', 'sessions.mint', 'leases.use');
+  application = await start({ turno: server.url, token, port });
 });
 after(() => Promise.all([browser?.close(), server?.stop(), application?.stop(), other?.stop()]));
 
@@ -166,4 +171,14 @@ test("the console's cookie serves pages of the server itself", async () => {
   await view.becomes('held');
   await until('beats', () => view.beats().length, (count) => count >= 2);
   assert.equal((await server.admin.lease('caja:5')).holder.id, 'eva');
+});
+
+test('what the guide shows of the example is what runs here', () => {
+  const bare = (text) => text.split('\n').map((line) => line.trim()).join('\n');
+  const guide = readFileSync(join(ROOT, 'docs', 'guides', 'browser.md'), 'utf8');
+  const blocks = [...guide.matchAll(/^```\w+ (examples\S+)\n([^]*?)^```$/gm)];
+  assert.ok(blocks.length >= 5, `${blocks.length} blocks`);
+  for (const [, file, text] of blocks) {
+    assert.ok(bare(readFileSync(join(ROOT, file), 'utf8')).includes(bare(text).trim()), `${file} does not contain\n${text}`);
+  }
 });
