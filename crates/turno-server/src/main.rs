@@ -20,6 +20,10 @@ mod uptime;
 
 use std::process::ExitCode;
 
+/// The C library's allocator made the threads of a busy server wait for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match cli::run() {
         Ok(code) => code,
