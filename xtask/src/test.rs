@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::tools::{StepResult, cargo, stopwatch};
-use crate::{api, docs, postgres, product, tidy, tools};
+use crate::{api, browser, docs, postgres, product, tidy, tools};
 
 /// One step. Adding one is adding a line to [`STEPS`].
 struct Step {
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
     step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
+    step("browser", "the browser module and the pages, in a real Chromium", browser::run),
 ];
 
 fn format() -> StepResult {

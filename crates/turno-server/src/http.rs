@@ -112,7 +112,8 @@ fn routes(app: Shared) -> Router {
     let pages = Router::new()
         .route("/", get(root::page))
         .route("/assets/{file}", get(root::asset))
-        .route("/turno.js", get(root::module));
+        .route("/turno.js", get(root::module))
+        .route("/turno.d.ts", get(root::module_types));
     let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
     served.fallback(unknown).method_not_allowed_fallback(wrong_method).with_state(app)
 }

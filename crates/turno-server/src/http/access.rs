@@ -55,6 +55,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/openapi.json", Nobody, Free),
     row("GET", "/docs", Nobody, Free),
     row("GET", "/turno.js", Nobody, Free),
+    row("GET", "/turno.d.ts", Nobody, Free),
     row("GET", "/sign-in", Nobody, Usual),
     row("POST", "/sign-in", Nobody, Usual),
     row("POST", "/sign-out", Nobody, Usual),

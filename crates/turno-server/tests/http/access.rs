@@ -33,6 +33,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("GET /openapi.json", [OK, OK, OK, OK]),
     ("GET /docs", [OK, OK, OK, OK]),
     ("GET /turno.js", [OK, OK, OK, OK]),
+    ("GET /turno.d.ts", [OK, OK, OK, OK]),
     ("GET /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-out", [OK, OK, OK, OK]),
@@ -115,7 +116,8 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
 ];
 
 /// Served, and not described: pages and what they bring.
-const PAGES: &[&str] = &["GET /", "GET /assets/{file}", "GET /openapi.json", "GET /docs", "GET /turno.js"];
+const PAGES: &[&str] =
+    &["GET /", "GET /assets/{file}", "GET /openapi.json", "GET /docs", "GET /turno.js", "GET /turno.d.ts"];
 
 /// The status of a call with nothing in it; of one that was let through and refused for another reason, that it was.
 async fn status(client: &Client, route: &str) -> u16 {
