@@ -417,6 +417,7 @@ export class Lease extends EventTarget {
   #tabs = null;
   #sent = { steady: -Infinity, wall: -Infinity };
   #lasts = 0;
+  #renewed = clock();
   #doubted = -Infinity;
   #heard = null;
   #ticked = Date.now();
@@ -603,7 +604,7 @@ export class Lease extends EventTarget {
   }
 
   /** It is ours, said the answer to what was sent then. */
-  #hold(lease, sent) {
+  #hold(lease, sent, beaten = true) {
     // Answers may overtake each other.
     if (sent.steady < this.#sent.steady) return;
     this.lease = lease;
@@ -612,7 +613,12 @@ export class Lease extends EventTarget {
     this.#sent = sent;
     this.#lasts = lease.expires_in_ms ?? 0;
     this.#retry = RETRY_MS;
-    this.#schedule(lease.policy.heartbeat_interval_ms);
+    // Whoever only looked has renewed nothing: the next beat is due when it was.
+    if (beaten) this.#renewed = clock();
+    if (beaten || !this.#timers.has('beat')) this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
+    // Not at once again, where the server's end comes a moment after ours.
+    this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
+    this.#mind();
     // What was sent before something happened says nothing about what is true after it.
     if (sent.steady < this.#doubted || this.expires_in_ms <= 0) return;
     const before = this.#state;
@@ -692,13 +698,6 @@ export class Lease extends EventTarget {
   }
 
   // Beating.
-
-  #schedule(pause) {
-    this.#later('beat', pause, () => this.#tick());
-    // Not at once again, where the server's end comes a moment after ours.
-    this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
-    this.#mind();
-  }
 
   /** A beat is due. It is left out where nobody is looking, where another tab does it, and where nobody is there. */
   #tick() {
@@ -785,7 +784,7 @@ export class Lease extends EventTarget {
     if (!grant) {
       this.#see(lease);
     } else if (lease.mine && lease.fence === grant.fence) {
-      this.#hold(lease, sent);
+      this.#hold(lease, sent, false);
     } else {
       // That fence is dead for good: a beat with it changes nothing, and its refusal says why.
       this.#become('unknown');
@@ -855,7 +854,7 @@ export class Lease extends EventTarget {
 
   /** This tab beats for all from now on. */
   #led() {
-    if (this.#grant && since(this.#sent) >= this.lease.policy.heartbeat_interval_ms) this.#tick();
+    if (this.#grant && since(this.#renewed) >= this.lease.policy.heartbeat_interval_ms) this.#tick();
   }
 
   /** Tells them what the server has said. When it was asked is said by the wall's clock: a frozen tab hears it late. */

@@ -94,6 +94,14 @@ export class View {
     return this.requests.filter((request) => request.url().endsWith('/heartbeat'));
   }
 
+  /** Lets the page's clock run, in steps, so that the real server can answer in between. */
+  async passes(ms, step = 5_000) {
+    for (let left = ms; left > 0; left -= step) {
+      await this.page.clock.runFor(Math.min(step, left));
+      await this.page.evaluate(() => lease.refresh());
+    }
+  }
+
   /** A real key press, which counts as activity. */
   press() {
     return this.page.keyboard.press('Shift');
