@@ -12,6 +12,8 @@ mod settle;
 mod timeline;
 mod why;
 
+pub(crate) use claim::DeliveryView;
+
 use turno::QueueHandle;
 use turno::core::id::QueueName;
 use utoipa_axum::router::OpenApiRouter;
