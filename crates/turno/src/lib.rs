@@ -17,7 +17,7 @@ mod upkeep;
 pub use engine::access::{NewPerson, NewToken, PersonChange};
 pub use engine::check::CheckProgress;
 pub use engine::hold::{Hold, HoldWish, Loss};
-pub use engine::queue::{ClaimedItem, Draft, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
+pub use engine::queue::{ClaimedItem, Draft, Exhausted, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
 pub use engine::schema::schema;
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker};

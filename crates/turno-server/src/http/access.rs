@@ -134,6 +134,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/queues/{queue}/pause", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/resume", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
+    row("POST", "/v1/queues/{queue}/purge", May(QueuesManage), Usual),
     row("GET", "/v1/sync/sources", Anybody, Usual),
 ];
 

@@ -112,6 +112,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/queues/{queue}/pause", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/resume", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/purge", [401, 403, 403, OK]),
     ("GET /v1/sync/sources", [401, OK, OK, OK]),
 ];
 

@@ -70,7 +70,7 @@ impl From<GotItem> for DeliveredItem {
 /// What a worker was handed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Delivery)]
-pub(super) struct DeliveryView {
+pub(crate) struct DeliveryView {
     /// Names the delivery when it is settled; to be passed on unchanged.
     delivery: String,
     key: Option<String>,
@@ -87,7 +87,8 @@ pub(super) struct DeliveryView {
 }
 
 impl DeliveryView {
-    fn new(kind: Kind, got: Got) -> DeliveryView {
+    /// What was handed out of a queue of this kind.
+    pub(crate) fn new(kind: Kind, got: Got) -> DeliveryView {
         DeliveryView {
             delivery: got.handed.token(),
             key: got.key.map(String::from),
