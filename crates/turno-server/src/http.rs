@@ -35,6 +35,7 @@ mod task;
 mod testing;
 
 pub(crate) use app::{App, Shared};
+pub(crate) use queue::DeliveryView;
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 

@@ -20,10 +20,6 @@ use turno::core::time::Span;
 const SIPER: &str = "siper";
 const PRESETS: &[&str] = &[SIPER];
 
-/// A destination that is down is asked again at least this often.
-const PROBE_MAX_MS: i64 = 3_600_000;
-const PROBE_MS: i64 = 30_000;
-
 /// The keys of `actions`.
 pub(super) const ACTION_FIELDS: &[Field] = &[
     Field { name: "update", shape: Shape::Text(text::name) },
@@ -48,8 +44,8 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "payload", shape: Shape::Texts(text::identifier) },
     Field { name: "max_attempts", shape: Shape::Whole(1, ATTEMPTS_MAX as i64) },
     Field { name: "backoff_ms", shape: Shape::Whole(1, SPAN_MAX.0) },
-    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) },
-    Field { name: "deliver", shape: Shape::Table(endpoint::FIELDS) },
+    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, endpoint::PROBE_MAX_MS) },
+    Field { name: "deliver", shape: Shape::Table(endpoint::DELIVER_FIELDS) },
 ];
 
 /// A table or a view.
@@ -183,6 +179,7 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         return Err(given.wrong("one_current_per_key", Wrong::new("needs current_when", next)));
     }
     let (update, deactivate) = actions(given)?;
+    let probe = Span(given.whole("probe_ms").unwrap_or(endpoint::PROBE_MS));
     let queue = QueueName::new(needed("queue")?)
         .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
     Ok(SyncSource {
@@ -193,8 +190,8 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         current_when: text("current_when"),
         enqueue_when: text("enqueue_when"),
         on_leave: if given.text("on_leave") == Some("deactivate") { OnLeave::Deactivate } else { OnLeave::Ignore },
-        probe: Span(given.whole("probe_ms").unwrap_or(PROBE_MS)),
-        deliver: deliver(given)?,
+        probe,
+        deliver: deliver(given, probe)?,
         name,
         key,
         watch,
@@ -240,13 +237,14 @@ fn actions(given: &Given) -> Result<(String, String), Failure> {
     }
 }
 
-fn deliver(given: &Given) -> Result<Option<Endpoint>, Failure> {
+fn deliver(given: &Given, probe: Span) -> Result<Option<Endpoint>, Failure> {
     let Some(deliver) = given.table("deliver") else { return Ok(None) };
     let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
     let fields: EndpointFields = serde_json::from_value(deliver.json())
         .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
     // A change is the whole of what is true now, so that repeating it is harmless: that is what PUT says.
-    fields.endpoint("PUT").map(Some).map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))
+    let endpoint = fields.endpoint("PUT").map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))?;
+    Ok(Some(Endpoint { probe, ..endpoint }))
 }
 
 fn relation(text: &str) -> Relation {

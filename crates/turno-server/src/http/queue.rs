@@ -11,6 +11,8 @@ mod policy;
 mod settle;
 mod why;
 
+pub(crate) use claim::DeliveryView;
+
 use turno::QueueHandle;
 use turno::core::id::QueueName;
 use utoipa_axum::router::OpenApiRouter;

@@ -154,7 +154,7 @@ impl QueueHandle {
         self.manage_one(id, wish).await
     }
 
-    async fn manage_one(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
+    pub(super) async fn manage_one(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
         let row = self.row().await?;
         let group = ManageGroup {
             queue: row.id,
