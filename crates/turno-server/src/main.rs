@@ -5,9 +5,9 @@
 
 mod cli;
 mod client;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
 mod config;
 mod database;
+mod deliver;
 mod failure;
 mod figures;
 mod http;

@@ -30,5 +30,5 @@ pub use turno_core as core;
 pub use turno_core::access::{Denied, LinkFor, Permission, Permissions, Role, TokenKind};
 pub use turno_core::id::Once;
 pub use turno_core::lease::{Action, Outcome, Refused};
-pub use turno_core::queue::{ItemState, Kind, Policy, PolicyFields, Why, WhyReason};
+pub use turno_core::queue::{ItemState, Kind, Policy, Why, WhyReason};
 pub use upkeep::Purged;

@@ -31,6 +31,9 @@ const HEADERS_TIME: Duration = Duration::from_secs(10);
 /// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// How much longer than calls deliveries may take to be given back at the end: a commit.
+const GIVING_BACK: Duration = Duration::from_secs(1);
+
 /// Connections to the listener of figures at once: a few scrapers.
 const FIGURES_MAX: usize = 32;
 
@@ -83,6 +86,7 @@ impl Server {
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
         let limits = app.limits;
         let app = Arc::new(app);
+        let pushing = tokio::spawn(push(app.clone(), self.stopping()));
         let mut beside = JoinSet::new();
         beside.spawn(crate::figures::upkeep());
         if let Some(listener) = self.figures.take() {
@@ -114,10 +118,23 @@ impl Server {
         // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
         let _ = self.told.send(true);
         drop(self.listener);
-        if tokio::time::timeout(limits.stop_grace, graceful.shutdown()).await.is_err() {
+        let answered = tokio::time::timeout(limits.stop_grace, graceful.shutdown());
+        let pushed = tokio::time::timeout(limits.stop_grace + GIVING_BACK, pushing);
+        let (answered, pushed) = tokio::join!(answered, pushed);
+        if answered.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
         }
+        if pushed.is_err() {
+            tracing::warn!("some deliveries could not be given back; they expire");
+        }
         Ok(())
+    }
+}
+
+/// Calls endpoints until the server stops.
+async fn push(app: Arc<App>, stopping: watch::Receiver<bool>) {
+    if let Err(failure) = app.deliveries.run(app.trusted().clone(), app.limits.stop_grace, stopping).await {
+        tracing::error!(cause = failure.cause, "nothing is sent to endpoints");
     }
 }
 
