@@ -7,6 +7,7 @@ mod cli;
 mod client;
 #[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
 mod config;
+mod console;
 mod database;
 mod failure;
 mod figures;

@@ -22,7 +22,7 @@ use super::extract::discard;
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
-use crate::texts::Language;
+use crate::console;
 use crate::uptime::Uptime;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -52,14 +52,17 @@ pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: 
     let watch = Uptime::start();
     let id = request_id(request.headers());
     let (method, row) = (report::method(request.method()), row(&request));
-    let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let language = Language::preferred(language.unwrap_or_default());
+    let language = console::language(request.headers());
+    let asked = console::Asked::of(&request);
     request.extensions_mut().insert(language);
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
     let mut response = next.run(request).instrument(span).await;
     let user = response.extensions_mut().remove::<By>();
-    let (mut response, code) = problem::written(response, &app.texts, language, &id);
+    let (mut response, code) = match asked.zip(problem::carried(&response)) {
+        Some((asked, problem)) => (console::answer(&app, asked, &problem, &id).await, Some(problem.code())),
+        None => problem::written(response, &app.texts, language, &id),
+    };
     let (status, code) = (response.status(), code.map(problem::Code::as_str));
     let user = user.as_ref().map(|By(user)| user.as_str());
     app.reports.add(&Report { method, row, status, took: watch.elapsed(), code, user, id: &id });
@@ -127,7 +130,7 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
     if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
         request.extensions_mut().insert(Place(place.clone()));
     }
-    if needs == Needs::Nobody || is_public(request) {
+    if needs == Needs::Nobody || row.is_none() && is_public(request) {
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
