@@ -50,6 +50,12 @@ use Needs::{Anybody, Lease, May, Nobody, SomeLease};
 pub(crate) const TABLE: &[Row] = &[
     row("GET", "/", Nobody, Usual),
     row("GET", "/assets/{file}", Nobody, Free),
+    row("POST", "/console/preferences", Nobody, Free),
+    row("GET", "/tasks", Anybody, Usual),
+    row("GET", "/leases", Anybody, Usual),
+    row("GET", "/leases/{resource}", Anybody, Usual),
+    row("POST", "/console/leases/{resource}/force-release", May(LocksOverride), Usual),
+    row("POST", "/console/leases/{resource}/force-claim", May(LocksOverride), Usual),
     row("GET", "/healthz", Nobody, Free),
     row("GET", "/readyz", Nobody, Free),
     row("GET", "/openapi.json", Nobody, Free),
