@@ -201,6 +201,7 @@ export class Lease extends EventTarget {
 
 /** `<turno-lease resource="…">`. */
 export class TurnoLeaseElement extends HTMLElement {
+  constructor();
   static readonly observedAttributes: string[];
   get token(): TokenSource;
   set token(token: TokenSource);

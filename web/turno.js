@@ -287,6 +287,9 @@ class Stream {
 /** When the person was last active on this page. One for all leases. */
 const activity = {
   last: null,
+  told: -Infinity,
+  /** The leases whose people were warned. */
+  warned: new Set(),
   listeners: new Set(),
   start() {
     if (this.last) return;
@@ -296,19 +299,23 @@ const activity = {
       // What scripts send is no person; and browsers send moves when the page moves under a resting mouse.
       if (!event.isTrusted) return;
       if (event.type === 'pointermove') {
-        const now = `${event.screenX},${event.screenY}`;
-        if (now === place || (place === '' && (place = now))) return;
+        const [before, now] = [place, `${event.screenX},${event.screenY}`];
         place = now;
+        // Whoever was warned answers with a key or a click: a warning that vanishes while the mouse is on its way to it
+        // would have the click land on whatever takes its place.
+        if (before === now || before === '' || this.warned.size > 0) return;
       }
       this.touch(clock());
     };
     for (const name of ACTIVITY) addEventListener(name, note, { capture: true, passive: true });
   },
   touch(when) {
-    const before = this.last;
-    if (when.steady <= before.steady) return;
+    if (when.steady <= this.last.steady) return;
     this.last = when;
-    if (when.steady - before.steady >= ACTIVITY_MS) for (const heard of [...this.listeners]) heard();
+    // Counted from the last time that it was told, or somebody who types without a pause would never be heard of.
+    if (when.steady - this.told < ACTIVITY_MS) return;
+    this.told = when.steady;
+    for (const heard of [...this.listeners]) heard();
   },
   idle() {
     return Math.round(since(this.last));
@@ -618,7 +625,7 @@ export class Lease extends EventTarget {
     if (beaten || !this.#timers.has('beat')) this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
     // Not at once again, where the server's end comes a moment after ours.
     this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
-    this.#mind();
+    this.#mind(beaten && lease.renewed !== false);
     // What was sent before something happened says nothing about what is true after it.
     if (sent.steady < this.#doubted || this.expires_in_ms <= 0) return;
     const before = this.#state;
@@ -674,6 +681,7 @@ export class Lease extends EventTarget {
     this.#tabs = null;
     this.#grant = null;
     this.#warned = null;
+    activity.warned.delete(this);
     this.#saidIdle = false;
     this.#worked = false;
     this.#requests.clear();
@@ -809,23 +817,25 @@ export class Lease extends EventTarget {
     if (!this.#grant) return;
     this.#tabs.say({ kind: 'active', wall: activity.last.wall });
     if (this.#warned?.reason === 'idle' || this.#saidIdle) {
-      this.#calm('idle');
       this.#saidIdle = false;
+      // The warning ends when the server has renewed the lease, and not before.
       if (!hidden() && this.#tabs.leads) this.#beat();
     }
     this.#mind();
   };
 
   /** Warns if it is time to, or sees to it that this happens when it is. */
-  #mind() {
+  #mind(renewed = false) {
     const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
     const idle = activity.idle();
     let next = Infinity;
     if (guard) {
       // Where the time to live alone leaves little time to react, the warning comes before the guard does.
       const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
-      if (idle < warn) next = warn - idle;
-      else this.#warn('idle', idle < guard ? guard - idle + ttl : this.expires_in_ms);
+      if (idle < warn) {
+        next = warn - idle;
+        if (renewed) this.#calm('idle');
+      } else this.#warn('idle', idle < guard ? guard - idle + ttl : this.expires_in_ms);
     }
     if (rolling && this.lease.rolling_in_ms !== null) {
       const left = this.lease.rolling_in_ms - since(this.#sent);
@@ -841,12 +851,14 @@ export class Lease extends EventTarget {
   #warn(reason, expires_in_ms) {
     if (this.#warned) return;
     this.#warned = { reason };
+    if (reason === 'idle') activity.warned.add(this);
     this.#emit('idle-warning', { reason, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
   }
 
   #calm(reason) {
     if (this.#warned?.reason !== reason) return;
     this.#warned = null;
+    activity.warned.delete(this);
     this.#emit('active', this.#detail());
   }
 
@@ -981,12 +993,15 @@ const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 
  *
  * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
  * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
- * something is shown or enabled, and `data-turno-text` fills in `holder`, `since`, `reason` or `message`.
+ * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`, `since`,
+ * `reason`, `message`, `asker`, `request` or `position`.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance'];
   #token = null;
   #lease = null;
+  #warned = false;
+  #request = null;
 
   constructor() {
     super();
@@ -1068,11 +1083,20 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     for (const name of EVENTS) {
       lease.addEventListener(name, ({ detail }) => {
         if (this.#lease !== lease) return;
+        this.#note(name, detail);
         this.#show();
         this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
       });
     }
     this.#show();
+  }
+
+  /** What is no state, and yet to be seen. */
+  #note(name, detail) {
+    if (name === 'idle-warning') this.#warned = true;
+    if (name === 'requested') this.#request = detail;
+    if (name === 'active' || this.state !== 'held') this.#warned = false;
+    if (this.state !== 'held') this.#request = null;
   }
 
   async #clicked(event) {
@@ -1091,7 +1115,8 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const { state } = this;
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
     const ours = (selector) => [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
-    const listed = (one, name) => one.getAttribute(name).split(/\s+/).includes(state);
+    const now = [state, this.#warned && 'warning', this.#request && 'requested', this.#lease?.turn && 'waiting'];
+    const listed = (one, name) => one.getAttribute(name).split(/\s+/).some((word) => word && now.includes(word));
     for (const one of ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
     for (const one of ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
     for (const one of ours('[data-turno-text]')) {
@@ -1101,10 +1126,18 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   }
 
   #text(what) {
-    const { lease, lost } = this.#lease;
-    const who = lease?.holder ?? lease?.offered_to;
-    const since = lease?.locked_at ? new Date(lease.locked_at).toLocaleTimeString(this.closest('[lang]')?.lang || undefined) : '';
-    return { holder: who?.name ?? '', since, reason: lost?.cause ?? lost?.reason ?? '', message: lost?.message ?? '' }[what] ?? '';
+    const { lease, lost, turn } = this.#lease;
+    const language = this.closest('[lang]')?.lang || undefined;
+    const texts = {
+      holder: (lease?.holder ?? lease?.offered_to)?.name,
+      since: lease?.locked_at && new Date(lease.locked_at).toLocaleTimeString(language),
+      reason: lost?.cause ?? lost?.reason,
+      message: lost?.message,
+      asker: this.#request?.by.name,
+      request: this.#request?.message,
+      position: turn?.position,
+    };
+    return String(texts[what] ?? '');
   }
 }
 
