@@ -40,6 +40,10 @@ mod queue_items;
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/seed_002.rs"]
+mod seed_002;
+#[path = "http/seed_003.rs"]
+mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -95,6 +99,8 @@ fn main() {
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_002::all(),
+            seed_003::all(),
             sign_in::all(),
             task::all(),
             task_lock::all(),
