@@ -25,7 +25,6 @@ mod upsert;
 #[path = "sync/view.rs"]
 mod view;
 
-use std::sync::Arc;
 use tokio_postgres::{Client, NoTls};
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
@@ -221,8 +220,4 @@ fn key(text: &str) -> Key {
 /// The code with which it was refused.
 fn refused<T: std::fmt::Debug>(answer: Result<T, tokio_postgres::Error>) -> String {
     answer.expect_err("it is refused").code().expect("by the server").code().to_owned()
-}
-
-fn shared<T>(value: T) -> Arc<T> {
-    Arc::new(value)
 }

@@ -64,7 +64,8 @@ async fn what_a_trigger_before_the_update_changes_is_noticed_though_the_statemen
 }
 
 #[tokio::test]
-async fn an_update_that_changes_the_idper_enqueues_desactivar_for_the_id_that_was_left_and_actualizar_for_the_new_one() {
+async fn an_update_that_changes_the_idper_enqueues_desactivar_for_the_id_that_was_left_and_actualizar_for_the_new_one()
+{
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set idper = 43 where idper = 42").await;
@@ -113,13 +114,21 @@ async fn the_principal_moves_from_one_user_to_another_and_the_identity_stays_act
     let world = World::new().await;
     world.people(&[42]).await;
     world.run(&user("42", "PG-SHA256", false).replace("Nombre 42", "Otra").replace("'u42@x'", "'b'")).await;
-    world.run("begin; update siper.usuarios set principal = false where mail = 'u42@x';
-        update siper.usuarios set principal = true where mail = 'b'; commit").await;
+    world
+        .run(
+            "begin; update siper.usuarios set principal = false where mail = 'u42@x';
+        update siper.usuarios set principal = true where mail = 'b'; commit",
+        )
+        .await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     assert!(world.drain().await[0].starts_with("ACTUALIZAR 42 {\"idper\":42,\"nombre\":\"Otra\""));
     // The other way round the index would refuse it in between, so the second user comes from elsewhere.
-    world.run("begin; update siper.usuarios set idper = 99 where mail = 'b';
-        update siper.usuarios set principal = true where mail = 'u42@x'; commit").await;
+    world
+        .run(
+            "begin; update siper.usuarios set idper = 99 where mail = 'b';
+        update siper.usuarios set principal = true where mail = 'u42@x'; commit",
+        )
+        .await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0", "99 ACTUALIZAR PENDIENTE 0"]).await;
     assert_eq!(world.drain().await[0], sent(42));
 }
