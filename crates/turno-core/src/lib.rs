@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod destination;
 pub mod event;
 pub mod id;
 pub mod lease;

@@ -32,6 +32,8 @@ mod people;
 mod queue;
 #[path = "http/queue_claim.rs"]
 mod queue_claim;
+#[path = "http/queue_exhausted.rs"]
+mod queue_exhausted;
 #[path = "http/queue_items.rs"]
 mod queue_items;
 #[path = "http/queue_look.rs"]
@@ -89,6 +91,7 @@ fn main() {
             people::all(),
             queue::all(),
             queue_claim::all(),
+            queue_exhausted::all(),
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),

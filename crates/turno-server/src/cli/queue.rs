@@ -4,12 +4,14 @@ mod enqueue;
 mod look;
 mod policy;
 mod work;
+mod worker;
 
 use clap::{Args, Subcommand};
 
 pub(super) use enqueue::read;
 
 use super::lease::said;
+use super::place::PlaceArgs;
 use crate::client::{Client, ServerArgs, part};
 use crate::failure::Failure;
 
@@ -20,6 +22,7 @@ Examples:
   turno queue enqueue bot --items < items.ndjson
   turno queue claim bot --instance worker-1 --wait 20s --json
   turno queue ack bot DELIVERY --fence 42
+  turno queue work bot -- ./answer.sh         a script as a worker
   turno queue items bot --state exhausted
   turno queue why bot msg-81
 
@@ -65,6 +68,8 @@ enum What {
     Fail(work::Fail),
     /// Give it back untried
     Return(work::Delivery),
+    /// Run a command for every delivery: a script as a worker
+    Work(worker::Work),
     /// List items in the order of arrival
     Items(look::Items),
     /// Show one item with its attempts and errors
@@ -108,7 +113,7 @@ fn path(queue: &str) -> String {
     format!("/v1/queues/{}", part(queue))
 }
 
-pub(crate) async fn run(arguments: &QueueArgs) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
     let (client, json) = (&client, arguments.json);
     let nothing = serde_json::json!({});
@@ -126,6 +131,7 @@ pub(crate) async fn run(arguments: &QueueArgs) -> Result<(), Failure> {
         What::Ack(wish) => work::ack(client, wish, json).await,
         What::Fail(wish) => work::fail(client, wish, json).await,
         What::Return(wish) => work::plain(client, wish, "return", json).await,
+        What::Work(wish) => worker::work(client.clone(), wish, place).await,
         What::Items(wish) => look::items(client, wish, json).await,
         What::Item(wish) => look::item(client, &wish.path(), json).await,
         What::Retry(wish) => {

@@ -22,10 +22,6 @@ use turno::core::time::Span;
 const SIPER: &str = "siper";
 const PRESETS: &[&str] = &[SIPER];
 
-/// A destination that is down is asked again at least this often.
-const PROBE_MAX_MS: i64 = 3_600_000;
-const PROBE_MS: i64 = 30_000;
-
 /// The keys of `actions`.
 pub(super) const ACTION_FIELDS: &[Field] = &[
     Field { name: "update", shape: Shape::Text(text::name) },
@@ -50,8 +46,8 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "payload", shape: Shape::Texts(text::identifier) },
     Field { name: "max_attempts", shape: Shape::Whole(1, ATTEMPTS_MAX as i64) },
     Field { name: "backoff_ms", shape: Shape::Whole(1, SPAN_MAX.0) },
-    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) },
-    Field { name: "deliver", shape: Shape::Table(endpoint::FIELDS) },
+    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, endpoint::PROBE_MAX_MS) },
+    Field { name: "deliver", shape: Shape::Table(endpoint::DELIVER_FIELDS) },
 ];
 
 /// A table whose changes are carried to a destination. Its fields are read as if they were this one's.
@@ -141,6 +137,7 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         return Err(given.wrong("one_current_per_key", Wrong::new("needs current_when", next)));
     }
     let (update, deactivate) = actions(given)?;
+    let probe = Span(given.whole("probe_ms").unwrap_or(endpoint::PROBE_MS));
     let queue = QueueName::new(needed("queue")?)
         .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
     let source = Source {
@@ -159,8 +156,7 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         update,
         deactivate,
     };
-    let probe = Span(given.whole("probe_ms").unwrap_or(PROBE_MS));
-    Ok(SyncSource { source, probe, deliver: deliver(given)? })
+    Ok(SyncSource { source, probe, deliver: deliver(given, probe)? })
 }
 
 /// Columns: at least one, each once.
@@ -198,13 +194,14 @@ fn actions(given: &Given) -> Result<(String, String), Failure> {
     }
 }
 
-fn deliver(given: &Given) -> Result<Option<Endpoint>, Failure> {
+fn deliver(given: &Given, probe: Span) -> Result<Option<Endpoint>, Failure> {
     let Some(deliver) = given.table("deliver") else { return Ok(None) };
     let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
     let fields: EndpointFields = serde_json::from_value(deliver.json())
         .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
     // A change is the whole of what is true now, so that repeating it is harmless: that is what PUT says.
-    fields.endpoint("PUT").map(Some).map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))
+    let endpoint = fields.endpoint("PUT").map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))?;
+    Ok(Some(Endpoint { probe, ..endpoint }))
 }
 
 /// Refuses what two sources cannot share.

@@ -15,6 +15,7 @@ use super::sign_in::Pace;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
 use crate::database::Database;
+use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
@@ -45,6 +46,8 @@ pub(crate) struct App {
     pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
+    /// What is sent to endpoints.
+    pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
 }
@@ -75,6 +78,7 @@ impl App {
             counting: Counting::default(),
             shows_queues: false,
             managed_queues: BTreeSet::new(),
+            deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
         }
     }

@@ -33,6 +33,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("GET /openapi.json", [OK, OK, OK, OK]),
     ("GET /docs", [OK, OK, OK, OK]),
     ("GET /turno.js", [OK, OK, OK, OK]),
+    ("GET /turno.d.ts", [OK, OK, OK, OK]),
     ("GET /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-out", [OK, OK, OK, OK]),
@@ -111,11 +112,13 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/queues/{queue}/pause", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/resume", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/purge", [401, 403, 403, OK]),
     ("GET /v1/sync/sources", [401, OK, OK, OK]),
 ];
 
 /// Served, and not described: pages and what they bring.
-const PAGES: &[&str] = &["GET /", "GET /assets/{file}", "GET /openapi.json", "GET /docs", "GET /turno.js"];
+const PAGES: &[&str] =
+    &["GET /", "GET /assets/{file}", "GET /openapi.json", "GET /docs", "GET /turno.js", "GET /turno.d.ts"];
 
 /// The status of a call with nothing in it; of one that was let through and refused for another reason, that it was.
 async fn status(client: &Client, route: &str) -> u16 {

@@ -35,6 +35,7 @@ mod changes;
 mod check;
 mod claim;
 mod commit;
+mod destination;
 mod effect;
 mod enqueue;
 mod event;
@@ -67,7 +68,7 @@ mod tx;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
     SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
@@ -85,6 +86,7 @@ use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
@@ -223,8 +225,20 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, from, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
-        Box::pin(async move { self.queue_put(&name, &policy, &by).await })
+    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
+        Box::pin(async move { self.queue_put(&name, &policy, push.as_ref(), &by).await })
+    }
+
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        Box::pin(self.destination_get(queue))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        Box::pin(self.destination_list())
+    }
+
+    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
+        Box::pin(async move { self.destination_put(queue, &destination).await })
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {

@@ -29,6 +29,16 @@ body.key text collate C
 body.action text
 body.payload text not null
 body.enqueued_at bigint not null
+destination.queue integer not null
+destination.version bigint not null
+destination.failures integer not null
+destination.first bigint not null
+destination.several boolean not null
+destination.began_at bigint not null
+destination.down_at bigint
+destination.probe_at bigint not null
+destination.error text not null
+destination.revive_since bigint
 done.seq bigint not null
 done.queue integer not null
 done.ended smallint not null
@@ -152,6 +162,7 @@ queue.kind text not null
 queue.version bigint not null
 queue.paused boolean not null
 queue.purged bigint not null default 0
+queue.push text
 schema_version.version integer not null
 schema_version.min_compatible integer not null
 stock.sku text collate C not null
@@ -225,6 +236,7 @@ CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
 CREATE INDEX body_key ON turno.body USING btree (queue, key, seq) WHERE (key IS NOT NULL)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
+CREATE UNIQUE INDEX destination_pkey ON turno.destination USING btree (queue)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
 CREATE INDEX done_recent ON turno.done USING brin (at) WITH (pages_per_range='32', autosummarize='on')
 CREATE INDEX done_unacked ON turno.done USING btree (queue, ended, seq) WHERE (ended <> 0)

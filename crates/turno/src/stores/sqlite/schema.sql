@@ -69,6 +69,19 @@ CREATE TABLE body (
 
 CREATE INDEX body_key on body (queue, key, seq) where key is not null;
 
+CREATE TABLE destination (
+    queue integer not null primary key,
+    version integer not null,
+    failures integer not null,
+    first integer not null,
+    several integer not null,
+    began_at integer not null,
+    down_at integer,
+    probe_at integer not null,
+    error text not null,
+    revive_since integer
+) strict;
+
 CREATE TABLE done (
     seq integer primary key,
     queue integer not null,
@@ -210,7 +223,7 @@ CREATE TABLE queue (
     kind text not null,
     version integer not null,
     paused integer not null
-, purged integer not null default 0) strict;
+, purged integer not null default 0, push text) strict;
 
 CREATE TABLE schema_version (
     version integer not null,
