@@ -125,10 +125,10 @@ impl PostgresStore {
         if drops.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let (names, drops): (Vec<String>, Vec<String>) = drops.into_iter().unzip();
+        let (names, drops): (Vec<Vec<String>>, Vec<String>) = drops.into_iter().unzip();
         let begin = "begin;\nset local lock_timeout = '10s';";
         self.source_script(&format!("{begin}\n{}\ncommit;", drops.join("\n"))).await?;
-        Ok(Ok(names))
+        Ok(Ok(names.concat()))
     }
 
     /// A whole transaction.

@@ -28,7 +28,7 @@ begin
         end if;
         if tg_op = 'UPDATE' then
             -- By what is stored: needs no operator of the column's type, and no null is lost.
-            turno_changed := row({old_watched}) operator(pg_catalog.*<>) row({new_watched});
+            turno_changed := row({old_watched})::record operator(pg_catalog.*<>) row({new_watched})::record;
         end if;
         if turno_old_speaks and turno_old_takes_part
             and (turno_old is distinct from turno_new or not turno_new_speaks{or_left})

@@ -68,7 +68,8 @@ impl Found {
                 .text(source.table.schema())
                 .text(if source.one_current_per_key { &index } else { "" })
                 .text(view.map_or("", |view| view.schema()))
-                .text(view.map_or("", |view| &view.name)),
+                .text(view.map_or("", |view| &view.name))
+                .text(&index),
         ];
         let mut answers = link.trip(&calls).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
@@ -113,20 +114,19 @@ impl Found {
         Ok(drops)
     }
 
-    /// Statements that remove all of it, and what people call what they remove.
-    pub(super) fn drops(&self, source: &Source) -> Result<Vec<(String, String)>, BadIdent> {
+    /// Statements that remove all of it, each with what people call what it removes.
+    pub(super) fn drops(&self, source: &Source) -> Result<Vec<(Vec<String>, String)>, BadIdent> {
         let mut drops = Vec::new();
-        for trigger in self.triggers.iter().filter(|trigger| trigger.ours) {
-            drops.push((trigger.shown(), trigger.drop()?));
-        }
         for class in self.classes.iter().filter(|class| class.is_ours(source)) {
-            drops.push((class.shown(), class.drop()?));
+            drops.push((vec![class.shown()], class.drop()?));
         }
         let marked =
             |function: &&Function| function.mark.as_ref().is_some_and(|mark| mark.starts_with(&mark_prefix(source)));
         if self.function.as_ref().filter(marked).is_some() {
-            let name = function_name(source)?;
-            drops.push((format!("function turno.{}", source.function()), format!("drop function {name}();")));
+            let triggers = self.triggers.iter().filter(|trigger| trigger.ours).map(Trigger::shown);
+            let names = triggers.chain([format!("function turno.{}", source.function())]).collect();
+            // Its triggers go with it: whoever may put one on a table may not take it off, unless it is their table.
+            drops.push((names, format!("drop function {}() cascade;", function_name(source)?)));
         }
         Ok(drops)
     }
