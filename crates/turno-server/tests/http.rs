@@ -28,6 +28,8 @@ mod metrics;
 mod operation;
 #[path = "http/people.rs"]
 mod people;
+#[path = "http/push.rs"]
+mod push;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -38,6 +40,8 @@ mod queue_items;
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/receiver.rs"]
+mod receiver;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -87,6 +91,7 @@ fn main() {
             metrics::all(),
             operation::all(),
             people::all(),
+            push::all(),
             queue::all(),
             queue_claim::all(),
             queue_items::all(),
