@@ -28,6 +28,8 @@ mod metrics;
 mod operation;
 #[path = "http/people.rs"]
 mod people;
+#[path = "http/push.rs"]
+mod push;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -40,6 +42,8 @@ mod queue_items;
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/receiver.rs"]
+mod receiver;
 #[path = "http/seed_002.rs"]
 mod seed_002;
 #[path = "http/seed_003.rs"]
@@ -93,6 +97,7 @@ fn main() {
             metrics::all(),
             operation::all(),
             people::all(),
+            push::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),
