@@ -14,6 +14,7 @@ use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
+use crate::console::{Glance, Trend};
 use crate::database::Database;
 use crate::passwords::Passwords;
 use crate::texts::Texts;
@@ -45,6 +46,10 @@ pub(crate) struct App {
     pub(crate) managed_queues: BTreeSet<QueueName>,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// What the console's charts show.
+    pub(crate) trend: Trend,
+    /// What the console last saw of all queues.
+    pub(crate) glance: Glance,
 }
 
 /// The way handlers get it.
@@ -73,6 +78,8 @@ impl App {
             counting: Counting::default(),
             managed_queues: BTreeSet::new(),
             sync_sources: Vec::new(),
+            trend: Trend::default(),
+            glance: Glance::default(),
         }
     }
 

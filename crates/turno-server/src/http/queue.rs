@@ -11,6 +11,9 @@ mod policy;
 mod settle;
 mod why;
 
+pub(crate) use manage::refused;
+pub(crate) use why::sentence;
+
 use turno::QueueHandle;
 use turno::core::id::QueueName;
 use utoipa_axum::router::OpenApiRouter;
