@@ -40,7 +40,7 @@ pub(crate) use extract::{Path, Query};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::Wanted;
 pub(crate) use problem::{Code, Problem};
-pub(crate) use queue::DeliveryView;
+pub(crate) use queue::{DeliveryView, refused as queue_managed, sentence as queue_why};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 
