@@ -48,6 +48,18 @@ test('a hidden page does not beat, and so loses it to whoever waits', async () =
   assert.ok(hers.beats().length <= beats + 1, `${hers.beats().length - beats} beats`);
 });
 
+test('a hidden page is warned before its time is up, and calm again once it is shown', async () => {
+  const hers = await open(ana, 'short:7');
+  await hers.claim();
+  await hers.show(false);
+  const warning = await hers.hears('idle-warning');
+  assert.equal(warning.reason, 'hidden');
+  assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
+  await hers.show(true);
+  await hers.hears('active');
+  assert.equal(await hers.state(), 'held');
+});
+
 test('a page that is shown again in time goes on beating', async () => {
   const hers = await open(ana, 'caja:1');
   await hers.claim();
