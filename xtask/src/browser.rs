@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::product;
-use crate::tools::{Problem, StepResult, answers, apt, cargo, find, is_root, root};
+use crate::tools::{Problem, StepResult, answers, apt, find, is_root, root};
 
 /// Names of the browser, the first found is taken.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
@@ -22,13 +22,12 @@ pub(crate) fn run() -> StepResult {
     println!("Chromium: {}", browser.display());
     let web = root().join("web");
     packages(&web)?;
-    // With the workspace's features, as the tests have built it.
-    cargo(&["build", "--locked", "--workspace", "--bin", "turno"])?;
+    product::build("turno")?;
     let files = tests(&web.join("test"))?;
     let mut command = Command::new("node");
     // Two files at a time: most of it is waiting, and more browsers on a small machine only make each other late.
     command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]).args(&files).current_dir(&web);
-    command.env("TURNO_BIN", product::built("debug", "turno")?).env("CHROMIUM", browser).env_remove("TURNO_SOURCE");
+    command.env("TURNO_BIN", product::built("turno")?).env("CHROMIUM", browser).env_remove("TURNO_SOURCE");
     match command.stdin(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::failed(format!("the tests in web/test ended with {status}"))),

@@ -124,7 +124,7 @@ async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
         (json!({ "kind": "inbox", "retention_s": 0 }), "retention_s"),
         (json!({ "kind": "inbox", "retention_s": i64::MAX }), "retention_s"),
         (json!({ "kind": "inbox", "on_exhausted": "stop" }), "on_exhausted"),
-        (json!({ "kind": "inbox", "push": { "url": "http://127.0.0.1:9/x" } }), "push"),
+        (json!({ "kind": "inbox", "push": { "url": "ftp://127.0.0.1/x" } }), "push.url"),
     ] {
         let refused = eva.send(Method::PUT, "/v1/queues/bot", body.clone()).await.problem(400, "bad_field");
         assert_eq!(refused["field"], field, "{body}");
@@ -194,6 +194,7 @@ async fn a_queue_that_nobody_made_is_not_found_anywhere(world: World) {
         ("pause", json!({})),
         ("resume", json!({})),
         ("retry-exhausted", json!({})),
+        ("purge", json!({})),
     ] {
         eva.post(&format!("/v1/queues/none/{path}"), body).await.problem(404, "not_found");
     }

@@ -47,7 +47,7 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
     let done = record.done.unwrap();
     assert_eq!((done.ended, done.at, done.attempt, done.fence), (Ended::Processed, START + Span(77), 1, first.fence));
-    assert_eq!((done.holder.as_deref(), record.item), (Some("worker-7"), None));
+    assert_eq!((done.holder.as_ref().map(|taker| taker.as_str()), record.item), (Some("worker-7"), None));
     let counts = Counts { in_process: 1, processed: 1, ..Counts::default() };
     assert_eq!(store.counts(inbox.id).await.unwrap(), counts);
     let listed = store.items(inbox.id, ItemQuery::default()).await.unwrap();
@@ -113,14 +113,14 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
-    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await;
+    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")), "{refused:?}");
     let delivery = next(&store, &after, 1).await.remove(0);
     assert!(
-        store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await.is_err(),
+        store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await.is_err(),
         "handed out is unfinished too"
     );
     settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
-    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync), Actor::system()).await.unwrap();
+    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await.unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
 }
