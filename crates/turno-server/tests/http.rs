@@ -42,6 +42,8 @@ mod queue_look;
 mod queue_settle;
 #[path = "http/sign_in.rs"]
 mod sign_in;
+#[path = "http/sync.rs"]
+mod sync;
 #[path = "http/task.rs"]
 mod task;
 #[path = "http/task_lock.rs"]
@@ -96,6 +98,7 @@ fn main() {
             queue_look::all(),
             queue_settle::all(),
             sign_in::all(),
+            sync::all(),
             task::all(),
             task_lock::all(),
             task_process::all(),
