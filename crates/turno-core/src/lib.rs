@@ -15,6 +15,7 @@ pub mod id;
 pub mod lease;
 pub mod limits;
 pub mod queue;
+pub mod sync;
 pub mod task;
 pub mod text;
 pub mod time;

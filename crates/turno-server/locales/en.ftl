@@ -115,23 +115,6 @@ problem-database_unavailable = Nothing was stored; try again in a moment
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored
 
-# Pages of the way in.
-
-page-sign_in =
-    .title = Sign in
-    .lead = One at a time, in turn, nothing lost.
-    .user_label = User
-    .password_label = Password
-    .hint = Forgot it? Ask an administrator for a link to get in.
-    .button = Sign in
-page-setup =
-    .title = First administrator
-    .lead = There is nobody yet. You will be the one who adds the others.
-    .user_label = Your user name
-    .password_label = A new password
-    .hint = At least 8 characters.
-    .button = Create and sign in
-
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
 task-status = { $status ->
@@ -161,7 +144,7 @@ why-delayed = It was asked for later; it is handed out in { $left }
 why-retry_later = The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
 why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
 why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
-why-lane_held = { $behind } has no attempts left and holds those behind it; retry or cancel it
+why-lane_held = { $behind } has no attempts left and holds those behind it until somebody decides: retry it or cancel it
 why-exhausted = It has no attempts left (it had { $attempt }): { $error }. Retry or cancel it
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago

@@ -115,23 +115,6 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
 
-# Pages of the way in.
-
-page-sign_in =
-    .title = Iniciar sesión
-    .lead = De a uno, por turno, sin perder nada.
-    .user_label = Usuario
-    .password_label = Contraseña
-    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
-    .button = Entrar
-page-setup =
-    .title = Primer administrador
-    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
-    .user_label = Su usuario
-    .password_label = Una contraseña nueva
-    .hint = Al menos 8 caracteres.
-    .button = Crear y entrar
-
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
 task-status = { $status ->
@@ -161,7 +144,7 @@ why-delayed = Se pidió para más tarde; se entrega en { $left }
 why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
 why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
 why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
-why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen; reinténtelo o cancélelo
+why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta que alguien decida: reinténtelo o cancélelo
 why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }

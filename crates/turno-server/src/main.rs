@@ -6,6 +6,7 @@
 mod cli;
 mod client;
 mod config;
+mod console;
 mod database;
 mod deliver;
 mod failure;
@@ -19,6 +20,10 @@ mod traces;
 mod uptime;
 
 use std::process::ExitCode;
+
+/// The C library's allocator made the threads of a busy server wait for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match cli::run() {

@@ -42,6 +42,8 @@ mod push_outage;
 mod queue;
 #[path = "http/queue_claim.rs"]
 mod queue_claim;
+#[path = "http/queue_exhausted.rs"]
+mod queue_exhausted;
 #[path = "http/queue_items.rs"]
 mod queue_items;
 #[path = "http/queue_look.rs"]
@@ -50,6 +52,10 @@ mod queue_look;
 mod queue_settle;
 #[path = "http/receiver.rs"]
 mod receiver;
+#[path = "http/seed_002.rs"]
+mod seed_002;
+#[path = "http/seed_003.rs"]
+mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -106,9 +112,12 @@ fn main() {
             push_outage::all(),
             queue::all(),
             queue_claim::all(),
+            queue_exhausted::all(),
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_002::all(),
+            seed_003::all(),
             sign_in::all(),
             task::all(),
             task_lock::all(),

@@ -21,6 +21,7 @@ mod item;
 mod lease;
 mod queue;
 mod schema;
+mod sync;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
@@ -34,6 +35,7 @@ pub use queue::{
     SettleRead, TypingGroup,
 };
 pub use schema::SchemaState;
+pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
 pub use task::{
     Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
     TaskQuery, TaskRead, TaskWrite, Tx, Value,
@@ -363,6 +365,18 @@ pub trait Store: Send + Sync + 'static {
     /// answers the queues that changed.
     fn fold(&self) -> Pending<'_, Vec<QueueId>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// What it can do with tables of applications, if it can do anything.
+    fn source_tables(&self) -> Option<&dyn SourceTables> {
+        None
+    }
+
+    /// Keeps what a destination has confirmed, unless something newer of the key is kept, and writes the action into the
+    /// item that carried it.
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        let message = format!("this store keeps no deliveries; that of {} is lost", delivered.key);
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
     }
 
     /// Waits for a hint from another process that something changed, if the database can send one.

@@ -42,8 +42,6 @@ pub(crate) struct App {
     pub(crate) reports: Reports,
     /// When the queues were counted for the figures.
     pub(crate) counting: Counting,
-    /// Whether the page counts what is in the queues: only where that is little.
-    pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
     /// What is sent to endpoints.
@@ -76,7 +74,6 @@ impl App {
             stopping,
             reports: Reports::default(),
             counting: Counting::default(),
-            shows_queues: false,
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),

@@ -9,6 +9,7 @@ mod manage;
 pub(super) mod overview;
 mod policy;
 mod settle;
+mod timeline;
 mod why;
 
 pub(crate) use claim::DeliveryView;
@@ -42,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(manage::queue_pause))
         .routes(routes!(manage::queue_resume))
         .routes(routes!(manage::queue_retry_exhausted))
+        .routes(routes!(manage::queue_purge))
 }
 
 /// The queue as the caller may use it; one that nobody has made is not found.

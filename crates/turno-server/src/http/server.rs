@@ -7,6 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::FutureExt;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -16,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
+use super::Front;
 use super::app::App;
 use super::stop::Stop;
 use crate::failure::Failure;
@@ -86,7 +92,7 @@ impl Server {
         if let Some(listener) = self.figures.take() {
             beside.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }
-        let router = super::router(app);
+        let front = Arc::new(Front::new(app));
         let graceful = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(limits.connections));
         loop {
@@ -95,7 +101,14 @@ impl Server {
                 () = self.stop.requested() => break,
             };
             match accepted {
-                Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+                Ok((stream, peer, place)) => {
+                    let front = front.clone();
+                    let answer = move |request| {
+                        let front = front.clone();
+                        async move { front.answer(request).await }
+                    };
+                    serve(stream, peer, answer, &graceful, place);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -131,7 +144,13 @@ async fn serve_figures(listener: TcpListener, router: Router) {
     let graceful = GracefulShutdown::new();
     loop {
         match accept(&listener, &room).await {
-            Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+            Ok((stream, peer, place)) => {
+                let router = router.clone();
+                let answer = move |request| {
+                    router.clone().oneshot(request).map(|answered| answered.unwrap_or_else(|never| match never {}))
+                };
+                serve(stream, peer, answer, &graceful, place);
+            }
             Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection for figures");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -151,17 +170,19 @@ async fn accept(
     Ok((stream, peer, place))
 }
 
-fn serve(
+fn serve<F>(
     stream: TcpStream,
     peer: SocketAddr,
-    router: Router,
+    answer: impl Fn(Request) -> F + Send + 'static,
     graceful: &GracefulShutdown,
     place: OwnedSemaphorePermit,
-) {
-    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+) where
+    F: Future<Output = Response> + Send + 'static,
+{
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        answer(request).map(Ok::<_, Infallible>)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

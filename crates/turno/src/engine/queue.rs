@@ -2,12 +2,14 @@
 
 mod claim;
 mod destination;
+mod exhausted;
 mod lanes;
 mod look;
 mod manage;
 mod settle;
 
 pub use claim::ClaimedItem;
+pub use exhausted::Exhausted;
 pub use look::Overview;
 pub use settle::{Settled, Settlement};
 
@@ -209,6 +211,11 @@ impl Turno {
 }
 
 impl QueueHandle {
+    /// The engine that it belongs to, as the same caller.
+    pub(crate) fn turno(&self) -> &Turno {
+        &self.turno
+    }
+
     /// The engine's clock.
     pub(super) fn clock(&self) -> &Arc<Clock> {
         &self.turno.inner.clock

@@ -191,7 +191,7 @@ impl Telemetry {
                         queue: queue.name(),
                         key: bodies.get(&delivery.seq).and_then(|body| body.key.clone()),
                         handed: Handed::of(group.queue, delivery),
-                        instance: want.instance.clone(),
+                        taker: want.taker.clone(),
                         items: delivery.items.iter().filter_map(known).collect(),
                     }
                 });

@@ -13,6 +13,7 @@
 //! | `changes` | what groups of queue commands write |
 //! | `line`, `effect` | one line of a finalize, and an application's own effect |
 //! | `audit` | its head, which everybody locks last, and its entries |
+//! | `sync` | triggers on tables of applications, and reading those tables |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
 //! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
@@ -57,6 +58,7 @@ mod record;
 mod row;
 mod settle;
 mod slot;
+mod sync;
 mod task;
 mod task_row;
 #[cfg(test)]
@@ -65,9 +67,9 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
-    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
-    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
+    SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -117,6 +119,7 @@ pub(crate) struct PostgresStore {
     /// For what is written outside of groups and lines.
     keeper: Slot,
     intake: Intake,
+    sources: [Slot; sync::SOURCES],
     hints: Hints,
 }
 
@@ -158,6 +161,7 @@ impl PostgresStore {
             effect_max: effect::EFFECT_MAX,
             keeper: Slot::default(),
             intake: Intake::default(),
+            sources: Default::default(),
             hints,
         };
         store.resume().await?;
@@ -412,6 +416,14 @@ impl Store for PostgresStore {
 
     fn fold(&self) -> Pending<'_, Vec<QueueId>> {
         Box::pin(self.take_in())
+    }
+
+    fn source_tables(&self) -> Option<&dyn SourceTables> {
+        Some(self)
+    }
+
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        Box::pin(self.delivered(delivered))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

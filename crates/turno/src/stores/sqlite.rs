@@ -29,6 +29,7 @@ mod rows;
 mod schema;
 mod statements;
 mod stock;
+mod sync;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -36,8 +37,8 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
-    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
     SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
@@ -381,6 +382,10 @@ impl Store for SqliteStore {
 
     fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
         self.looks.run(move |db| answer::read(db, &of))
+    }
+
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        self.write(move |write| sync::delivered(write, &delivered))
     }
 
     fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {

@@ -87,6 +87,7 @@ pub(crate) struct DeliveryView {
 }
 
 impl DeliveryView {
+    /// What was handed out of a queue of this kind.
     pub(crate) fn new(kind: Kind, got: Got) -> DeliveryView {
         DeliveryView {
             delivery: got.handed.token(),

@@ -177,6 +177,12 @@ stock_move.by_user text collate C not null
 stock_move.at bigint not null
 stock_serial.sku text collate C not null
 stock_serial.serial text collate C not null
+sync_delivered.queue integer not null
+sync_delivered.key text collate C not null
+sync_delivered.revision bigint not null
+sync_delivered.action text not null
+sync_delivered.digest bytea
+sync_delivered.at bigint not null
 task.id bigint not null identity
 task.title text not null
 task.status text not null
@@ -258,6 +264,7 @@ CREATE UNIQUE INDEX schema_version_pkey ON turno.schema_version USING btree (ver
 CREATE UNIQUE INDEX stock_move_pkey ON turno.stock_move USING btree (task, line)
 CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
 CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)
+CREATE UNIQUE INDEX sync_delivered_pkey ON turno.sync_delivered USING btree (queue, key)
 CREATE UNIQUE INDEX task_line_pkey ON turno.task_line USING btree (task, number)
 CREATE UNIQUE INDEX task_note_pkey ON turno.task_note USING btree (task, n)
 CREATE UNIQUE INDEX task_once ON turno.task USING btree (once_scope, once_key) WHERE (once_key IS NOT NULL)

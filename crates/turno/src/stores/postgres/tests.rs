@@ -129,7 +129,7 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![Want { instance: "worker-1".into(), max, request: None }]);
+    let claim = Claim::Next(vec![Want { taker: "worker-1".into(), max, request: None }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 

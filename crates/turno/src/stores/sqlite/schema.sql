@@ -253,6 +253,16 @@ CREATE TABLE stock_serial (
     primary key (sku, serial)
 ) strict, without rowid;
 
+CREATE TABLE sync_delivered (
+    queue integer not null,
+    key text not null,
+    revision integer not null,
+    action text not null,
+    digest blob,
+    at integer not null,
+    primary key (queue, key)
+) strict, without rowid;
+
 CREATE TABLE task (
     id integer primary key autoincrement,
     title text not null,

@@ -36,7 +36,7 @@ pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<Ne
 }
 
 pub(super) fn want(max: u32) -> Want {
-    Want { instance: "worker-7".into(), max, request: None }
+    Want { taker: "worker-7".into(), max, request: None }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
