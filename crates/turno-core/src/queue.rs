@@ -25,6 +25,7 @@ mod manage;
 mod policy;
 mod settle;
 mod state;
+mod taker;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -35,9 +36,10 @@ pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use manage::{
     ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
 };
-pub use policy::{BadPolicy, Kind, OnExhausted, Policy, PolicyFields};
+pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 pub use state::ItemState;
+pub use taker::Taker;
 pub use token::BadDelivery;
 pub use why::{Why, WhyRead, WhyReason, why_done, why_item, why_key};
 
@@ -96,8 +98,8 @@ pub struct Item {
     pub handed: i64,
     /// Exhausted, and staying.
     pub parked: bool,
-    /// Which instance it was last handed to.
-    pub holder: Option<Arc<str>>,
+    /// To whom it was last handed.
+    pub holder: Option<Taker>,
     /// How many items its last hand-out had: with the fence, what a delivery that comes back is compared with.
     pub size: u32,
 }
@@ -178,7 +180,7 @@ pub struct Done {
     /// The revision that was handed out last.
     pub revision: i64,
     /// Who had it.
-    pub holder: Option<Arc<str>>,
+    pub holder: Option<Taker>,
 }
 
 /// One failed attempt.
@@ -197,7 +199,7 @@ pub struct AttemptError {
     /// When it was to be tried again; never, if it was exhausted.
     pub retry_at: Option<Time>,
     /// Who had it.
-    pub holder: Option<Arc<str>>,
+    pub holder: Option<Taker>,
 }
 
 /// Everything a group of queue commands writes, in one transaction.

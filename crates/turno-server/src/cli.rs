@@ -127,7 +127,7 @@ impl Command {
             Command::User(arguments) => user::run(arguments, place).await,
             Command::Token(arguments) => token::run(arguments, place).await,
             Command::Lease(arguments) => lease::run(&arguments).await,
-            Command::Queue(arguments) => queue::run(&arguments).await,
+            Command::Queue(arguments) => queue::run(&arguments, place).await,
             Command::Task(arguments) => task::run(&arguments).await,
             Command::Why(arguments) => why::run(&arguments).await,
             Command::Run(arguments) => return run::run(&arguments, place).await,

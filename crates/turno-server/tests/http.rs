@@ -32,12 +32,18 @@ mod people;
 mod queue;
 #[path = "http/queue_claim.rs"]
 mod queue_claim;
+#[path = "http/queue_exhausted.rs"]
+mod queue_exhausted;
 #[path = "http/queue_items.rs"]
 mod queue_items;
 #[path = "http/queue_look.rs"]
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/seed_002.rs"]
+mod seed_002;
+#[path = "http/seed_003.rs"]
+mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/task.rs"]
@@ -89,9 +95,12 @@ fn main() {
             people::all(),
             queue::all(),
             queue_claim::all(),
+            queue_exhausted::all(),
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_002::all(),
+            seed_003::all(),
             sign_in::all(),
             task::all(),
             task_lock::all(),

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::engine::Turno;
 use crate::engine::access::{Access, Needs};
+use crate::engine::queue::QueueHandle;
 use crate::error::Error;
 use crate::store::{Purge, Store};
 use std::sync::Arc;
@@ -72,6 +73,31 @@ impl Turno {
     pub async fn purge(&self) -> Result<Purged, Error> {
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         self.inner.upkeep.purge(self.actor()).await
+    }
+}
+
+impl QueueHandle {
+    /// Forgets this queue's finished items beyond its retention now; answers how many. Needs `queues.manage`; audited.
+    ///
+    /// It also happens by itself, every hour. Unfinished items are never forgotten.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purge-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert_eq!(queue.purge().await?, 0, "nothing is old enough yet");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn purge(&self) -> Result<u64, Error> {
+        let turno = self.turno();
+        turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
+        let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
+        upkeep.forget(Purge::Items { queue: row.id, before, by: turno.actor() }).await
     }
 }
 

@@ -29,7 +29,7 @@ async fn engine() -> Engine {
     let (seen, told) = (asked.clone(), answer.clone());
     let trouble = move |group: &Group| {
         let Group::Claim(group) = group else { return None };
-        let names: Vec<String> = group.wants().iter().map(|want| want.instance.to_string()).collect();
+        let names: Vec<String> = group.wants().iter().map(|want| want.taker.instance().to_owned()).collect();
         let late = names.iter().any(|name| name == "late");
         seen.lock().expect("not poisoned").extend(names);
         late.then(|| Trouble::Late(told.clone()))

@@ -1,6 +1,6 @@
 //! Handing out: which of the due heads go to whom, and what goes along with each.
 
-use super::{Changes, Item, Last, Policy};
+use super::{Changes, Item, Last, Policy, Taker};
 use crate::id::{Fence, Lane, Numbers, QueueId, Seq};
 use crate::limits::TOGETHER_ATTEMPTS;
 use crate::time::{Span, Time};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
     /// Who will work on it.
-    pub instance: Arc<str>,
+    pub taker: Taker,
     /// The most deliveries.
     pub max: u32,
     /// The caller's name for this claim: repeating it gets the same deliveries for as long as they live.
@@ -154,7 +154,7 @@ fn hand(policy: &Policy, group: Vec<Item>, fence: Fence, now: Time, want: &Want,
             group: if item.is_fresh() { fence } else { item.group },
             last: Last::None,
             handed: item.revision,
-            holder: Some(want.instance.clone()),
+            holder: Some(want.taker.clone()),
             size,
             ..item
         };

@@ -123,7 +123,14 @@ pub enum SettleOutcome {
 }
 
 /// The error of an attempt that nobody settled.
-const NOT_SETTLED: &str = "not settled in time";
+pub(super) const NOT_SETTLED: &str = "not settled in time";
+
+impl AttemptError {
+    /// Nobody settled it: the claim ran out.
+    pub fn is_expiry(&self) -> bool {
+        self.error == NOT_SETTLED
+    }
+}
 
 /// What is left in the rows of a delivery that is not live any more, under its fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -301,7 +308,7 @@ impl Work<'_> {
                 // Nobody has settled it: whoever comes late must not be told that they did.
                 self.supersede(item, Last::Expired);
             } else {
-                self.attempt_failed(item, "not settled in time", Some(Span::ZERO), false, Last::Expired);
+                self.attempt_failed(item, NOT_SETTLED, Some(Span::ZERO), false, Last::Expired);
             }
         }
         SettleOutcome::Expired

@@ -4,10 +4,10 @@
 //! asks for work takes it back first. Not here: the sentence for people, which the server writes from this data.
 
 use super::claim::{Ripe, mates, ripe};
-use super::{Done, Ended, FrontItem, Item, Kind, Last, Policy};
+use super::settle::NOT_SETTLED;
+use super::{Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
 use crate::id::{Fence, ItemId, Key};
 use crate::time::Time;
-use std::sync::Arc;
 
 /// Why something is not running, or that it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum WhyReason {
     /// Somebody works on it.
     Running {
         /// Who.
-        instance: Option<Arc<str>>,
+        taker: Option<Taker>,
         /// Under which fence.
         fence: Fence,
         /// Since when.
@@ -66,7 +66,7 @@ pub enum WhyReason {
         /// The first item of that delivery.
         id: ItemId,
         /// Who has it.
-        instance: Option<Arc<str>>,
+        taker: Option<Taker>,
         /// Under which fence.
         fence: Fence,
         /// Since when.
@@ -148,7 +148,7 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&str>) -> W
         _ if item.parked => WhyReason::Exhausted { error: error.map(str::to_owned) },
         Some(expires_at) if read.now < expires_at => running(item, expires_at),
         Some(_) if item.revision <= item.handed && item.attempt >= read.policy.max_attempts => {
-            WhyReason::Exhausted { error: Some("not settled in time".to_owned()) }
+            WhyReason::Exhausted { error: Some(NOT_SETTLED.to_owned()) }
         }
         _ if read.paused => WhyReason::Paused,
         _ => waiting(read, item, error),
@@ -188,7 +188,7 @@ fn why(now: Time, known: &FrontItem, reason: WhyReason) -> Why {
 
 fn running(item: &Item, expires_at: Time) -> WhyReason {
     let since = item.claimed_at.unwrap_or(item.enqueued_at);
-    WhyReason::Running { instance: item.holder.clone(), fence: item.fence, since, expires_at }
+    WhyReason::Running { taker: item.holder.clone(), fence: item.fence, since, expires_at }
 }
 
 /// Why an item of a queue that hands out is not handed out.
@@ -204,8 +204,8 @@ fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&str>) -> WhyReason {
     if let Some(known) = read.front.iter().find(live) {
         let other = &known.item;
         let since = other.claimed_at.unwrap_or(other.enqueued_at);
-        let (id, instance, fence) = (known.id.clone(), other.holder.clone(), other.fence);
-        return WhyReason::BehindInFlight { id, instance, fence, since, expires_at: other.expires_at.unwrap_or(since) };
+        let (id, taker, fence) = (known.id.clone(), other.holder.clone(), other.fence);
+        return WhyReason::BehindInFlight { id, taker, fence, since, expires_at: other.expires_at.unwrap_or(since) };
     }
     let stands = |known: &&FrontItem| !(known.item.parked && read.policy.kind == Kind::Sync);
     let lane: Vec<&FrontItem> = read.front.iter().filter(stands).collect();

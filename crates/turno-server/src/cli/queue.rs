@@ -3,13 +3,16 @@
 mod enqueue;
 mod look;
 mod policy;
+mod repair;
 mod work;
+mod worker;
 
 use clap::{Args, Subcommand};
 
 pub(super) use enqueue::read;
 
 use super::lease::said;
+use super::place::PlaceArgs;
 use crate::client::{Client, ServerArgs, part};
 use crate::failure::Failure;
 
@@ -20,6 +23,7 @@ Examples:
   turno queue enqueue bot --items < items.ndjson
   turno queue claim bot --instance worker-1 --wait 20s --json
   turno queue ack bot DELIVERY --fence 42
+  turno queue work bot -- ./answer.sh         a script as a worker
   turno queue items bot --state exhausted
   turno queue why bot msg-81
 
@@ -65,20 +69,24 @@ enum What {
     Fail(work::Fail),
     /// Give it back untried
     Return(work::Delivery),
+    /// Run a command for every delivery: a script as a worker
+    Work(worker::Work),
     /// List items in the order of arrival
     Items(look::Items),
     /// Show one item with its attempts and errors
     Item(OfItem),
-    /// Let an exhausted or failed item be tried again; needs queues.manage
-    Retry(OfItem),
+    /// Let an exhausted or failed item be tried again, perhaps corrected; needs queues.manage
+    Retry(repair::Retry),
     /// Cancel an item that waits; needs queues.manage
     Cancel(OfItem),
     /// Hand nothing out any more; needs queues.manage
     Pause(Named),
     /// Hand out again; needs queues.manage
     Resume(Named),
-    /// Let every exhausted item be tried again; needs queues.manage
-    RetryExhausted(Named),
+    /// Let exhausted items be tried again, all or those that match; needs queues.manage
+    RetryExhausted(repair::RetryExhausted),
+    /// Forget finished items beyond the retention now; needs queues.manage
+    Purge(Named),
     /// Say why an item, or a key, is not running
     Why(look::Why),
 }
@@ -108,7 +116,7 @@ fn path(queue: &str) -> String {
     format!("/v1/queues/{}", part(queue))
 }
 
-pub(crate) async fn run(arguments: &QueueArgs) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
     let (client, json) = (&client, arguments.json);
     let nothing = serde_json::json!({});
@@ -126,12 +134,10 @@ pub(crate) async fn run(arguments: &QueueArgs) -> Result<(), Failure> {
         What::Ack(wish) => work::ack(client, wish, json).await,
         What::Fail(wish) => work::fail(client, wish, json).await,
         What::Return(wish) => work::plain(client, wish, "return", json).await,
+        What::Work(wish) => worker::work(client.clone(), wish, place).await,
         What::Items(wish) => look::items(client, wish, json).await,
         What::Item(wish) => look::item(client, &wish.path(), json).await,
-        What::Retry(wish) => {
-            let answer = client.post(&format!("{}/retry", wish.path()), &nothing).await?;
-            said(&answer, json, &format!("{} will be tried again", wish.item))
-        }
+        What::Retry(wish) => repair::retry(client, wish, json).await,
         What::Cancel(wish) => {
             let answer = client.post(&format!("{}/cancel", wish.path()), &nothing).await?;
             said(&answer, json, &format!("{} is cancelled", wish.item))
@@ -144,11 +150,11 @@ pub(crate) async fn run(arguments: &QueueArgs) -> Result<(), Failure> {
             let answer = client.post(&format!("{}/resume", path(&wish.queue)), &nothing).await?;
             said(&answer, json, &format!("{} hands out again", wish.queue))
         }
-        What::RetryExhausted(wish) => {
-            let answer = client.post(&format!("{}/retry-exhausted", path(&wish.queue)), &nothing).await?;
-            let count = answer.json.as_object().and_then(|body| body.values().find_map(serde_json::Value::as_u64));
-            let how_many = count.map_or_else(|| "the exhausted items".to_owned(), |count| format!("{count} items"));
-            said(&answer, json, &format!("{how_many} of {} will be tried again", wish.queue))
+        What::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
+        What::Purge(wish) => {
+            let answer = client.post(&format!("{}/purge", path(&wish.queue)), &nothing).await?;
+            let count = answer.json["purged"].as_u64().unwrap_or_default();
+            said(&answer, json, &format!("{count} finished items of {} are forgotten", wish.queue))
         }
         What::Why(wish) => look::why(client, wish, json).await,
     }

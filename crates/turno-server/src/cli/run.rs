@@ -16,6 +16,7 @@ use super::place::PlaceArgs;
 use crate::client::TokenArgs;
 use crate::failure::Failure;
 use child::Child;
+pub(super) use held::instance;
 use held::{Held, Wish};
 
 const EXAMPLES: &str = "\
@@ -64,7 +65,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How often it is noted that a running command works: leases may have a bound on time without work.
 const WORKING: Duration = Duration::from_secs(1);
 /// The exit code of a lease that was not granted: "try again later", as sendmail has it.
-pub(super) const NOT_GRANTED: u8 = 75;
+pub(in crate::cli) const NOT_GRANTED: u8 = 75;
 
 pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCode, Failure> {
     let wish = Wish {

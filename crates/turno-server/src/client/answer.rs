@@ -25,6 +25,11 @@ impl Answer {
         Some(Answer { text, json, now })
     }
 
+    /// As it came.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Prints it as it came.
     pub(crate) fn print_json(&self) {
         say(&[self.text.trim_end()]);

@@ -16,6 +16,7 @@ use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
 use crate::console::{Glance, Trend};
 use crate::database::Database;
+use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
 use crate::texts::Texts;
 use crate::uptime::Uptime;
@@ -44,6 +45,8 @@ pub(crate) struct App {
     pub(crate) counting: Counting,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
+    /// What is sent to endpoints.
+    pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
     /// What the console's charts show.
@@ -77,6 +80,7 @@ impl App {
             reports: Reports::default(),
             counting: Counting::default(),
             managed_queues: BTreeSet::new(),
+            deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
             trend: Trend::default(),
             glance: Glance::default(),

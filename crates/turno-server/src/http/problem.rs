@@ -273,6 +273,7 @@ impl From<Error> for Problem {
                 Problem::new(Code::WrongStatus).arg("task", task).arg("status", status).with("status_now", status)
             }
             Error::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
+            Error::Source(refused) => Problem::new(Code::Invalid).cause(format!("{refused}; {}", refused.next())),
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
             Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {

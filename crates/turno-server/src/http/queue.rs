@@ -9,9 +9,12 @@ mod manage;
 pub(super) mod overview;
 mod policy;
 mod settle;
+mod timeline;
 mod why;
 
+pub(crate) use claim::DeliveryView;
 pub(crate) use manage::refused;
+pub(crate) use timeline::{Happened, audited, of as timeline};
 pub(crate) use why::sentence;
 
 use turno::QueueHandle;
@@ -43,6 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(manage::queue_pause))
         .routes(routes!(manage::queue_resume))
         .routes(routes!(manage::queue_retry_exhausted))
+        .routes(routes!(manage::queue_purge))
 }
 
 /// The queue as the caller may use it; one that nobody has made is not found.

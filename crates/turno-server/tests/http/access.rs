@@ -48,6 +48,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("GET /openapi.json", [OK, OK, OK, OK]),
     ("GET /docs", [OK, OK, OK, OK]),
     ("GET /turno.js", [OK, OK, OK, OK]),
+    ("GET /turno.d.ts", [OK, OK, OK, OK]),
     ("GET /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-in", [OK, OK, OK, OK]),
     ("POST /sign-out", [OK, OK, OK, OK]),
@@ -126,6 +127,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/queues/{queue}/pause", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/resume", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
+    ("POST /v1/queues/{queue}/purge", [401, 403, 403, OK]),
     ("GET /v1/sync/sources", [401, OK, OK, OK]),
 ];
 
@@ -136,6 +138,7 @@ const PAGES: &[&str] = &[
     "GET /openapi.json",
     "GET /docs",
     "GET /turno.js",
+    "GET /turno.d.ts",
     "GET /tasks",
     "GET /leases",
     "GET /leases/{resource}",

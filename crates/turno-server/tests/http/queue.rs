@@ -194,6 +194,7 @@ async fn a_queue_that_nobody_made_is_not_found_anywhere(world: World) {
         ("pause", json!({})),
         ("resume", json!({})),
         ("retry-exhausted", json!({})),
+        ("purge", json!({})),
     ] {
         eva.post(&format!("/v1/queues/none/{path}"), body).await.problem(404, "not_found");
     }

@@ -53,7 +53,7 @@ async fn an_item_says_who_runs_it_and_what_became_of_it(world: World) {
     world.pass(7);
     let got = take(&queue, 2).await;
     let running = WhyReason::Running {
-        instance: Some("worker-1".into()),
+        taker: Some("worker-1".into()),
         fence: got[0].handed.fence,
         since: START + Span(7),
         expires_at: got[0].expires_at,
@@ -136,7 +136,7 @@ async fn what_stands_behind_another_says_behind_which(world: World) {
     let got = take_one(&queue).await;
     let behind = WhyReason::BehindInFlight {
         id: id("1"),
-        instance: Some("worker-1".into()),
+        taker: Some("worker-1".into()),
         fence: got.handed.fence,
         since: START,
         expires_at: got.expires_at,

@@ -67,7 +67,10 @@ impl History {
                 }
                 (Ask::Claim { want, .. }, Reply::Claim(work)) => {
                     for one in work {
-                        say(subject(db, one.delivery.seq), format!("{} claims {:?}", want.instance, one.delivery));
+                        say(
+                            subject(db, one.delivery.seq),
+                            format!("{} claims {:?}", want.taker.instance(), one.delivery),
+                        );
                     }
                 }
                 (Ask::Settle(settle), reply) => {

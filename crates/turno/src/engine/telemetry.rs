@@ -79,7 +79,7 @@ impl Telemetry {
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage(Ok(_))) => {
                 let fate = match group.wish {
-                    Manage::Retry | Manage::RetryWith { .. } => Fate::Retried,
+                    Manage::Retry | Manage::RetryWith { .. } | Manage::Revive => Fate::Retried,
                     Manage::Cancel => Fate::Cancelled,
                 };
                 self.queue(group.queue).count(fate, 1);
@@ -191,7 +191,7 @@ impl Telemetry {
                         queue: queue.name(),
                         key: bodies.get(&delivery.seq).and_then(|body| body.key.clone()),
                         handed: Handed::of(group.queue, delivery),
-                        instance: want.instance.clone(),
+                        taker: want.taker.clone(),
                         items: delivery.items.iter().filter_map(known).collect(),
                     }
                 });

@@ -1,8 +1,7 @@
 //! What can be read about a queue and its items, outside of groups.
 
-use std::sync::Arc;
 use turno_core::id::{Fence, Key, Seq};
-use turno_core::queue::{AttemptError, Body, Done, FrontItem, Item, ItemState};
+use turno_core::queue::{AttemptError, Body, Done, FrontItem, Item, ItemState, Taker};
 use turno_core::time::Time;
 
 /// How many items of a queue are in which state.
@@ -92,7 +91,7 @@ pub struct ItemRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandOut {
     /// To whom.
-    pub instance: Arc<str>,
+    pub taker: Taker,
     /// Under which fence.
     pub fence: Fence,
     /// When; not kept of finished items.
@@ -122,11 +121,11 @@ impl ItemRecord {
     pub fn hand_out(&self) -> Option<HandOut> {
         if let Some(item) = &self.item {
             let live = item.expires_at.filter(|at| self.now < *at);
-            let instance = item.holder.clone()?;
-            return Some(HandOut { instance, fence: item.fence, handed_at: item.claimed_at, expires_at: live });
+            let taker = item.holder.clone()?;
+            return Some(HandOut { taker, fence: item.fence, handed_at: item.claimed_at, expires_at: live });
         }
         let done = self.done.as_ref()?;
-        Some(HandOut { instance: done.holder.clone()?, fence: done.fence, handed_at: None, expires_at: None })
+        Some(HandOut { taker: done.holder.clone()?, fence: done.fence, handed_at: None, expires_at: None })
     }
 
     /// Not before then is it handed out (again): the end of a delay or of a back-off that is not over yet.

@@ -8,7 +8,7 @@ use turno_core::audit::{Actor, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{
     Accepted, Act, Body, Changes, ClearRead, Cleared, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Item, Kind,
-    Loaded, Manage, ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Want, Wants, clear,
+    Loaded, Manage, ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Taker, Want, Wants, clear,
     enqueue, fingerprint, hand_out, manage, resume, settle, typing,
 };
 use turno_core::time::Time;
@@ -131,9 +131,9 @@ impl ClaimGroup {
 
     /// Who claims under which request id. Such a claim is alone in its group, so that its repeats come one by one: what
     /// was handed out to it before is looked for first, under a lock of that id.
-    pub fn request(&self) -> Option<(&Arc<str>, &Arc<str>)> {
+    pub fn request(&self) -> Option<(&Taker, &Arc<str>)> {
         match self.wants() {
-            [Want { instance, request: Some(request), .. }] => Some((instance, request)),
+            [Want { taker, request: Some(request), .. }] => Some((taker, request)),
             _ => None,
         }
     }
@@ -252,6 +252,7 @@ impl ManageGroup {
             let entry = match &self.wish {
                 Manage::Retry => entry("item_retry"),
                 Manage::Cancel => entry("item_cancel"),
+                Manage::Revive => entry("sync_revived"),
                 Manage::RetryWith { payload } => entry("item_edit").with([
                     ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
                     ("payload_after", fingerprint(payload).to_string().into()),

@@ -93,7 +93,7 @@ impl Shelf {
         }
         let numbers = self.numbers(heads.len());
         let read = Wants { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
-        let want = Want { instance: "worker-1".into(), max, request: None };
+        let want = Want { taker: "worker-1".into(), max, request: None };
         let (changes, mut dealt) = hand_out(&self.policy, &[want], read);
         self.write(changes);
         dealt.remove(0)

@@ -117,7 +117,7 @@ pub(super) fn not_granted(cause: String) -> Failure {
 
 /// A name that no other process has, anywhere: two with the same name would hold the lease together. Containers share
 /// names and process numbers, so a random word makes the difference.
-pub(super) fn instance() -> Result<String, Failure> {
+pub(in crate::cli) fn instance() -> Result<String, Failure> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)
         .map_err(|error| Failure::failed(format!("the system has no randomness: {error}"), "give --instance NAME"))?;

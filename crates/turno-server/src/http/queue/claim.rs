@@ -49,7 +49,7 @@ pub(super) struct ClaimBody {
 /// One item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = DeliveryItem)]
-pub(super) struct DeliveredItem {
+pub(crate) struct DeliveredItem {
     id: String,
     action: Option<String>,
     /// As it came.
@@ -70,7 +70,7 @@ impl From<GotItem> for DeliveredItem {
 /// What a worker was handed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Delivery)]
-pub(super) struct DeliveryView {
+pub(crate) struct DeliveryView {
     /// Names the delivery when it is settled; to be passed on unchanged.
     delivery: String,
     key: Option<String>,
@@ -87,7 +87,8 @@ pub(super) struct DeliveryView {
 }
 
 impl DeliveryView {
-    fn new(kind: Kind, got: Got) -> DeliveryView {
+    /// What was handed out of a queue of this kind.
+    pub(crate) fn new(kind: Kind, got: Got) -> DeliveryView {
         DeliveryView {
             delivery: got.handed.token(),
             key: got.key.map(String::from),
@@ -103,7 +104,7 @@ impl DeliveryView {
 
 /// JSON that is passed on as it came.
 #[derive(Debug)]
-pub(super) struct Payload(pub(super) Arc<str>);
+pub(crate) struct Payload(pub(super) Arc<str>);
 
 impl Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

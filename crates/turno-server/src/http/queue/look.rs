@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use turno::core::id::{ItemId, Key, QueueName, Seq};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::{AttemptError, ItemState, Kind};
+use turno::core::queue::{AttemptError, ItemState, Kind, Taker};
 use turno::{HandOut, ItemQuery, ItemRecord, QueueHandle};
 
 use super::claim::Payload;
+use super::timeline::{self, Happened};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::listing::{Page, Wanted};
@@ -25,6 +26,8 @@ pub(super) struct AttemptView {
     retry_at: Option<Stamp>,
     /// Who had it.
     instance: Option<String>,
+    /// In whose name.
+    user: Option<String>,
 }
 
 impl From<AttemptError> for AttemptView {
@@ -35,7 +38,8 @@ impl From<AttemptError> for AttemptView {
             at: failed.at.into(),
             error: failed.error,
             retry_at: failed.retry_at.map(Stamp),
-            instance: failed.holder.map(|holder| holder.to_string()),
+            instance: failed.holder.as_ref().map(|taker| taker.instance().to_owned()),
+            user: failed.holder.as_ref().and_then(Taker::user).map(str::to_owned),
         }
     }
 }
@@ -45,6 +49,8 @@ impl From<AttemptError> for AttemptView {
 #[schema(as = QueueItemHolder)]
 pub(super) struct HandOutView {
     instance: String,
+    /// In whose name it was taken; null if the engine was asked directly.
+    user: Option<String>,
     fence: i64,
     /// When it was handed out; not kept of finished items.
     handed_at: Option<Stamp>,
@@ -54,9 +60,10 @@ pub(super) struct HandOutView {
 
 impl From<HandOut> for HandOutView {
     fn from(hand_out: HandOut) -> HandOutView {
-        let HandOut { instance, fence, handed_at, expires_at } = hand_out;
+        let HandOut { taker, fence, handed_at, expires_at } = hand_out;
         let (handed_at, expires_at) = (handed_at.map(Stamp), expires_at.map(Stamp));
-        HandOutView { instance: instance.to_string(), fence: fence.0, handed_at, expires_at }
+        let (instance, user) = (taker.instance().to_owned(), taker.user().map(str::to_owned));
+        HandOutView { instance, user, fence: fence.0, handed_at, expires_at }
     }
 }
 
@@ -120,14 +127,28 @@ pub(super) fn unknown(id: &ItemId) -> Problem {
     Problem::new(Code::NotFound).arg("thing", id)
 }
 
-/// One item.
+/// An item with its life.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueItemLife)]
+pub(super) struct ItemLife {
+    #[serde(flatten)]
+    item: ItemView,
+    /// What happened to it, oldest first: who had it, with which fence, how each attempt ended. What people did to it is
+    /// shown to those who may read the audit.
+    timeline: Vec<Happened>,
+}
+
+/// One item, with its life.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items/{id}", tag = "queues",
-    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
+    params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemLife)))]
 pub(super) async fn item_get(
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
-) -> Result<Json<ItemView>, Problem> {
-    seen(&super::known(&caller, name).await?, id).await.map(Json)
+) -> Result<Json<ItemLife>, Problem> {
+    let queue = super::known(&caller, name.clone()).await?;
+    let record = queue.item(id.clone()).await?.ok_or_else(|| unknown(&id))?;
+    let timeline = timeline::of(&record, timeline::audited(&caller, &name, &id).await?);
+    Ok(Json(ItemLife { item: ItemView::new(queue.row().await?.policy.kind, record), timeline }))
 }
 
 /// Which items.

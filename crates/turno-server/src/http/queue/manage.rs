@@ -1,18 +1,20 @@
-//! What people do to items and queues: retry, cancel, pause, resume. All of it is audited.
+//! What people do to items and queues: retry, cancel, pause, resume, purge. All of it is audited.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use turno::QueueHandle;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::ManageRefused;
+use turno::core::time::Time;
 use turno::store::ManageOutcome;
+use turno::{Exhausted, QueueHandle};
 
 use super::look::{self, ItemView};
 use super::overview::{self, QueueView};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
+use crate::http::lease::span;
 use crate::http::problem::{Code, Problem};
 
 /// Exhausted items sent round again by one call, so that it ends.
@@ -118,7 +120,7 @@ pub(super) async fn queue_resume(
     overview::seen(&app, &caller, name).await.map(Json)
 }
 
-/// Which exhausted items.
+/// Which exhausted items: those that meet all that is said.
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueRetryExhausted)]
 #[serde(deny_unknown_fields)]
@@ -126,16 +128,27 @@ pub(super) struct ExhaustedBody {
     /// Only of this key.
     #[schema(value_type = Option<String>, max_length = 200)]
     key: Option<Key>,
+    /// Only those whose last error contains this.
+    error: Option<String>,
+    /// Only what was exhausted within the last so many milliseconds.
+    #[schema(minimum = 0)]
+    within_ms: Option<i64>,
+    /// Only count them.
+    #[serde(default)]
+    dry_run: bool,
 }
 
-/// How many went round again.
+/// How many went round again, or would.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueRetried)]
 pub(super) struct Retried {
     retried: u64,
+    /// Of a dry run: how many match, at most 10,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matching: Option<u64>,
 }
 
-/// Sends all exhausted items round again, or those of one key; at most 10,000 at once.
+/// Sends all exhausted items round again, or those that match, at most 10,000 at once; with `dry_run`, only counts them.
 #[utoipa::path(post, path = "/v1/queues/{queue}/retry-exhausted", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Retried)))]
 pub(super) async fn queue_retry_exhausted(
@@ -144,5 +157,34 @@ pub(super) async fn queue_retry_exhausted(
     Json(body): Json<ExhaustedBody>,
 ) -> Result<Json<Retried>, Problem> {
     let queue = super::known(&caller, name).await?;
-    Ok(Json(Retried { retried: queue.retry_exhausted(body.key, RETRY_MAX).await? }))
+    let within = span("within_ms", body.within_ms, i64::MAX)?;
+    let since = match within {
+        Some(within) => Some(Time(queue.overview().await?.now.0.saturating_sub(within.0))),
+        None => None,
+    };
+    let which = Exhausted { key: body.key, error: body.error, since };
+    let answer = if body.dry_run {
+        Retried { retried: 0, matching: Some(queue.count_matching(&which, RETRY_MAX).await?) }
+    } else {
+        Retried { retried: queue.retry_matching(&which, RETRY_MAX).await?, matching: None }
+    };
+    Ok(Json(answer))
+}
+
+/// How many are forgotten.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueuePurged)]
+pub(super) struct Purged {
+    purged: u64,
+}
+
+/// Forgets finished items beyond the queue's retention now; it happens by itself every hour.
+#[utoipa::path(post, path = "/v1/queues/{queue}/purge", tag = "queues", params(("queue" = String, Path)),
+    responses((status = 200, body = Purged)))]
+pub(super) async fn queue_purge(
+    caller: Caller,
+    Path(name): Path<QueueName>,
+    Json(_nothing): Json<Nothing>,
+) -> Result<Json<Purged>, Problem> {
+    Ok(Json(Purged { purged: super::known(&caller, name).await?.purge().await? }))
 }

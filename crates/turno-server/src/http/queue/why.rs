@@ -5,6 +5,7 @@ use axum::extract::State;
 use fluent_bundle::FluentArgs;
 use serde::Serialize;
 use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::queue::Taker;
 use turno::core::time::{Span, Time};
 use turno::{Why, WhyReason};
 
@@ -40,6 +41,8 @@ pub(super) struct WhyView {
     behind: Option<String>,
     /// Who works on it, or on what it waits for.
     instance: Option<String>,
+    /// In whose name that was taken.
+    user: Option<String>,
     fence: Option<i64>,
     since: Option<Stamp>,
     /// When that ends, unless something happens first.
@@ -52,7 +55,7 @@ pub(super) struct WhyView {
 #[derive(Debug, Default)]
 struct Parts<'a> {
     behind: Option<&'a ItemId>,
-    instance: Option<&'a str>,
+    taker: Option<&'a Taker>,
     fence: Option<i64>,
     since: Option<Time>,
     until: Option<Time>,
@@ -62,13 +65,13 @@ struct Parts<'a> {
 fn parts(reason: &WhyReason) -> Parts<'_> {
     let none = Parts::default();
     match reason {
-        WhyReason::Running { instance, fence, since, expires_at } => {
+        WhyReason::Running { taker, fence, since, expires_at } => {
             let (since, until) = (Some(*since), Some(*expires_at));
-            Parts { instance: instance.as_deref(), fence: Some(fence.0), since, until, ..none }
+            Parts { taker: taker.as_ref(), fence: Some(fence.0), since, until, ..none }
         }
-        WhyReason::BehindInFlight { id, instance, fence, since, expires_at } => {
+        WhyReason::BehindInFlight { id, taker, fence, since, expires_at } => {
             let (since, until) = (Some(*since), Some(*expires_at));
-            Parts { behind: Some(id), instance: instance.as_deref(), fence: Some(fence.0), since, until, ..none }
+            Parts { behind: Some(id), taker: taker.as_ref(), fence: Some(fence.0), since, until, ..none }
         }
         WhyReason::WindowOpen { until } | WhyReason::Delayed { until } => Parts { until: Some(*until), ..none },
         WhyReason::RetryLater { until, error, .. } => Parts { until: Some(*until), error: error.as_deref(), ..none },
@@ -81,18 +84,26 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
 
 /// The reason as a sentence.
 pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
-    let Parts { behind, instance, since, until, error, .. } = parts(&why.reason);
+    let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
     args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
     args.set("attempt", why.attempt);
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
-    args.set("instance", instance.map_or_else(|| say("why-somebody"), str::to_owned));
+    args.set("instance", taker.map_or_else(|| say("why-somebody"), named));
     args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
     args.set("ago", since.map(|since| spoken(texts, language, since.until(why.now))).unwrap_or_default());
     args.set("left", until.map(|until| spoken(texts, language, why.now.until(until))).unwrap_or_default());
     let id = format!("why-{}", why.reason.code());
     texts.find(language, &id, &args).map_or_else(|| why.reason.code().to_owned(), |text| text.into_owned())
+}
+
+/// A process as people read it: with the user in whose name it works.
+fn named(taker: &Taker) -> String {
+    match taker.user() {
+        Some(user) => format!("{} ({user})", taker.instance()),
+        None => taker.instance().to_owned(),
+    }
 }
 
 fn shortened(error: &str) -> String {
@@ -127,7 +138,8 @@ impl WhyView {
             detail,
             attempt: why.attempt,
             behind: parts.behind.map(ToString::to_string),
-            instance: parts.instance.map(str::to_owned),
+            instance: parts.taker.map(|taker| taker.instance().to_owned()),
+            user: parts.taker.and_then(Taker::user).map(str::to_owned),
             fence: parts.fence,
             since: parts.since.map(Stamp),
             until: parts.until.map(Stamp),
@@ -175,16 +187,16 @@ mod tests {
     }
 
     fn every_reason() -> Vec<WhyReason> {
-        let (instance, fence) = (Some("bot-2".into()), Fence(41));
+        let (taker, fence) = (Some(Taker::from("bot-2")), Fence(41));
         let (since, expires_at, until) = (Time(1_000), Time(12_000), Time(7_000));
         let error = Some("no route".to_owned());
         vec![
-            WhyReason::Running { instance: instance.clone(), fence, since, expires_at },
+            WhyReason::Running { taker: taker.clone(), fence, since, expires_at },
             WhyReason::Paused,
             WhyReason::WindowOpen { until },
             WhyReason::Delayed { until },
             WhyReason::RetryLater { until, attempt: 2, error: error.clone() },
-            WhyReason::BehindInFlight { id: id(), instance, fence, since, expires_at },
+            WhyReason::BehindInFlight { id: id(), taker, fence, since, expires_at },
             WhyReason::BehindHead { id: id() },
             WhyReason::LaneHeld { id: id() },
             WhyReason::Exhausted { error },

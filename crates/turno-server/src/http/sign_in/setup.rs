@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 }
 
 /// How long a link for the first administrator lives.
-pub(super) const LINK: Span = Span::from_secs(24 * 3_600);
+pub(super) const LINK: Span = Span::from_secs(30 * 60);
 
 /// The first administrator.
 #[derive(Deserialize, utoipa::ToSchema)]

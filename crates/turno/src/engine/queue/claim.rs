@@ -9,7 +9,7 @@ use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{Instance, ItemId, RequestId};
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Delivery, Handed, Want, Why, WhyReason};
+use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason};
 use turno_core::time::Span;
 
 /// What taking and settling items needs.
@@ -126,7 +126,7 @@ impl QueueHandle {
         leave: impl Future<Output = ()>,
     ) -> Result<Vec<Got>, Error> {
         let request = request.map(|request| RequestId::new(request).map(|_| Arc::from(request))).transpose()?;
-        self.claim_wanted(Want { request, ..want(instance, max)? }, wait, leave).await
+        self.claim_wanted(Want { request, ..self.want(instance, max)? }, wait, leave).await
     }
 
     /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
@@ -137,7 +137,20 @@ impl QueueHandle {
         wait: Span,
         leave: impl Future<Output = ()>,
     ) -> Result<Vec<Got>, Error> {
-        self.claim_wanted(want(instance, max)?, wait, leave).await
+        self.claim_wanted(self.want(instance, max)?, wait, leave).await
+    }
+
+    /// What the caller wants, if it can be asked for.
+    fn want(&self, instance: &str, max: u32) -> Result<Want, Error> {
+        if max == 0 || max as usize > BATCH_MAX {
+            return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
+        }
+        let instance = Instance::new(instance)?;
+        let taker = match self.turno.principal() {
+            Some(principal) => Taker::of(&instance, &principal.user),
+            None => Taker::from(instance.as_str()),
+        };
+        Ok(Want { taker, max, request: None })
     }
 
     async fn claim_wanted(&self, want: Want, wait: Span, leave: impl Future<Output = ()>) -> Result<Vec<Got>, Error> {
@@ -215,7 +228,7 @@ impl QueueHandle {
     /// ```
     pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<ClaimedItem, Error> {
         let inner = &self.turno.inner;
-        let want = want(instance, 1)?;
+        let want = self.want(instance, 1)?;
         let mut row = self.row().await?;
         let (mut swept, mut asked) = (false, 0);
         loop {
@@ -256,15 +269,6 @@ impl QueueHandle {
             }
         }
     }
-}
-
-/// What a caller wants, if it can be asked for.
-fn want(instance: &str, max: u32) -> Result<Want, Error> {
-    if max == 0 || max as usize > BATCH_MAX {
-        return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
-    }
-    Instance::new(instance)?;
-    Ok(Want { instance: instance.into(), max, request: None })
 }
 
 /// A caller's deliveries with what they carry.

@@ -4,15 +4,11 @@ use super::QueueHandle;
 use crate::engine::Job;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::{Hint, ItemQuery, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{Hint, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
-use tokio::task::JoinSet;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key};
-use turno_core::queue::{ItemState, Manage};
-
-/// Retries that are under way at the same time.
-const TOGETHER: u32 = 64;
+use turno_core::queue::Manage;
 
 impl QueueHandle {
     /// Somebody is typing: a window that is open for this key stays open a little longer.
@@ -84,51 +80,6 @@ impl QueueHandle {
         self.manage(id, Manage::RetryWith { payload }).await
     }
 
-    /// Sends exhausted items round again, of one key or of all, oldest first and at most `limit`; answers how many.
-    /// Each in a transaction of its own, with its own entry in the audit.
-    ///
-    /// ```
-    /// # use turno::*;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-exhausted-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&dir).unwrap();
-    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
-    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
-    /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
-    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
-    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
-    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "none is left");
-    /// # std::fs::remove_dir_all(&dir).unwrap();
-    /// # Ok::<(), turno::Error>(()) }).unwrap();
-    /// ```
-    pub async fn retry_exhausted(&self, key: Option<Key>, limit: u32) -> Result<u64, Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
-        self.turno.inner.intake.now().await?;
-        let row = self.row().await?;
-        let (mut left, mut after, mut sum) = (limit, None, 0);
-        while left > 0 {
-            let state = Some(ItemState::Exhausted);
-            let query = ItemQuery { state, key: key.clone(), after, limit: left.min(TOGETHER) };
-            let found = self.turno.inner.store.items(row.id, query).await?;
-            let Some(last) = found.last() else { break };
-            after = Some(last.body.seq);
-            left = left.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
-            // At the same time, so that they may share a flush of the disk.
-            let mut retries = JoinSet::new();
-            for record in found {
-                let queue = self.clone();
-                retries.spawn(async move { queue.manage_one(record.body.id, Manage::Retry).await });
-            }
-            while let Some(retried) = retries.join_next().await {
-                sum += u64::from(retried.map_err(|_| Error::Closed)??.is_ok());
-            }
-        }
-        Ok(sum)
-    }
-
     /// Takes a waiting item out.
     ///
     /// ```
@@ -154,7 +105,7 @@ impl QueueHandle {
         self.manage_one(id, wish).await
     }
 
-    async fn manage_one(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
+    pub(super) async fn manage_one(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
         let row = self.row().await?;
         let group = ManageGroup {
             queue: row.id,

@@ -15,7 +15,7 @@ use tracing::field::display;
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Resource};
 use turno_core::lease::{Action, Beat, Cause, Command, Ending, Outcome, Refused, State};
-use turno_core::queue::{FrontItem, Handed};
+use turno_core::queue::{FrontItem, Handed, Taker};
 use turno_core::time::Time;
 
 /// Lines that wait to be written: what a burst at debug may take of memory.
@@ -38,7 +38,7 @@ pub(super) enum Line {
     /// An item came in.
     Admitted { queue: Arc<str>, number: QueueId, key: Option<Key>, item: ItemId, fate: Fate },
     /// A delivery was handed out.
-    Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, instance: Arc<str>, items: Vec<(ItemId, u32)> },
+    Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, taker: Taker, items: Vec<(ItemId, u32)> },
     /// A delivery ended, or did not.
     Settled { queue: Arc<str>, handed: Handed, fate: Fate },
     /// A person cleared a lane.
@@ -270,16 +270,16 @@ impl Teller {
                 let (key, outcome) = (key.as_ref().map(display), fate.as_str());
                 write_line!(loud, queue = &*queue, key, %item, outcome, waiting, "item queued");
             }
-            Line::Taken { queue, key, handed, instance, items } => {
+            Line::Taken { queue, key, handed, taker, items } => {
                 let (fence, count) = (handed.fence.0, items.len());
                 if let Some(key) = &key {
-                    write_line!(loud, queue = &*queue, %key, fence, instance = &*instance, items = count, "key locked");
+                    write_line!(loud, queue = &*queue, %key, fence, instance = taker.instance(), by = taker.user(), items = count, "key locked");
                 }
                 for (item, attempt) in items {
                     let key = key.as_ref().map(display);
                     write_line!(
                         loud,
-                        queue = &*queue, key, %item, attempt, fence, instance = &*instance, "processing"
+                        queue = &*queue, key, %item, attempt, fence, instance = taker.instance(), by = taker.user(), "processing"
                     );
                 }
                 if let Some(key) = key {

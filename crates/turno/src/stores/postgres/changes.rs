@@ -5,7 +5,7 @@ use super::call::{self, Call};
 use super::lease::events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
-use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last};
+use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last, Taker};
 
 /// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
@@ -108,7 +108,7 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .bigs(items().map(|item| item.revision))
         .bigs(items().map(|item| item.handed))
         .flags(items().map(|item| item.parked))
-        .maybe_texts(items().map(|item| item.holder.as_deref()))
+        .maybe_texts(items().map(|item| item.holder.as_ref().map(Taker::as_str)))
         .maybe_smalls(items().map(|item| size_to(item.size)))
 }
 
@@ -121,7 +121,7 @@ fn add_done(done: &[Done]) -> Call<'_> {
         .smalls(done.iter().map(|done| attempt_to(done.attempt)))
         .bigs(done.iter().map(|done| done.fence.0))
         .bigs(done.iter().map(|done| done.revision))
-        .maybe_texts(done.iter().map(|done| done.holder.as_deref()))
+        .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(Taker::as_str)))
 }
 
 fn add_errors(errors: &[AttemptError]) -> Call<'_> {
@@ -132,7 +132,7 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .bigs(errors.iter().map(|error| error.at.0))
         .texts(errors.iter().map(|error| error.error.as_str()))
         .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
-        .maybe_texts(errors.iter().map(|error| error.holder.as_deref()))
+        .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(Taker::as_str)))
 }
 
 fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {

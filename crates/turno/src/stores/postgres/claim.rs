@@ -23,12 +23,12 @@ const SLOW_COMMIT: Span = Span::from_secs(10);
 /// What was handed out to an earlier claim under the same request id, if it lives: read after its repeats were put in
 /// line by a lock, which is held until this transaction ends.
 async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Failure> {
-    let Some((instance, request)) = group.request() else {
+    let Some((taker, request)) = group.request() else {
         return Ok(None);
     };
-    let line = format!("{}/{instance}/{request}", group.queue.0);
+    let line = format!("{}/{}/{request}", group.queue.0, taker.as_str());
     let lock = Call::new(&call::CLAIM_REQUEST_LOCK).text(&line);
-    let read = Call::new(&call::CLAIM_REQUEST).int(group.queue.0).text(request).text(instance);
+    let read = Call::new(&call::CLAIM_REQUEST).int(group.queue.0).text(request).text(taker.as_str());
     let mut answers = tx.trip(vec![lock, read, Moment::call(0, false)]).await?;
     answers.take();
     let before = answers.take().iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Kind, Last};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Kind, Last, Taker};
 use turno_core::time::Time;
 
 /// How many columns an item has in every statement that reads one.
@@ -59,7 +59,7 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
         revision: get(row, at + 12)?,
         handed: get(row, at + 13)?,
         parked: get(row, at + 14)?,
-        holder: get::<Option<&str>>(row, at + 15)?.map(Arc::from),
+        holder: get::<Option<&str>>(row, at + 15)?.map(Taker::from),
         size: get::<Option<i16>>(row, at + 16)?.map_or(Ok(1), u32::try_from).map_err(garbled)?,
     })
 }
@@ -87,7 +87,7 @@ pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
         attempt: attempt(row, at + 4)?,
         fence: Fence(get(row, at + 5)?),
         revision: get(row, at + 6)?,
-        holder: get::<Option<&str>>(row, at + 7)?.map(Arc::from),
+        holder: get::<Option<&str>>(row, at + 7)?.map(Taker::from),
     })
 }
 
@@ -99,7 +99,7 @@ pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
         at: Time(get(row, 3)?),
         error: get(row, 4)?,
         retry_at: get::<Option<i64>>(row, 5)?.map(Time),
-        holder: get::<Option<&str>>(row, 6)?.map(Arc::from),
+        holder: get::<Option<&str>>(row, 6)?.map(Taker::from),
     })
 }
 
@@ -111,6 +111,7 @@ pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
         version: get(row, 3)?,
         paused: get(row, 4)?,
         purged: get(row, 5)?,
+        push: get::<Option<&str>>(row, 6)?.map(Arc::from),
     })
 }
 

@@ -104,7 +104,7 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new("q").unwrap(), policy, Actor::system()).await.unwrap()
+    store.put_queue(QueueName::new("q").unwrap(), policy, None, Actor::system()).await.unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
@@ -129,7 +129,7 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![Want { instance: "worker-1".into(), max, request: None }]);
+    let claim = Claim::Next(vec![Want { taker: "worker-1".into(), max, request: None }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 

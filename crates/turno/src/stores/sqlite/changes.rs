@@ -8,7 +8,7 @@ use super::{audit, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
-use turno_core::queue::Changes;
+use turno_core::queue::{Changes, Taker};
 
 /// Writes everything, in an order in which a row that comes back is free before it is inserted.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -60,7 +60,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.revision,
             item.handed,
             item.parked,
-            item.holder,
+            item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
         ])
     })?;
@@ -79,7 +79,7 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.revision,
             item.handed,
             item.parked,
-            item.holder,
+            item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
         ])
     })?;
@@ -96,12 +96,20 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.attempt,
             done.fence.0,
             done.revision,
-            done.holder,
+            done.holder.as_ref().map(Taker::as_str),
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
         let retry_at = error.retry_at.map(|at| at.0);
-        to.execute(params![error.seq.0, error.attempt, error.fence.0, error.at.0, error.error, retry_at, error.holder])
+        to.execute(params![
+            error.seq.0,
+            error.attempt,
+            error.fence.0,
+            error.at.0,
+            error.error,
+            retry_at,
+            error.holder.as_ref().map(Taker::as_str)
+        ])
     })
 }
 

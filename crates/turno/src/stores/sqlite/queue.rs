@@ -35,8 +35,8 @@ pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Resul
 }
 
 pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
-    if let Some((instance, request)) = group.request() {
-        let before = items(tx, sql::HOT_REQUESTED, (group.queue.0, &**request, &**instance))?;
+    if let Some((taker, request)) = group.request() {
+        let before = items(tx, sql::HOT_REQUESTED, (group.queue.0, &**request, taker.as_str()))?;
         let deliveries = vec![group.resume(before, now)];
         if !deliveries[0].is_empty() {
             let bodies = bodies(tx, &deliveries)?;

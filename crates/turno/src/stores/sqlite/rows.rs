@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::str::FromStr;
 use std::sync::Arc;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, Taker};
 use turno_core::time::Time;
 
 use crate::store::QueueRow;
@@ -83,7 +83,7 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         revision: row.get(12)?,
         handed: row.get(13)?,
         parked: row.get(14)?,
-        holder: row.get(15)?,
+        holder: row.get::<_, Option<Arc<str>>>(15)?.map(Taker::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
     })
 }
@@ -109,7 +109,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
         attempt: row.get(4)?,
         fence: Fence(row.get(5)?),
         revision: row.get(6)?,
-        holder: row.get(7)?,
+        holder: row.get::<_, Option<Arc<str>>>(7)?.map(Taker::from),
     })
 }
 
@@ -121,7 +121,7 @@ pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
         at: Time(row.get(3)?),
         error: row.get(4)?,
         retry_at: row.get::<_, Option<i64>>(5)?.map(Time),
-        holder: row.get(6)?,
+        holder: row.get::<_, Option<Arc<str>>>(6)?.map(Taker::from),
     })
 }
 
@@ -134,6 +134,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
         version: row.get(3)?,
         paused: row.get(4)?,
         purged: row.get(5)?,
+        push: row.get(6)?,
     })
 }
 

@@ -9,7 +9,7 @@ use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Polic
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new(name).unwrap(), policy, Actor::system()).await.unwrap()
+    store.put_queue(QueueName::new(name).unwrap(), policy, None, Actor::system()).await.unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {
@@ -36,7 +36,7 @@ pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<Ne
 }
 
 pub(super) fn want(max: u32) -> Want {
-    Want { instance: "worker-7".into(), max, request: None }
+    Want { taker: "worker-7".into(), max, request: None }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {

@@ -1,0 +1,151 @@
+//! The command of one delivery: started with it on its stdin, told to stop, and asked how it ended.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Write};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr};
+use tokio::task::JoinHandle;
+
+use super::site::Taken;
+use crate::failure::Failure;
+
+/// So much of what a command said last is kept as its error.
+const KEPT: usize = 2_000;
+/// How long its stderr may stay open after its end: something that it has left running may hold it.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A running command.
+pub(super) struct Command {
+    child: Child,
+    last: Arc<Mutex<VecDeque<u8>>>,
+    listening: JoinHandle<()>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Its exit code; none if a signal ended it.
+    pub(super) code: Option<i32>,
+    signal: Option<i32>,
+    last: String,
+}
+
+impl Ended {
+    pub(super) fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// What went wrong, for whoever reads the item's errors.
+    pub(super) fn error(&self) -> String {
+        let how = match (self.code, self.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, None) => "nobody knows how it ended".to_owned(),
+        };
+        match self.last.trim() {
+            "" => how,
+            last => format!("{how}: {last}"),
+        }
+    }
+}
+
+impl Command {
+    /// Starts it for this delivery.
+    pub(super) fn start(words: &[String], queue: &str, taken: &Taken) -> Result<Command, Failure> {
+        let (program, arguments) = words.split_first().expect("clap asks for one word at least");
+        let mut command = tokio::process::Command::new(program);
+        command
+            .args(arguments)
+            .env("TURNO_QUEUE", queue)
+            .env("TURNO_FENCE", taken.fence.to_string())
+            .env("TURNO_DELIVERY", &taken.delivery)
+            .env("TURNO_ATTEMPT", taken.attempt.to_string())
+            .env_remove("TURNO_KEY")
+            .envs(taken.key.as_ref().map(|key| ("TURNO_KEY", key)))
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // A group of its own: whatever it starts is stopped with it, and Ctrl-C is for the worker.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| cannot_run(program, &error))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let json = format!("{}\n", taken.json);
+            // A command that does not read it closes it; that is its own affair.
+            tokio::spawn(async move { drop(stdin.write_all(json.as_bytes()).await) });
+        }
+        let last = Arc::new(Mutex::new(VecDeque::new()));
+        let listening = tokio::spawn(listen(child.stderr.take(), last.clone()));
+        Ok(Command { child, last, listening })
+    }
+
+    /// Waits for its end. May be dropped and asked again.
+    pub(super) async fn ended(&mut self) -> Ended {
+        let status = self.child.wait().await.ok();
+        // Whoever still holds its stderr is not waited for.
+        let _ = tokio::time::timeout(LAST_WORDS, &mut self.listening).await;
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = String::from_utf8_lossy(&last.iter().copied().collect::<Vec<u8>>()).into_owned();
+        #[cfg(unix)]
+        let signal = status.as_ref().and_then(std::os::unix::process::ExitStatusExt::signal);
+        #[cfg(not(unix))]
+        let signal = None;
+        Ended { code: status.and_then(|status| status.code()), signal, last }
+    }
+
+    /// Asks it to stop, with all that it has started.
+    pub(super) fn terminate(&mut self) {
+        #[cfg(unix)]
+        self.send(rustix::process::Signal::TERM);
+        #[cfg(not(unix))]
+        self.kill();
+    }
+
+    /// Makes it stop.
+    pub(super) fn kill(&mut self) {
+        #[cfg(unix)]
+        self.send(rustix::process::Signal::KILL);
+        #[cfg(not(unix))]
+        drop(self.child.start_kill());
+    }
+
+    #[cfg(unix)]
+    fn send(&self, signal: rustix::process::Signal) {
+        let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            // One that is gone already needs no signal.
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+}
+
+/// Passes on what it says, and keeps the end of it.
+async fn listen(stderr: Option<ChildStderr>, last: Arc<Mutex<VecDeque<u8>>>) {
+    let Some(mut stderr) = stderr else { return };
+    let mut buffer = [0; 1_024];
+    while let Ok(size) = stderr.read(&mut buffer).await {
+        if size == 0 {
+            return;
+        }
+        // If our own is closed nobody is there to read it.
+        let _ = std::io::stderr().write_all(&buffer[..size]);
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.extend(&buffer[..size]);
+        let spare = last.len().saturating_sub(KEPT);
+        last.drain(..spare);
+    }
+}
+
+/// The codes that shells use for commands that they cannot run.
+fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
+    let (code, next) = match error.kind() {
+        ErrorKind::NotFound => (127, "check the name and PATH; after -- comes the command as you would type it"),
+        ErrorKind::PermissionDenied => (126, "make it executable (chmod +x)"),
+        _ => (126, "check the command; the delivery was given back"),
+    };
+    Failure::failed(format!("failed to run {program}: {error}"), next).with_code(code)
+}

@@ -1,0 +1,119 @@
+//! The life of an item, from its rows: accepted, handed out, how each attempt ended, what people did to it.
+//!
+//! Attempts that were given back leave no row, and so no line here.
+
+use serde::Serialize;
+use turno::core::audit::Entry;
+use turno::core::id::{ItemId, QueueName};
+use turno::core::queue::{AttemptError, Ended, Taker};
+use turno::core::time::Time;
+use turno::store::AuditQuery;
+use turno::{Denied, Error, ItemRecord};
+
+use crate::http::caller::Caller;
+use crate::http::problem::Problem;
+use crate::http::stamp::Stamp;
+
+/// What people did to one item, at most; the audit has the rest.
+const AUDITED_MAX: u32 = 200;
+
+/// Something that happened to an item.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueItemHappened)]
+pub(crate) struct Happened {
+    pub(crate) at: Stamp,
+    /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
+    /// `processed`, `cancelled`, `retried` or `edited` (sent round again with another payload).
+    #[schema(example = "failed")]
+    pub(crate) what: &'static str,
+    /// Which attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attempt: Option<u32>,
+    /// Under which fence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fence: Option<i64>,
+    /// Which process had it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) instance: Option<String>,
+    /// In whose name it was taken; or who did it, of what people did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<String>,
+    /// What the attempt said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// When it was to be tried again; or until when the hand-out lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Stamp>,
+}
+
+impl Happened {
+    fn new(at: Time, what: &'static str) -> Happened {
+        let none = (None, None);
+        let ((attempt, fence), (instance, user), error, until) = (none, (None, None), None, None);
+        Happened { at: at.into(), what, attempt, fence, instance, user, error, until }
+    }
+
+    /// By whom, in which attempt and under which fence.
+    fn by(self, taker: Option<&Taker>, attempt: u32, fence: i64) -> Happened {
+        let instance = taker.map(|taker| taker.instance().to_owned());
+        let user = taker.and_then(Taker::user).map(str::to_owned);
+        Happened { attempt: Some(attempt), fence: Some(fence), instance, user, ..self }
+    }
+}
+
+impl From<&AttemptError> for Happened {
+    fn from(failed: &AttemptError) -> Happened {
+        let what = match failed.retry_at {
+            None => "exhausted",
+            Some(_) if failed.is_expiry() => "expired",
+            Some(_) => "failed",
+        };
+        let (error, until) = (Some(failed.error.clone()), failed.retry_at.map(Stamp));
+        let happened = Happened::new(failed.at, what).by(failed.holder.as_ref(), failed.attempt, failed.fence.0);
+        Happened { error, until, ..happened }
+    }
+}
+
+/// What people did to the item, for those who may read the audit.
+pub(crate) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> Result<Vec<Entry>, Problem> {
+    let resource = Some(format!("{queue}/{id}"));
+    match caller.0.audit(AuditQuery { resource, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
+        Err(Error::Denied(Denied::Missing(_))) => Ok(Vec::new()),
+        entries => Ok(entries?),
+    }
+}
+
+/// What happened, oldest first.
+pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
+    let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
+    all.extend(record.errors.iter().map(Happened::from));
+    if let Some((item, expires_at)) = record.item.as_ref().and_then(|item| Some((item, item.expires_at?))) {
+        let since = item.claimed_at.unwrap_or(item.enqueued_at);
+        let handed = Happened::new(since, "handed_out").by(item.holder.as_ref(), item.attempt, item.fence.0);
+        all.push(Happened { until: Some(Stamp(expires_at)), ..handed });
+    }
+    if let Some(done) = &record.done {
+        match done.ended {
+            Ended::Processed => {
+                all.push(Happened::new(done.at, "processed").by(done.holder.as_ref(), done.attempt, done.fence.0));
+            }
+            // Its last error says so, with all that is known.
+            Ended::Exhausted => {}
+            // Who did it is known to the audit.
+            Ended::Cancelled if audited.iter().any(|entry| entry.action == "item_cancel") => {}
+            Ended::Cancelled => all.push(Happened::new(done.at, "cancelled")),
+        }
+    }
+    all.extend(audited.into_iter().filter_map(|entry| {
+        let what = match entry.action.as_str() {
+            "item_retry" => "retried",
+            "item_edit" => "edited",
+            "item_cancel" => "cancelled",
+            _ => return None,
+        };
+        Some(Happened { user: Some(entry.actor.user.to_string()), ..Happened::new(entry.at, what) })
+    }));
+    // Stable: what happened in one instant stays in the order of its causes.
+    all.sort_by_key(|happened| happened.at.0);
+    all
+}

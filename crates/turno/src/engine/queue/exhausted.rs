@@ -1,0 +1,149 @@
+//! Exhausted items, many at once: those that match go round again, or are only counted.
+
+use super::QueueHandle;
+use crate::engine::access::Needs;
+use crate::error::Error;
+use crate::store::{ItemQuery, ItemRecord};
+use tokio::task::JoinSet;
+use turno_core::access::Permission;
+use turno_core::id::{Key, Seq};
+use turno_core::limits::BATCH_MAX;
+use turno_core::queue::{ItemState, Manage};
+use turno_core::time::Time;
+
+/// Retries that are under way at the same time.
+const TOGETHER: u32 = 64;
+
+/// Which exhausted items: those that meet all that is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exhausted {
+    /// Only of this key.
+    pub key: Option<Key>,
+    /// Only those whose last error contains this.
+    pub error: Option<String>,
+    /// Only what was exhausted then or later.
+    pub since: Option<Time>,
+}
+
+impl Exhausted {
+    fn matches(&self, record: &ItemRecord) -> bool {
+        let said = |part: &String| record.last_error().is_some_and(|error| error.contains(part));
+        let ended = record.errors.last().map(|error| error.at).or(record.done.as_ref().map(|done| done.at));
+        self.error.as_ref().is_none_or(said) && self.since.is_none_or(|since| ended.is_some_and(|at| since <= at))
+    }
+}
+
+impl QueueHandle {
+    /// Sends exhausted items round again, of one key or of all, oldest first and at most `limit`; answers how many.
+    /// Each in a transaction of its own, with its own entry in the audit.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-exhausted-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::{queue::Act, time::Span};
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let handed = queue.claim("worker-1", 1, Span::ZERO).await?[0].handed;
+    /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
+    /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
+    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
+    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "none is left");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn retry_exhausted(&self, key: Option<Key>, limit: u32) -> Result<u64, Error> {
+        self.retry_matching(&Exhausted { key, ..Exhausted::default() }, limit).await
+    }
+
+    /// Sends exhausted items that match round again, oldest first and at most `limit`; answers how many. Each in a
+    /// transaction of its own, with its own entry in the audit.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-retry-matching-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// # use turno::core::{queue::Act, time::Span};
+    /// queue.enqueue(vec![Draft::json("hola")?, Draft::json("adiós")?]).await?;
+    /// for (got, error) in queue.claim("worker-1", 2, Span::ZERO).await?.iter().zip(["no route", "bad address"]) {
+    ///     let act = Act::Fail { error: error.to_owned(), item: None, retry_in: None, give_up: true };
+    ///     queue.settle(vec![Settlement { handed: got.handed, act }]).await?;
+    /// }
+    /// let unreachable = Exhausted { error: Some("route".to_owned()), ..Exhausted::default() };
+    /// assert_eq!(queue.count_matching(&unreachable, 1_000).await?, 1, "a look before");
+    /// assert_eq!(queue.retry_matching(&unreachable, 1_000).await?, 1);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn retry_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
+        self.managed().await?;
+        let (mut left, mut after, mut sum) = (limit as usize, None, 0);
+        while left > 0 {
+            let Some((found, last)) = self.exhausted(which, after, TOGETHER).await? else { break };
+            after = Some(last);
+            let chosen: Vec<ItemRecord> = found.into_iter().take(left).collect();
+            left -= chosen.len();
+            // At the same time, so that they may share a flush of the disk.
+            let mut retries = JoinSet::new();
+            for record in chosen {
+                let queue = self.clone();
+                retries.spawn(async move { queue.manage_one(record.body.id, Manage::Retry).await });
+            }
+            while let Some(retried) = retries.join_next().await {
+                sum += u64::from(retried.map_err(|_| Error::Closed)??.is_ok());
+            }
+        }
+        Ok(sum)
+    }
+
+    /// How many exhausted items match, counted up to `limit`: a look before [`QueueHandle::retry_matching`].
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-count-matching-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert_eq!(queue.count_matching(&Exhausted::default(), 1_000).await?, 0);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn count_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
+        self.managed().await?;
+        let (mut after, mut sum) = (None, 0);
+        while sum < u64::from(limit) {
+            let Some((found, last)) = self.exhausted(which, after, BATCH_MAX as u32).await? else { break };
+            after = Some(last);
+            sum += found.len() as u64;
+        }
+        Ok(sum.min(limit.into()))
+    }
+
+    /// The next ones that match, and how far that was; nothing at the end.
+    async fn exhausted(
+        &self,
+        which: &Exhausted,
+        after: Option<Seq>,
+        limit: u32,
+    ) -> Result<Option<(Vec<ItemRecord>, Seq)>, Error> {
+        let query = ItemQuery { state: Some(ItemState::Exhausted), key: which.key.clone(), after, limit };
+        let mut found = self.turno.inner.store.items(self.row().await?.id, query).await?;
+        let Some(last) = found.last().map(|record| record.body.seq) else {
+            return Ok(None);
+        };
+        found.retain(|record| which.matches(record));
+        Ok(Some((found, last)))
+    }
+
+    /// May be looked after, with what applications have left by now taken in.
+    async fn managed(&self) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.inner.intake.now().await.map(drop)
+    }
+}
