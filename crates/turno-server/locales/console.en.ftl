@@ -155,7 +155,7 @@ overview-exhausted-what = out of attempts, need a decision
 overview-collisions = Collisions avoided
 overview-collisions-since = on this server since
 overview-collisions-what = How often somebody wanted what another held, or came late with a fence that was over
-chart-span = per minute, last 15 min, this server
+chart-span = per minute, on this server
 chart-items = Items of the queues
 chart-processed = Processed
 chart-failed = Failed
@@ -195,6 +195,9 @@ queues-oldest = The oldest,
 queues-none-waits = nothing waits
 queues-processed-minute = Processed/min
 queues-failed-minute = Failed/min
+queues-unfinished = Unfinished
+queues-error = The last error contains
+queues-cut = These are the first; choose a state to see the rest page by page.
 queues-states = States
 queues-key = Key
 queues-see-key = See the key
@@ -217,10 +220,6 @@ queues-retry-title = { $count ->
 queues-retry-what = { $count ->
         [one] 1 exhausted item goes back to its place, with no attempts counted.
        *[other] { $count } exhausted items go back to their places, with no attempts counted. Up to 10,000 at a time.
-    }
-queues-retry-key = { $count ->
-        [one] 1 exhausted item of { $key } goes back to its place, with no attempts counted.
-       *[other] { $count } exhausted items of { $key } go back to their places, with no attempts counted.
     }
 queues-paused = { $name } is paused
 queues-resumed = { $name } goes on
@@ -255,12 +254,19 @@ key-items = { $count ->
 key-all = See all, finished ones too
 key-empty = Nothing unfinished
 key-head = goes first
+item-attempt = Attempt { $attempt }
+item-again = tried again
+happened-enqueued = Arrived
+happened-handed_out = Handed out
+happened-failed = Failed
+happened-expired = Nobody answered in time
+happened-exhausted = Exhausted
+happened-processed = Processed
+happened-cancelled = Cancelled
+happened-retried = Somebody retried it
+happened-edited = Somebody corrected and retried it
 item-timeline = What happened
 item-payload = Payload
-item-came = Arrived
-item-failed = Attempt { $attempt } failed
-item-held-by = held by
-item-held-now = Held by
 item-until = free again without a sign of life
 item-due = Handed out
 item-action = Action

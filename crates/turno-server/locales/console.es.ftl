@@ -155,7 +155,7 @@ overview-exhausted-what = sin intentos, esperan decisión
 overview-collisions = Colisiones evitadas
 overview-collisions-since = en este servidor desde
 overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
-chart-span = por minuto, últimos 15 min, este servidor
+chart-span = por minuto, en este servidor
 chart-items = Elementos de las colas
 chart-processed = Procesados
 chart-failed = Fallidos
@@ -195,6 +195,9 @@ queues-oldest = El más viejo,
 queues-none-waits = nada espera
 queues-processed-minute = Procesados/min
 queues-failed-minute = Fallidos/min
+queues-unfinished = Sin terminar
+queues-error = El último error contiene
+queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
 queues-states = Estados
 queues-key = Clave
 queues-see-key = Ver la clave
@@ -217,10 +220,6 @@ queues-retry-title = { $count ->
 queues-retry-what = { $count ->
         [one] 1 elemento agotado vuelve a su lugar, con sus intentos en cero.
        *[other] { $count } elementos agotados vuelven a su lugar, con sus intentos en cero. Se reintentan hasta 10.000 por vez.
-    }
-queues-retry-key = { $count ->
-        [one] 1 elemento agotado de { $key } vuelve a su lugar, con sus intentos en cero.
-       *[other] { $count } elementos agotados de { $key } vuelven a su lugar, con sus intentos en cero.
     }
 queues-paused = { $name } quedó en pausa
 queues-resumed = { $name } sigue
@@ -255,12 +254,19 @@ key-items = { $count ->
 key-all = Ver todos, también los terminados
 key-empty = Nada sin terminar
 key-head = va primero
+item-attempt = Intento { $attempt }
+item-again = se reintenta
+happened-enqueued = Llegó
+happened-handed_out = Se entregó
+happened-failed = Falló
+happened-expired = Nadie avisó a tiempo
+happened-exhausted = Se agotó
+happened-processed = Se procesó
+happened-cancelled = Se canceló
+happened-retried = Alguien lo reintentó
+happened-edited = Alguien lo corrigió y reintentó
 item-timeline = Qué pasó
 item-payload = Contenido
-item-came = Llegó
-item-failed = Intento { $attempt }, falló
-item-held-by = lo tuvo
-item-held-now = Lo tiene
 item-until = si no avisa, queda libre
 item-due = Se entrega
 item-action = Acción
