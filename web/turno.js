@@ -1,24 +1,60 @@
 // Turno in the browser: a lease that a page holds, kept alive only while a person really works.
 //
 // What it must never do: say that a lease is held when it may not be. A lease is trusted from the moment the request
-// that renewed it was *sent*; after sleep, a frozen tab or a lost connection its state is "uncertain" until the server
-// has answered. It beats only while the tab is visible and the person was active, and several tabs of one person share
-// one beat where the browser lets them.
+// that renewed it was *sent*; after sleep, a frozen tab or a lost connection its state is `unknown` until the server
+// has answered. It beats only while the tab is visible and the person is active, and several tabs of one person share
+// one beat where the browser lets them. What it leaves out: drawing anything. A page shows the states in its own way.
+//
+// One file without dependencies, so that it can be loaded from the server or copied. Types are in turno.d.ts, a guide
+// with examples in docs/guides/browser.md.
 
 /** How long a request may take before it counts as failed. */
 const REQUEST_MS = 10_000;
 /** A timer that fires this much late means that the machine slept or the tab was frozen. */
 const SLEPT_MS = 5_000;
-/** A refused request is tried again after this long at first, then twice that, and so on. */
-const RETRY_MS = 1_000;
+/** What failed is tried again after this long at first, then twice that, and so on. */
+const RETRY_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** A person who has gone idle is warned this long before the lease expires, or at half of what is left. */
+/** People are warned this long before the lease ends, if the policy's times allow it. */
 const WARNING_MS = 60_000;
-/** Without a live stream the lease is looked at this often. */
+/** Without a live stream the lease is looked at this often; in a hidden tab less. */
 const POLL_MS = 10_000;
-const ACTIVITY = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart', 'input', 'scroll'];
+const POLL_HIDDEN_MS = 30_000;
+/** The server says something every 15 s; a stream that is silent for longer is dead, even if nobody has said so. */
+const SILENCE_MS = 40_000;
+/** A token that knows its end is replaced this long before it. */
+const TOKEN_SPARE_MS = 60_000;
+/** Moving a mouse is many events and one activity. */
+const ACTIVITY_MS = 250;
+/** No `scroll`: scripts scroll, too, and the browser does not tell the difference. */
+const ACTIVITY = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchmove', 'input'];
 
-/** An answer that says no. `problem` is the server's document (RFC 9457). */
+/** The timers of a lease that is held. */
+const HOLDING = ['beat', 'end', 'warn'];
+
+const nothing = () => {};
+const hidden = () => document.visibilityState === 'hidden';
+/** Both clocks: the steady one may stand still while a machine sleeps, the wall's may be set. */
+const clock = () => ({ steady: performance.now(), wall: Date.now() });
+/** Milliseconds since then; of two clocks that disagree the one that says more. */
+const since = (then) => Math.max(performance.now() - then.steady, Date.now() - then.wall, 0);
+
+/** Where this module came from is where the server is, unless the page says otherwise. */
+function home() {
+  const { origin } = new URL(import.meta.url);
+  return origin === 'null' ? '' : origin;
+}
+
+/** A proxy's page is no answer of ours; the status says enough. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** An answer that says no. `problem` is the server's document (RFC 9457), `code` its stable code. */
 export class TurnoError extends Error {
   constructor(status, problem) {
     super(problem?.detail || problem?.title || `HTTP ${status}`);
@@ -29,282 +65,649 @@ export class TurnoError extends Error {
   }
 }
 
-/** Talks to a server. `token` is a text, or a function that gives one (again and again, since sessions are short). */
+/** A token from the application's own backend, which answers `{"token", "expires_at"}` as POST /v1/sessions does. */
+export function tokenFrom(url, init = {}) {
+  return async () => {
+    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', ...init });
+    if (!response.ok) throw new TurnoError(response.status, null);
+    return response.json();
+  };
+}
+
+/** Talks to a server. `token` is a text, or a function that gives one; without it the console's cookie is used. */
 export class Turno {
-  constructor({ url = '', token = null, language = null, fetch: send = null } = {}) {
-    this.url = String(url).replace(/\/+$/, '');
-    this.token = token;
+  #token;
+  #known = null;
+  #ends = Infinity;
+  #asked = null;
+  #who = null;
+  #stream;
+
+  constructor({ server = home(), token = null, language = null } = {}) {
+    this.server = String(server).replace(/\/+$/, '');
     this.language = language;
-    this.send = send ?? ((...request) => globalThis.fetch(...request));
+    this.token = token;
+    this.#stream = new Stream(this);
+  }
+
+  get token() {
+    return this.#token;
+  }
+
+  set token(token) {
+    this.#token = token;
+    this.#known = typeof token === 'string' ? token : null;
+    this.#ends = Infinity;
+    this.#who = null;
   }
 
   /** A lease on a resource, of this page. */
   lease(resource, options = {}) {
-    return new Lease(this, resource, options);
+    return new Lease(resource, { ...options, turno: this });
   }
 
-  async headers(extra = {}) {
-    const token = typeof this.token === 'function' ? await this.token() : this.token;
-    const headers = { accept: 'application/json', ...extra };
-    if (token) headers.authorization = `Bearer ${token}`;
-    if (this.language) headers['accept-language'] = this.language;
-    return headers;
-  }
-
-  /** One call of the API. */
-  async call(method, path, body, { keepalive = false, signal = null } = {}) {
-    const timeout = keepalive ? null : AbortSignal.timeout(REQUEST_MS);
-    const headers = await this.headers(body === undefined ? {} : { 'content-type': 'application/json' });
-    const response = await this.send(this.url + path, {
-      method,
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      keepalive,
-      credentials: this.token ? 'omit' : 'same-origin',
-      cache: 'no-store',
-      signal: signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout),
+  /** Who calls, as GET /v1/me says. */
+  me() {
+    this.#who ??= this.call('GET', '/v1/me').catch((error) => {
+      this.#who = null;
+      throw error;
     });
-    const text = await response.text();
-    let document = null;
+    return this.#who;
+  }
+
+  /** One call of the API; `path` begins with `/v1`. Throws a TurnoError for an answer that says no. */
+  async call(method, path, body, { timeout_ms = REQUEST_MS } = {}) {
+    const ended = new AbortController();
+    const timer = setTimeout(() => ended.abort(), timeout_ms);
     try {
-      document = text ? JSON.parse(text) : null;
-    } catch {
-      // A proxy's page is no answer of ours; the status says enough.
+      const response = await this.request(path, { method, body: body && JSON.stringify(body), signal: ended.signal });
+      const document = parsed(await response.text());
+      if (!response.ok) throw new TurnoError(response.status, document);
+      return document;
+    } finally {
+      clearTimeout(timer);
     }
-    if (!response.ok) throw new TurnoError(response.status, document);
-    return document;
+  }
+
+  /** A request with whatever says who we are. A token that has died is replaced once. */
+  async request(path, init) {
+    const token = await this.#bearer(false);
+    const response = await fetch(this.server + path, this.#dressed(init, token));
+    if (response.status !== 401 || typeof this.#token !== 'function') return response;
+    // Another call may have brought a new one meanwhile.
+    const fresh = await this.#bearer(token === this.#known);
+    return fetch(this.server + path, this.#dressed(init, fresh));
+  }
+
+  /** Something to be said while the page goes away: at once, with the token that is known, and nobody hears the answer. */
+  farewell(path, body) {
+    const init = { method: 'POST', body: JSON.stringify(body), keepalive: true };
+    fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
+  }
+
+  /** Calls `heard(event)` for everything about a resource, until the returned function is called. */
+  watch(resource, heard) {
+    return this.#stream.watch(resource, heard);
+  }
+
+  /** Whether changes are heard as they happen. */
+  get live() {
+    return this.#stream.live;
+  }
+
+  #dressed({ headers = {}, ...init }, token) {
+    const all = { accept: 'application/json', ...headers };
+    if (init.body) all['content-type'] = 'application/json';
+    if (token) all.authorization = `Bearer ${token}`;
+    if (this.language) all['accept-language'] = this.language;
+    return { cache: 'no-store', credentials: token ? 'omit' : 'same-origin', ...init, headers: all };
+  }
+
+  async #bearer(fresh) {
+    if (typeof this.#token !== 'function') return this.#known;
+    if (!fresh && this.#known && Date.now() < this.#ends) return this.#known;
+    const source = this.#token;
+    this.#asked ??= Promise.resolve(source())
+      .then((given) => {
+        if (this.#token === source) this.#keep(given);
+      })
+      .finally(() => (this.#asked = null));
+    await this.#asked;
+    return this.#known;
+  }
+
+  #keep(given) {
+    const { token, expires_at } = typeof given === 'object' && given ? given : { token: given };
+    const ends = expires_at ? Date.parse(expires_at) : Infinity;
+    this.#known = token ?? null;
+    // A clock that is wrong must not make us ask for a token with every call; a dead one is noticed by its 401.
+    this.#ends = Math.max(ends - TOKEN_SPARE_MS, Date.now() + (ends - Date.now()) / 2, Date.now() + 1_000);
   }
 }
 
-/** What somebody was doing last, for the idle guard. One for the whole page. */
+/** One live stream for all leases of a page, open only while the page is visible: browsers allow six per server. */
+class Stream {
+  #turno;
+  #watchers = new Set();
+  #running = null;
+  #position = null;
+  live = false;
+
+  constructor(turno) {
+    this.#turno = turno;
+  }
+
+  watch(resource, heard) {
+    const watcher = { resource, heard };
+    if (this.#watchers.size === 0) document.addEventListener('visibilitychange', this.#turn);
+    this.#watchers.add(watcher);
+    this.#turn();
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) document.removeEventListener('visibilitychange', this.#turn);
+      this.#turn();
+    };
+  }
+
+  #turn = () => {
+    const wanted = this.#watchers.size > 0 && !hidden();
+    if (wanted && !this.#running) {
+      this.#running = new AbortController();
+      this.#run(this.#running.signal);
+    } else if (!wanted) {
+      this.#running?.abort();
+      this.#running = null;
+    }
+  };
+
+  async #run(signal) {
+    for (let pause = RETRY_MS; !signal.aborted; pause = Math.min(pause * 2, RETRY_MAX_MS)) {
+      try {
+        await this.#listen(signal, () => (pause = RETRY_MS));
+      } catch {
+        // Whoever watches is told by `live`, and looks by themselves meanwhile.
+      }
+      if (this.#running?.signal === signal || !this.#running) this.live = false;
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, pause * (0.75 + Math.random() / 2));
+        signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+      });
+    }
+  }
+
+  /** Reads the stream with fetch, so that the token travels in a header. */
+  async #listen(signal, opened) {
+    const ended = new AbortController();
+    const stop = () => ended.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    let timer = setTimeout(stop, SILENCE_MS);
+    try {
+      const headers = { accept: 'text/event-stream' };
+      if (this.#position) headers['last-event-id'] = this.#position;
+      const response = await this.#turno.request('/v1/events?topics=leases', { headers, signal: ended.signal });
+      if (!response.ok || !response.body) throw new TurnoError(response.status, null);
+      this.live = true;
+      opened();
+      this.#tell({ name: 'open' });
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let text = ''; ; ) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        clearTimeout(timer);
+        timer = setTimeout(stop, SILENCE_MS);
+        const blocks = (text + value).split('\n\n');
+        text = blocks.pop();
+        blocks.forEach((block) => this.#block(block));
+      }
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      ended.abort();
+    }
+  }
+
+  #block(block) {
+    const fields = {};
+    for (const line of block.split('\n')) {
+      const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+      if (field) fields[field] = value;
+    }
+    if (fields.id) this.#position = fields.id;
+    if (fields.event) this.#tell({ name: fields.event, ...JSON.parse(fields.data || '{}') });
+  }
+
+  /** What names no resource concerns everybody: the stream has opened, or has left something out. */
+  #tell(event) {
+    for (const { resource, heard } of [...this.#watchers]) {
+      if (event.resource === resource || event.name === 'open' || event.name === 'reset') heard(event);
+    }
+  }
+}
+
+/** When the person was last active on this page. One for all leases. */
 const activity = {
-  last: 0,
-  started: false,
+  last: null,
+  told: -Infinity,
+  /** The leases whose people were warned. */
+  warned: new Set(),
+  listeners: new Set(),
   start() {
-    if (this.started) return;
-    this.started = true;
-    this.last = performance.now();
+    if (this.last) return;
+    this.last = clock();
+    let place = '';
     const note = (event) => {
-      // Scripts scroll and fill in, too; only a person counts.
-      if (event.isTrusted) this.last = performance.now();
+      // What scripts send is no person; and browsers send moves when the page moves under a resting mouse.
+      if (!event.isTrusted) return;
+      if (event.type === 'pointermove') {
+        const [before, now] = [place, `${event.screenX},${event.screenY}`];
+        place = now;
+        // Whoever was warned answers with a key or a click: a warning that vanishes while the mouse is on its way to it
+        // would have the click land on whatever takes its place.
+        if (before === now || before === '' || this.warned.size > 0) return;
+      }
+      this.touch(clock());
     };
     for (const name of ACTIVITY) addEventListener(name, note, { capture: true, passive: true });
   },
-  idle() {
-    return Math.max(0, Math.round(performance.now() - this.last));
+  touch(when) {
+    if (when.steady <= this.last.steady) return;
+    this.last = when;
+    // Counted from the last time that it was told, or somebody who types without a pause would never be heard of.
+    if (when.steady - this.told < ACTIVITY_MS) return;
+    this.told = when.steady;
+    for (const heard of [...this.listeners]) heard();
   },
-  touch() {
-    this.last = performance.now();
+  idle() {
+    return Math.round(since(this.last));
   },
 };
+
+/** The tabs of one browser that hold the same ownership: who of them beats, and whether somebody is left. */
+class Tabs {
+  #channel = null;
+  #id = Math.random().toString(36).slice(2);
+  #others = new Set();
+  #stopLeading = null;
+  #gone;
+  leads = false;
+
+  constructor(name, heard, led) {
+    this.name = name;
+    this.led = led;
+    if (globalThis.BroadcastChannel) {
+      this.#channel = new BroadcastChannel(name);
+      this.#channel.onmessage = ({ data }) => this.#hear(data, heard);
+      this.say({ kind: 'here', answer: true });
+    }
+    // Held for as long as this tab lives, so that others see when it has died without a word.
+    const gone = new Promise((resolve) => (this.#gone = resolve));
+    navigator.locks?.request(`${name}#${this.#id}`, () => gone).catch(nothing);
+  }
+
+  get alone() {
+    return this.#others.size === 0;
+  }
+
+  say(message) {
+    this.#channel?.postMessage({ ...message, tab: this.#id });
+  }
+
+  #hear(data, heard) {
+    if (data.kind === 'gone') return this.#others.delete(data.tab);
+    this.#others.add(data.tab);
+    if (data.kind !== 'here') return heard(data);
+    if (data.answer) this.say({ kind: 'here' });
+  }
+
+  /** Forgets tabs that have died. Without locks it is not known, and the time to live frees what they held. */
+  async count() {
+    if (!navigator.locks) return;
+    const { held } = await navigator.locks.query().catch(() => ({ held: null }));
+    if (!held) return;
+    const names = new Set(held.map((lock) => lock.name));
+    for (const tab of this.#others) if (!names.has(`${this.name}#${tab}`)) this.#others.delete(tab);
+  }
+
+  /** Wants to beat for all, or does not. Where the browser cannot tell who leads (plain HTTP), whoever is visible does,
+   * and keeps silent while it hears another: that may cost a call, and nothing else. */
+  lead(wanted) {
+    if (wanted === (this.#stopLeading !== null)) return;
+    if (!wanted) return this.#stopLeading();
+    const ended = new AbortController();
+    let resign = nothing;
+    this.#stopLeading = () => {
+      this.leads = false;
+      this.#stopLeading = null;
+      ended.abort();
+      resign();
+    };
+    const chosen = () => {
+      if (ended.signal.aborted) return undefined;
+      this.leads = true;
+      this.led();
+      return new Promise((resolve) => (resign = resolve));
+    };
+    if (navigator.locks) navigator.locks.request(this.name, { signal: ended.signal }, chosen).catch(nothing);
+    else chosen();
+  }
+
+  leave() {
+    this.say({ kind: 'gone' });
+    this.lead(false);
+    this.#gone();
+    this.#channel?.close();
+    this.#channel = null;
+  }
+}
 
 /**
  * One lease of this page.
  *
  * `state` is one of
+ *   unknown    nothing has been heard yet, or what was heard cannot be relied on any more: show it, change nothing
  *   free       nobody holds it
- *   held       this person does
- *   other      somebody else does
- *   offered    it is kept for somebody in line (for us, if `lease.offered_to` is us: claim it)
- *   uncertain  we held it, and the server has not confirmed that for too long
- *   lost       we held it, and do not any more
- *   unknown    nothing has been heard yet
+ *   held       this page does
+ *   elsewhere  this person does, but not in this page: `claim()` joins
+ *   other      somebody else does, or it is kept for somebody else
+ *   offered    it is kept for this person for a moment: `claim()` takes it
+ *   lost       this page held it and does not any more; `lost` says why
  *
- * Events: `state` (any change), `held`, `idle-warning`, `active`, `requested`, `lost`, `uncertain`, `error`.
+ * Events: `state` (anything has changed), `held`, `idle-warning`, `active`, `requested`, `lost`, `unknown`, `offered`,
+ * `turn`, `error`.
  */
 export class Lease extends EventTarget {
-  #turno;
   #path;
   #instance;
-  #worked = false;
-  #timers = new Map();
-  #trustedUntil = 0;
-  #sent = 0;
+  #state = 'unknown';
+  /** What we hold, as far as we know: `{fence, claim}`. */
+  #grant = null;
+  #tabs = null;
+  #sent = { steady: -Infinity, wall: -Infinity };
+  #lasts = 0;
+  #renewed = clock();
+  #doubted = -Infinity;
+  #heard = null;
+  #ticked = Date.now();
   #retry = RETRY_MS;
-  #warned = false;
-  #asked = new Set();
-  #channel = null;
-  #leader = false;
-  #giveUpLead = null;
-  #closed = new AbortController();
-  #stream = null;
   #beating = false;
+  #again = false;
+  #worked = false;
+  #saidIdle = false;
+  #warned = null;
+  #requests = new Set();
+  #timers = new Map();
+  #closed = new AbortController();
+  #unwatch = nothing;
 
-  constructor(turno, resource, { instance = null, watch = true } = {}) {
+  constructor(resource, { turno = null, instance = null, ...options } = {}) {
     super();
-    this.#turno = turno;
+    this.turno = turno ?? new Turno(options);
     this.resource = resource;
-    const task = /^task:(\d+)$/.exec(resource);
     // The leases of tasks have a place of their own in the API: claiming there also begins the task.
+    const task = /^task:(\d+)$/.exec(resource);
     this.#path = task ? `/v1/tasks/${task[1]}` : `/v1/leases/${encodeURIComponent(resource)}`;
-    this.#instance = instance;
-    this.state = 'unknown';
+    this.#instance = instance ? { instance } : {};
     this.lease = null;
     this.lost = null;
+    this.turn = null;
     activity.start();
-    const on = (target, name, handler) => target.addEventListener(name, handler, { signal: this.#closed.signal });
-    on(document, 'visibilitychange', () => (document.hidden ? this.#hidden() : this.#doubt()));
-    on(globalThis, 'pageshow', (event) => event.persisted && this.#doubt());
+    activity.listeners.add(this.#active);
+    const on = (target, name, heard) => target.addEventListener(name, heard, { signal: this.#closed.signal });
+    on(document, 'visibilitychange', () => this.#seen());
     on(document, 'resume', () => this.#doubt());
-    on(globalThis, 'online', () => this.#doubt());
-    on(globalThis, 'pagehide', (event) => event.persisted || this.#leave());
-    for (const name of ['pointerdown', 'keydown']) {
-      on(globalThis, name, (event) => event.isTrusted && this.#warned && this.#wake());
-    }
-    this.#share();
-    if (watch) this.#watch();
+    on(globalThis, 'pageshow', (event) => event.persisted && this.#return());
+    on(globalThis, 'online', () => (this.#grant ? this.#tick() : this.#look().catch(nothing)));
+    on(globalThis, 'pagehide', () => this.#leave());
+    this.#unwatch = this.turno.watch(resource, (event) => this.#event(event));
+    this.#look().catch(nothing);
+    this.#poll();
   }
 
-  /** The fence of the ownership, to be sent along with everything that is done under it; null if it is not held. */
+  /** How it is. Asked at any moment it is true, also before a timer had the chance to notice something. */
+  get state() {
+    return this.#state === 'held' && this.expires_in_ms <= 0 ? 'unknown' : this.#state;
+  }
+
+  /** Names the ownership; goes along with everything that is done under it. Null unless it is held. */
   get fence() {
-    return this.state === 'held' || this.state === 'uncertain' ? (this.lease?.fence ?? null) : null;
+    return this.state === 'held' ? this.#grant.fence : null;
   }
 
-  /** Milliseconds until it expires unless renewed, as far as this page knows. */
-  get remaining() {
-    return this.fence === null ? 0 : Math.max(0, Math.round(this.#trustedUntil - performance.now()));
+  /** Until it ends unless renewed, as far as this page knows. */
+  get expires_in_ms() {
+    return this.#grant ? Math.max(0, Math.round(this.#lasts - since(this.#sent))) : 0;
   }
 
-  /** Takes the lease, or renews what is already ours. Throws a TurnoError with `problem.holder` if somebody else has it. */
-  async claim({ wait = 0, ttl = null } = {}) {
-    activity.touch();
-    const body = {};
-    if (this.#instance) body.instance = this.#instance;
-    if (ttl) body.ttl_ms = ttl;
-    if (wait) body.wait_ms = wait;
-    const sent = performance.now();
+  /** Takes the lease, or joins what this person already holds. Throws a TurnoError (`lease_held`, `lease_offered`). */
+  async claim({ wait_ms = 0, ttl_ms = null } = {}) {
+    const body = { ...this.#instance };
+    if (ttl_ms) body.ttl_ms = ttl_ms;
+    if (wait_ms) body.wait_ms = wait_ms;
+    return this.#take('claim', body, { timeout_ms: wait_ms + REQUEST_MS });
+  }
+
+  /** Takes it from whoever holds it. Needs `locks.override` and a reason. */
+  forceClaim(reason) {
+    return this.#take('force-claim', { reason });
+  }
+
+  /** Gives it back, for all tabs of this person. */
+  async release() {
+    const grant = this.#grant;
+    if (!grant) return this.lease;
+    const tabs = this.#tabs;
+    tabs.lead(false);
+    this.#tabs = null;
+    // No beat may follow a release, so it is forgotten before the server has agreed.
+    this.#letGo();
+    this.#become('unknown');
     try {
-      const lease = await this.#turno.call('POST', `${this.#path}/claim`, body, wait ? { signal: AbortSignal.timeout(wait + REQUEST_MS) } : {});
-      this.lost = null;
-      this.#hold(lease, sent);
-      this.#tell();
+      const lease = await this.#call('POST', 'release', { fence: grant.fence, ...this.#instance });
+      if (!this.#grant) this.#see(lease);
       return lease;
     } catch (error) {
-      if (error instanceof TurnoError && error.problem?.lease) this.#see(error.problem.lease);
-      throw error;
+      if (error.code !== 'lease_lost') throw error;
+      if (!this.#grant) this.#see(error.problem.lease);
+      return error.problem.lease;
+    } finally {
+      tabs.say({ kind: 'ended' });
+      tabs.leave();
     }
   }
 
-  /** Takes it from whoever holds it. Needs the permission and a reason. */
-  async forceClaim(reason) {
-    const sent = performance.now();
-    const lease = await this.#turno.call('POST', `${this.#path}/force-claim`, { reason });
-    this.lost = null;
-    this.#hold(lease, sent);
-    return lease;
-  }
-
-  /** Gives it back. */
-  async release() {
-    const { fence, lease } = this;
-    this.#stopBeating();
-    if (fence === null) return;
-    try {
-      this.#see(await this.#turno.call('POST', `${this.#path}/release`, { fence, claim: lease.claim }), true);
-    } catch (error) {
-      if (!(error instanceof TurnoError && error.code === 'lease_lost')) throw error;
-      this.#see(error.problem.lease ?? null, true);
-    }
-    this.#tell();
+  /** Takes it away from whoever holds it. Needs `locks.override` and a reason. */
+  async forceRelease(reason) {
+    await this.#call('POST', 'force-release', { reason });
+    return this.#look();
   }
 
   /** Asks whoever holds it to let go. */
   requestRelease(message = null) {
-    return this.#turno.call('POST', `${this.#path}/request-release`, message ? { message } : {});
+    return this.#call('POST', 'request-release', message ? { message, ...this.#instance } : { ...this.#instance });
   }
 
-  /** Takes a place in the waiting line, or keeps it: repeat it within half a minute. */
-  takeTurn() {
-    return this.#turno.call('POST', `${this.#path}/turn`, this.#instance ? { instance: this.#instance } : {});
+  /** Takes a place in the waiting line and keeps it for as long as the page is open; `offered` says when it is our turn. */
+  async takeTurn() {
+    const answer = await this.#call('POST', 'turn', { ...this.#instance });
+    this.#overcome();
+    this.#stand(answer);
+    return answer;
   }
 
+  /** Gives the place up. */
   leaveTurn() {
-    return this.#turno.call('DELETE', `${this.#path}/turn`);
+    return this.#leaveLine(false);
   }
 
-  /** Real work was done: the next beat says so, and the rolling timeout begins anew. */
+  /** Real work was done: the rolling timeout begins anew with the next beat. */
   worked() {
-    activity.touch();
     this.#worked = true;
-    if (this.#warned) this.#wake();
+    this.#tabs?.say({ kind: 'work' });
+    activity.touch(clock());
+    if (this.#warned) this.#beat();
+    else this.#active();
   }
 
-  /** The person is still there: one key press keeps the lease. */
+  /** The person says that they are still there. */
   keep() {
-    activity.touch();
-    this.#wake();
+    activity.touch(clock());
+    this.#active();
   }
 
-  /** Looks how it is, without changing anything. */
-  async refresh() {
-    const path = this.#path.startsWith('/v1/tasks/') ? `/v1/leases/${encodeURIComponent(this.resource)}` : this.#path;
-    const sent = performance.now();
-    const lease = await this.#turno.call('GET', path);
-    const ours = lease.mine && this.lease !== null && lease.fence === this.lease.fence;
-    if (ours && this.fence !== null) this.#hold(lease, sent);
-    else this.#see(lease);
-    return lease;
+  /** Looks how it is, and changes nothing. */
+  refresh() {
+    return this.#look();
   }
 
-  /** Ends everything that this object does; a held lease is released. */
+  /** Ends everything that this object does. What is held is given back, unless another tab still holds it. */
   close() {
+    if (this.#closed.signal.aborted) return;
     this.#leave();
+    this.#letGo();
     this.#closed.abort();
-    this.#stopBeating();
-    this.#clear('poll');
-    this.#channel?.close();
+    this.#unwatch();
+    activity.listeners.delete(this.#active);
+    for (const name of [...this.#timers.keys()]) this.#clear(name);
+  }
+
+  #call(method, verb, body, options) {
+    return this.turno.call(method, `${this.#path}/${verb}`, body, options);
   }
 
   // What the server said.
 
-  #hold(lease, sent) {
-    this.lease = lease;
-    this.#sent = sent;
-    // Counted from when the request left: the answer may have taken its time.
-    this.#trustedUntil = sent + (lease.expires_in_ms ?? 0);
-    this.#retry = RETRY_MS;
-    const before = this.state;
-    this.#become('held');
-    if (before !== 'held') this.#emit('held', { lease });
-    for (const request of lease.requests ?? []) {
-      const id = `${request.by?.id}@${request.at}`;
-      if (!this.#asked.has(id)) {
-        this.#asked.add(id);
-        this.#emit('requested', request);
+  async #take(verb, body, options) {
+    const sent = clock();
+    const lease = await this.#call('POST', verb, body, options).catch((error) => {
+      if (error.problem?.lease && !this.#grant) {
+        this.#overcome();
+        this.#see(error.problem.lease);
       }
+      throw error;
+    });
+    if (this.#closed.signal.aborted) {
+      this.turno.farewell(`${this.#path}/release`, { fence: lease.fence, claim: lease.claim, ...this.#instance });
+      return lease;
     }
-    this.#lead();
-    this.#schedule();
+    if (this.#grant?.fence !== lease.fence) {
+      this.#letGo();
+      this.#grant = { fence: lease.fence, claim: 0 };
+      this.#join();
+    }
+    this.#grant.claim = Math.max(this.#grant.claim, lease.claim);
+    this.lost = null;
+    this.turn = null;
+    for (const name of ['turn', 'offer', 'look']) this.#clear(name);
+    this.#hold(lease, sent);
+    this.#tabs.lead(!hidden());
+    this.#share();
+    return lease;
   }
 
-  /** A lease that this page does not hold, or not any more. */
-  #see(lease, gaveBack = false) {
-    const held = this.fence !== null;
-    if (lease) this.lease = lease;
-    if (held && !gaveBack) {
-      this.#lose({ reason: lease?.state === 'locked' ? 'taken' : 'expired', lease });
+  #join() {
+    const name = `turno:${this.turno.server}:${this.resource}:${this.#grant.fence}`;
+    this.#tabs = new Tabs(name, (said) => this.#told(said), () => this.#led());
+  }
+
+  /** It is ours, said the answer to what was sent then. */
+  #hold(lease, sent, beaten = true) {
+    // Answers may overtake each other.
+    if (sent.steady < this.#sent.steady) return;
+    this.lease = lease;
+    this.#heard = clock();
+    // Counted from when the request left: the answer may have taken its time.
+    this.#sent = sent;
+    this.#lasts = lease.expires_in_ms ?? 0;
+    this.#retry = RETRY_MS;
+    // Whoever only looked has renewed nothing: the next beat is due when it was.
+    if (beaten) this.#renewed = clock();
+    if (beaten || !this.#timers.has('beat')) this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
+    // Not at once again, where the server's end comes a moment after ours.
+    this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
+    this.#mind(beaten && lease.renewed !== false);
+    // What was sent before something happened says nothing about what is true after it.
+    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) {
+      if (this.#state !== 'unknown') this.#become('unknown');
       return;
     }
-    this.#stopBeating();
-    if (this.state === 'lost' && !gaveBack) return this.#emit('state', this.#detail());
-    const shown = { free: 'free', locked: 'other', offered: 'offered' }[lease?.state] ?? 'free';
-    this.#become(shown);
+    const before = this.#state;
+    this.#become('held');
+    if (before !== 'held') this.#emit('held', { lease });
+    this.#listRequests(lease.requests ?? []);
   }
 
-  #lose(problem) {
-    if (this.state === 'lost') return;
-    this.#stopBeating();
-    const { reason = 'expired', cause = null, by = null, note = null, lease = null, detail = null } = problem ?? {};
-    this.lost = { reason, cause, by, note, detail };
-    if (lease) this.lease = lease;
+  #listRequests(requests) {
+    for (const request of requests) {
+      const id = `${request.by.id} ${request.at}`;
+      if (this.#requests.has(id)) continue;
+      this.#requests.add(id);
+      this.#emit('requested', request);
+    }
+  }
+
+  /** How it is, while we do not hold it. */
+  #see(lease) {
+    if (!lease) return;
+    this.lease = lease;
+    this.#heard = clock();
+    this.#foresee(lease);
+    if (this.turn?.offered && lease.state !== 'offered') this.#miss();
+    // Somebody who has lost it must see that until they do something about it.
+    if (this.#state === 'lost') return this.#emit('state', this.#detail());
+    const shown = { free: 'free', locked: lease.mine ? 'elsewhere' : 'other', offered: 'other' }[lease.state];
+    if (lease.state !== 'offered') return this.#become(shown);
+    this.#become(this.turn?.offered ? 'offered' : shown);
+    this.turno.me().then((me) => {
+      if (this.lease === lease && !this.#grant && lease.offered_to?.id === me.id) this.#become('offered');
+    }, nothing);
+  }
+
+  /** The person has done something about it, and sees from now on how it is. */
+  #overcome() {
+    if (this.#state !== 'lost') return;
+    this.lost = null;
+    this.#state = 'unknown';
+  }
+
+  /** What ends by itself ends without a word: nobody is told when a lease expires or an offer passes. */
+  #foresee({ state, expires_in_ms, policy }) {
+    this.#clear('look');
+    if (state === 'free') return;
+    const pause = state === 'locked' ? expires_in_ms + 100 : Math.min(policy.offer_ms / 4, POLL_MS / 2);
+    this.#later('look', pause * (1 + Math.random() / 10), () => this.#look().catch(nothing));
+  }
+
+  #lose({ reason = 'expired', cause = null, by = null, note = null, detail = null, lease = null }) {
+    this.#letGo();
+    if (lease) {
+      this.lease = lease;
+      this.#foresee(lease);
+    }
+    this.lost = { reason, cause, by, note, message: detail };
     this.#become('lost');
     this.#emit('lost', { ...this.lost, lease: this.lease });
   }
 
+  #letGo() {
+    for (const name of HOLDING) this.#clear(name);
+    this.#tabs?.leave();
+    this.#tabs = null;
+    this.#grant = null;
+    this.#warned = null;
+    activity.warned.delete(this);
+    this.#saidIdle = false;
+    this.#worked = false;
+    this.#requests.clear();
+    this.#sent = { steady: -Infinity, wall: -Infinity };
+  }
+
   #become(state) {
-    if (state === this.state) return;
-    this.state = state;
+    const before = this.#state;
+    this.#state = state;
     this.#emit('state', this.#detail());
+    if (state === before) return;
+    if (state === 'unknown' && before === 'held') this.#emit('unknown', this.#detail());
+    if (state === 'offered') this.#emit('offered', { lease: this.lease, offer_ms: this.lease.policy.offer_ms });
   }
 
   #detail() {
@@ -317,255 +720,290 @@ export class Lease extends EventTarget {
 
   // Beating.
 
-  #interval() {
-    return this.lease?.policy?.heartbeat_interval_ms ?? 10_000;
+  /** A beat is due. It is left out where nobody is looking, where another tab does it, and where nobody is there. */
+  #tick() {
+    const { heartbeat_interval_ms: interval, idle_guard_ms: guard } = this.lease.policy;
+    const away = this.#saidIdle && guard && activity.idle() >= guard;
+    if (this.#state === 'unknown') this.#confirm();
+    else if (hidden() || !this.#tabs.leads || away) this.#later('beat', interval, () => this.#tick());
+    else this.#beat();
   }
 
-  #schedule() {
-    this.#clear('beat');
-    this.#clear('end');
-    if (this.fence === null) return;
-    this.#later('beat', this.#interval(), () => this.#beat());
-    this.#later('end', this.remaining, () => this.#overdue());
-  }
-
-  async #beat({ anyway = false } = {}) {
-    if (this.fence === null || this.#beating) return;
-    if (!anyway && (document.hidden || !this.#leader)) return this.#schedule();
-    const idle = activity.idle();
-    this.#warn(idle);
-    const body = { fence: this.lease.fence, idle_ms: idle };
+  async #beat() {
+    const grant = this.#grant;
+    if (!grant) return;
+    if (this.#beating) {
+      this.#again = true;
+      return;
+    }
+    const body = { fence: grant.fence, idle_ms: activity.idle(), ...this.#instance };
     if (this.#worked) body.worked = true;
     this.#worked = false;
-    const sent = performance.now();
     this.#beating = true;
+    const sent = clock();
     try {
-      const lease = await this.#turno.call('POST', `${this.#path}/heartbeat`, body);
-      this.#hold(lease, sent);
-      if (lease.renewed) this.#calm();
-      this.#tell();
+      const timeout_ms = Math.min(REQUEST_MS, Math.max(1_000, this.#lasts / 2));
+      const answer = await this.#call('POST', 'heartbeat', body, { timeout_ms });
+      if (this.#grant !== grant) return;
+      // Said once: from now on the server knows why no more beats come.
+      this.#saidIdle = answer.reason === 'idle';
+      this.#hold(answer, sent);
+      this.#share();
+      this.#tabs.count();
     } catch (error) {
       this.#worked ||= body.worked === true;
-      this.#failed(error);
+      if (this.#grant === grant) this.#failed(error);
     } finally {
       this.#beating = false;
+      if (this.#again && this.#grant) this.#beat();
+      this.#again = false;
     }
   }
 
   #failed(error) {
-    if (error instanceof TurnoError && error.code === 'lease_lost') {
-      this.#lose(error.problem);
-      this.#tell();
-      return;
+    if (error.code === 'lease_lost') {
+      this.#tabs.say({ kind: 'ended' });
+      return this.#lose(error.problem);
     }
-    if (error instanceof TurnoError && (error.status === 401 || error.status === 403 || error.status === 404)) {
-      this.#emit('error', { error });
-    }
+    // Neither the network's nor the server's mood: somebody has to do something.
+    if (error.status >= 400 && error.status < 500 && error.status !== 429) this.#emit('error', { error });
     // One failed beat is a hiccup: the lease lives until its time is up, and it is tried again before.
-    const pause = Math.min(this.#retry, RETRY_MAX_MS);
-    this.#retry = pause * 2;
-    this.#later('beat', pause, () => this.#beat({ anyway: true }));
-    if (performance.now() >= this.#trustedUntil) this.#overdue();
+    const left = this.expires_in_ms;
+    const pause = left > 0 ? Math.min(this.#retry, Math.max(left / 3, RETRY_MS)) : this.#retry;
+    this.#retry = Math.min(this.#retry * 2, RETRY_MAX_MS);
+    this.#later('beat', pause * (0.75 + Math.random() / 4), () => this.#tick());
   }
 
   /** Its time is up as far as this page knows. Whether it really is, only the server can say. */
   #overdue() {
-    if (this.fence === null) return;
-    if (this.state === 'held') {
-      this.#become('uncertain');
-      this.#emit('uncertain', this.#detail());
-    }
-    this.#beat({ anyway: true });
+    if (this.expires_in_ms > 0) return this.#later('end', this.expires_in_ms, () => this.#overdue());
+    this.#become('unknown');
+    this.#confirm();
   }
 
   /** Something happened after which nothing that this page believes can be relied on. */
   #doubt() {
-    if (this.fence !== null) {
-      if (performance.now() >= this.#trustedUntil || this.#slept()) {
-        this.#become('uncertain');
+    this.#doubted = performance.now();
+    if (this.#grant) {
+      for (const name of HOLDING) this.#clear(name);
+      this.#become('unknown');
+    }
+    this.#confirm();
+  }
+
+  #confirm() {
+    if (this.#grant && !hidden()) this.#beat();
+    else this.#look().catch((error) => this.#grant && this.#failed(error));
+  }
+
+  /** Looks without renewing anything. */
+  async #look() {
+    const grant = this.#grant;
+    const sent = clock();
+    const lease = await this.turno.call('GET', `/v1/leases/${encodeURIComponent(this.resource)}`);
+    if (grant !== this.#grant || this.#closed.signal.aborted) return lease;
+    if (!grant) {
+      this.#see(lease);
+    } else if (lease.mine && lease.fence === grant.fence) {
+      this.#hold(lease, sent, false);
+    } else {
+      // That fence is dead for good: a beat with it changes nothing, and its refusal says why.
+      this.#become('unknown');
+      await this.#beat();
+    }
+    return lease;
+  }
+
+  #seen() {
+    const held = this.#grant !== null;
+    this.#tabs?.lead(!hidden());
+    if (held) this.#mind();
+    if (hidden()) return;
+    const interval = this.lease?.policy.heartbeat_interval_ms ?? 0;
+    if (held && Date.now() - this.#ticked > interval + SLEPT_MS) this.#doubt();
+    else if (held) this.#tick();
+    else this.#look().catch(nothing);
+  }
+
+  // The person: active, idle, warned.
+
+  #active = () => {
+    if (!this.#grant) return;
+    this.#tabs.say({ kind: 'active', wall: activity.last.wall });
+    if (this.#warned?.reason === 'idle' || this.#saidIdle) {
+      this.#saidIdle = false;
+      // The warning ends when the server has renewed the lease, and not before.
+      if (!hidden() && this.#tabs.leads) this.#beat();
+    }
+    this.#mind();
+  };
+
+  /** Warns if it is time to, or sees to it that this happens when it is. */
+  #mind(renewed = false) {
+    let next = Infinity;
+    for (const [reason, warn_in_ms, expires_in_ms] of this.#ends()) {
+      if (warn_in_ms <= 0) this.#warn(reason, expires_in_ms);
+      else {
+        // An idle person is kept once the server has renewed, and not when they have moved.
+        if (renewed || reason === 'rolling_timeout') this.#calm(reason);
+        next = Math.min(next, warn_in_ms);
       }
-      this.#beat({ anyway: true });
-    } else if (!this.#closed.signal.aborted) {
-      this.refresh().catch(() => {});
     }
+    if (next < Infinity) this.#later('warn', next, () => this.#mind());
   }
 
-  #slept() {
-    // Monotonic clocks may stand still while a machine sleeps; the wall clock does not.
-    const wall = Date.now();
-    const jumped = this.wall !== undefined && wall - this.wall > performance.now() - this.mono + SLEPT_MS;
-    this.wall = wall;
-    this.mono = performance.now();
-    return jumped;
-  }
-
-  #hidden() {
-    this.#slept();
-  }
-
-  // The idle guard, for people.
-
-  #warn(idle) {
-    const guard = this.lease?.policy?.idle_guard_ms;
-    if (!guard) return;
-    const left = this.remaining;
-    const soon = idle >= guard || guard - idle <= this.#interval();
-    if (soon && !this.#warned) {
-      this.#warned = true;
-      this.#emit('idle-warning', { idle_ms: idle, remaining_ms: left, warning_ms: Math.min(WARNING_MS, left / 2) });
+  /** Everything that will end it if nothing happens: why, when to warn of it, and when it ends. */
+  #ends() {
+    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
+    const ends = [];
+    if (guard) {
+      const idle = activity.idle();
+      // Where the time to live alone leaves little time to react, the warning comes before the guard does.
+      const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
+      ends.push(['idle', warn - idle, idle < guard ? guard - idle + ttl : this.expires_in_ms]);
     }
+    if (rolling && this.lease.rolling_in_ms !== null) {
+      const left = Math.max(0, this.lease.rolling_in_ms - since(this.#sent));
+      ends.push(['rolling_timeout', left - Math.min(WARNING_MS, rolling / 2), left]);
+    }
+    // A hidden page is not renewed; it may still show something in its title.
+    const left = hidden() ? this.expires_in_ms : Infinity;
+    ends.push(['hidden', left - Math.min(WARNING_MS, ttl / 2), left]);
+    return ends;
   }
 
-  #calm() {
-    if (!this.#warned || activity.idle() >= this.#interval()) return;
-    this.#warned = false;
+  #warn(reason, expires_in_ms) {
+    if (this.#warned) return;
+    this.#warned = { reason };
+    if (reason === 'idle') activity.warned.add(this);
+    this.#emit('idle-warning', { reason, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
+  }
+
+  #calm(reason) {
+    if (this.#warned?.reason !== reason) return;
+    this.#warned = null;
+    activity.warned.delete(this);
     this.#emit('active', this.#detail());
   }
 
-  #wake() {
-    this.#beat({ anyway: true }).then(() => this.#calm());
+  // Other tabs that hold the same ownership.
+
+  /** This tab beats for all from now on. */
+  #led() {
+    if (this.#grant && since(this.#renewed) >= this.lease.policy.heartbeat_interval_ms) this.#tick();
   }
 
-  // Several tabs of one person: one of them beats, all of them hear it.
-
+  /** Tells them what the server has said. When it was asked is said by the wall's clock: a frozen tab hears it late. */
   #share() {
-    if (typeof BroadcastChannel === 'undefined') return;
-    this.#channel = new BroadcastChannel(`turno:${this.#turno.url}:${this.resource}`);
-    this.#channel.onmessage = ({ data }) => {
-      if (this.fence === null || !data || data.fence !== this.lease.fence) return;
-      if (data.lost) return this.#lose(data.lost);
-      if (data.ago_ms !== undefined && data.lease) this.#hold(data.lease, performance.now() - data.ago_ms);
-    };
+    this.#tabs.say({ kind: 'lease', lease: this.lease, wall: this.#sent.wall, idle: this.#saidIdle });
   }
 
-  #tell() {
-    if (!this.lease) return;
-    const lost = this.state === 'lost' ? this.lost : null;
-    this.#channel?.postMessage({ fence: this.lease.fence, lease: this.lease, lost, ago_ms: performance.now() - this.#sent });
-  }
-
-  /** One tab leads where the browser can tell; where it cannot (plain HTTP), each beats for itself, which only costs calls. */
-  #lead() {
-    if (this.#leader || this.#giveUpLead) return;
-    if (!navigator.locks) {
-      this.#leader = true;
-      return;
+  #told(said) {
+    if (!this.#grant) return;
+    if (said.kind === 'ended') return this.#look().catch((error) => this.#grant && this.#failed(error));
+    if (said.kind === 'work') {
+      this.#worked = true;
+      return this.#warned && this.#tabs.leads ? this.#beat() : undefined;
     }
-    const name = `turno:${this.#turno.url}:${this.resource}`;
-    const ended = new Promise((resolve) => (this.#giveUpLead = resolve));
-    navigator.locks
-      .request(name, { signal: this.#closed.signal }, () => {
-        this.#leader = true;
-        return ended;
-      })
-      .catch(() => {});
-  }
-
-  #stopBeating() {
-    this.#clear('beat');
-    this.#clear('end');
-    this.#leader = false;
-    this.#giveUpLead?.();
-    this.#giveUpLead = null;
-    this.#warned = false;
-    this.#asked.clear();
+    const ago = Math.max(0, Date.now() - said.wall);
+    if (said.kind === 'active') return activity.touch({ wall: said.wall, steady: performance.now() - ago });
+    this.#grant.claim = Math.max(this.#grant.claim, said.lease.claim);
+    this.#saidIdle = said.idle;
+    this.#hold(said.lease, { steady: performance.now() - ago, wall: said.wall });
+    // Whoever has just beaten is first the next time, too.
+    this.#later('beat', said.lease.policy.heartbeat_interval_ms * 1.25 - ago, () => this.#tick());
   }
 
   /** The page is being left. The time to live is the truth; this only makes it free sooner. */
   #leave() {
-    const { fence, lease } = this;
-    if (fence === null) return;
-    this.#stopBeating();
+    const { fence, claim } = this.#grant ?? {};
+    if (!fence) return;
+    const alone = this.#tabs.alone;
+    this.#tabs.leave();
     // The claim goes along: a reload that has claimed again meanwhile keeps what it has.
-    this.#turno.call('POST', `${this.#path}/release`, { fence, claim: lease.claim }, { keepalive: true }).catch(() => {});
-    this.state = 'free';
+    if (alone) this.turno.farewell(`${this.#path}/release`, { fence, claim, ...this.#instance });
   }
 
-  // Hearing of changes: a live stream, or looking again and again.
-
-  async #watch() {
-    const poll = () => {
-      this.#later('poll', POLL_MS * (0.9 + Math.random() / 5), async () => {
-        if (!document.hidden && this.fence === null) await this.refresh().catch(() => {});
-        poll();
-      });
-    };
-    await this.refresh().catch(() => {});
-    let pause = RETRY_MS;
-    while (!this.#closed.signal.aborted) {
-      try {
-        await this.#listen(() => {
-          pause = RETRY_MS;
-          this.#clear('poll');
-        });
-      } catch {
-        // Said by the state of the lease, not here.
-      }
-      if (this.#closed.signal.aborted) return;
-      if (!this.#timers.has('poll')) poll();
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      pause = Math.min(pause * 2, RETRY_MAX_MS);
+  /** The page was left and is shown again as it was: what it gave back, it must not believe to have. */
+  #return() {
+    if (this.#grant) {
+      this.#join();
+      this.#tabs.lead(!hidden());
     }
+    this.#doubt();
   }
 
-  /** Reads the live stream with fetch, so that the token travels in a header. */
-  async #listen(opened) {
-    const headers = await this.#turno.headers({ accept: 'text/event-stream' });
-    if (this.#stream) headers['last-event-id'] = this.#stream;
-    const response = await this.#turno.send(`${this.#turno.url}/v1/events?topics=leases`, {
-      headers,
-      credentials: this.#turno.token ? 'omit' : 'same-origin',
-      cache: 'no-store',
-      signal: this.#closed.signal,
+  // Hearing of changes.
+
+  #event(event) {
+    if (this.#closed.signal.aborted) return;
+    if (event.name === 'lease.offered' && this.turn) this.#keepTurn();
+    else this.#look().catch(nothing);
+  }
+
+  /** Without a stream somebody has to look. */
+  #poll() {
+    const pause = hidden() ? POLL_HIDDEN_MS : POLL_MS;
+    this.#later('poll', pause * (0.9 + Math.random() / 5), () => {
+      const quiet = !this.#heard || since(this.#heard) > POLL_MS * 0.8;
+      if (quiet && (hidden() || !this.turno.live)) this.#look().catch(nothing);
+      this.#poll();
     });
-    if (!response.ok || !response.body) throw new TurnoError(response.status, null);
-    opened();
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      text += value;
-      let end;
-      while ((end = text.indexOf('\n\n')) >= 0) {
-        this.#event(text.slice(0, end));
-        text = text.slice(end + 2);
-      }
-    }
   }
 
-  #event(block) {
-    let name = 'message';
-    let data = '';
-    for (const line of block.split('\n')) {
-      if (line.startsWith('id:')) this.#stream = line.slice(3).trim();
-      else if (line.startsWith('event:')) name = line.slice(6).trim();
-      else if (line.startsWith('data:')) data += line.slice(5).trim();
-    }
-    if (name === 'reset') {
-      this.#doubt();
-      return;
-    }
-    let fact = null;
-    try {
-      fact = data ? JSON.parse(data) : null;
-    } catch {
-      return;
-    }
-    if (fact?.resource === this.resource) this.#doubt();
+  // The waiting line.
+
+  #stand(answer) {
+    if (this.#grant || this.#closed.signal.aborted) return;
+    const before = this.turn;
+    if (before?.offered && !answer.offered) return this.#miss();
+    if (answer.offered && !before?.offered) this.#later('offer', answer.policy.offer_ms, () => this.#miss());
+    this.turn = { position: answer.position, offered: answer.offered };
+    this.#later('turn', answer.ticket_expires_in_ms / 3, () => this.#keepTurn());
+    if (before?.position !== answer.position) this.#emit('turn', { ...this.turn, missed: false });
+    this.#see(answer);
+  }
+
+  /** It was our turn, and nobody took it: to stand in line without anybody there would only make others wait. */
+  #miss() {
+    this.#leaveLine(true).catch(nothing);
+  }
+
+  async #leaveLine(missed) {
+    for (const name of ['turn', 'offer']) this.#clear(name);
+    this.turn = null;
+    this.#emit('turn', { position: null, offered: false, missed });
+    const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
+    if (!this.#grant) this.#see(answer);
+    return answer;
+  }
+
+  #keepTurn() {
+    if (!this.turn) return;
+    this.#call('POST', 'turn', { ...this.#instance }).then(
+      (answer) => this.turn && this.#stand(answer),
+      (error) => {
+        if (error.code === 'already_holder') this.turn = null;
+        else if (this.turn) this.#later('turn', RETRY_MS * 4, () => this.#keepTurn());
+      },
+    );
   }
 
   // Timers that notice when they fire late.
 
   #later(name, ms, action) {
     this.#clear(name);
-    const due = Date.now() + ms;
-    const id = setTimeout(() => {
+    if (this.#closed.signal.aborted) return;
+    const pause = Math.max(0, Math.min(ms, 2 ** 31 - 1));
+    const due = Date.now() + pause;
+    const fired = () => {
       this.#timers.delete(name);
-      if (name !== 'poll' && Date.now() - due > SLEPT_MS && this.state === 'held') this.#become('uncertain');
-      action();
-    }, Math.max(0, Math.min(ms, 2 ** 31 - 1)));
-    this.#timers.set(name, id);
+      const late = Date.now() - due > SLEPT_MS;
+      this.#ticked = Date.now();
+      if (late && this.#grant) this.#doubt();
+      if (!late || !HOLDING.includes(name)) action();
+    };
+    this.#timers.set(name, setTimeout(fired, pause));
   }
 
   #clear(name) {
@@ -574,51 +1012,168 @@ export class Lease extends EventTarget {
   }
 }
 
+/** What the buttons in the element do; `data-turno-action` names it. */
+const ACTIONS = {
+  claim: (lease) => lease.claim(),
+  release: (lease) => lease.release(),
+  keep: (lease) => lease.keep(),
+  'request-release': (lease) => lease.requestRelease(),
+  'take-turn': (lease) => lease.takeTurn(),
+  'leave-turn': (lease) => lease.leaveTurn(),
+};
+const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
+
 /**
- * `<turno-lease resource="task:7" src="https://turno.example">`: shows who holds it, and says everything as events.
- * Its `token` property takes a text or a function. What is inside it is left alone; `state` is mirrored as an attribute,
- * so that a style sheet can show and hide.
+ * `<turno-lease resource="invoice:7" server="https://turno.example" token-url="/turno/session">`
+ *
+ * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
+ * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
+ * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`, `since`,
+ * `reason`, `message`, `asker`, `request` or `position`.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
-  static observedAttributes = ['resource', 'src'];
-  token = null;
-  handle = null;
+  static observedAttributes = ['resource', 'server', 'token-url', 'instance'];
+  #token = null;
+  #lease = null;
+  #warned = false;
+  #request = null;
+
+  constructor() {
+    super();
+    this.addEventListener('click', (event) => this.#clicked(event));
+    // A page may have set it before this module was loaded.
+    if (Object.hasOwn(this, 'token')) {
+      const { token } = this;
+      delete this.token;
+      this.token = token;
+    }
+  }
+
+  /** A text, or a function that gives one. */
+  get token() {
+    return this.#token;
+  }
+
+  set token(token) {
+    this.#token = token;
+    this.#reopen();
+  }
+
+  /** The lease behind it; null while it stands in no document. */
+  get lease() {
+    return this.#lease;
+  }
+
+  get state() {
+    return this.#lease?.state ?? 'unknown';
+  }
+
+  get fence() {
+    return this.#lease?.fence ?? null;
+  }
+
+  claim(options) {
+    return this.#lease.claim(options);
+  }
+
+  release() {
+    return this.#lease.release();
+  }
 
   connectedCallback() {
-    this.#open();
+    if (!this.#lease) this.#open();
   }
 
   disconnectedCallback() {
-    this.handle?.close();
-    this.handle = null;
+    // Moving it within a page takes it out for a moment; that must not cost the lease.
+    queueMicrotask(() => {
+      if (this.isConnected) return;
+      this.#lease?.close();
+      this.#lease = null;
+    });
   }
 
-  attributeChangedCallback() {
-    if (!this.handle) return;
-    this.handle.close();
-    this.#open();
+  attributeChangedCallback(_, before, after) {
+    if (before !== after) this.#reopen();
+  }
+
+  /** Several attributes may change at once. */
+  #reopen() {
+    const lease = this.#lease;
+    if (lease) queueMicrotask(() => this.#lease === lease && this.#open());
   }
 
   #open() {
     const resource = this.getAttribute('resource');
+    this.#lease?.close();
+    this.#lease = null;
     if (!resource || !this.isConnected) return;
-    const turno = new Turno({ url: this.getAttribute('src') ?? '', token: () => (typeof this.token === 'function' ? this.token() : this.token) });
-    if (!this.token) turno.token = null;
-    this.handle = turno.lease(resource, { instance: this.getAttribute('instance') });
-    for (const name of ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'uncertain', 'error']) {
-      this.handle.addEventListener(name, ({ detail }) => {
-        this.setAttribute('state', this.handle?.state ?? 'unknown');
-        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+    const options = { instance: this.getAttribute('instance') };
+    const server = this.getAttribute('server');
+    if (server !== null) options.server = server;
+    const url = this.getAttribute('token-url');
+    options.token = this.#token ?? (url ? tokenFrom(url) : null);
+    const lease = new Lease(resource, options);
+    this.#lease = lease;
+    for (const name of EVENTS) {
+      lease.addEventListener(name, ({ detail }) => {
+        if (this.#lease !== lease) return;
+        this.#note(name, detail);
+        this.#show();
+        // Except errors, which at the window would look like a script's.
+        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== 'error' }));
       });
+    }
+    this.#show();
+  }
+
+  /** What is no state, and yet to be seen. */
+  #note(name, detail) {
+    if (name === 'idle-warning') this.#warned = true;
+    if (name === 'requested') this.#request = detail;
+    if (name === 'active' || this.state !== 'held') this.#warned = false;
+    if (this.state !== 'held') this.#request = null;
+  }
+
+  async #clicked(event) {
+    const button = event.target.closest?.('[data-turno-action]');
+    const action = ACTIONS[button?.dataset.turnoAction];
+    if (!action || !this.#lease || button.closest('turno-lease') !== this) return;
+    event.preventDefault();
+    try {
+      await action(this.#lease);
+    } catch (error) {
+      this.dispatchEvent(new CustomEvent('error', { detail: { error } }));
     }
   }
 
-  claim(options) {
-    return this.handle.claim(options);
+  #show() {
+    const { state } = this;
+    if (this.getAttribute('state') !== state) this.setAttribute('state', state);
+    const ours = (selector) => [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
+    const now = [state, this.#warned && 'warning', this.#request && 'requested', this.#lease?.turn && 'waiting'];
+    const listed = (one, name) => one.getAttribute(name).split(/\s+/).some((word) => word && now.includes(word));
+    for (const one of ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
+    for (const one of ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
+    for (const one of ours('[data-turno-text]')) {
+      const text = this.#text(one.dataset.turnoText);
+      if (one.textContent !== text) one.textContent = text;
+    }
   }
 
-  release() {
-    return this.handle.release();
+  #text(what) {
+    const { lease, lost, turn } = this.#lease;
+    const language = this.closest('[lang]')?.lang || undefined;
+    const texts = {
+      holder: (lease?.holder ?? lease?.offered_to)?.name,
+      since: lease?.locked_at && new Date(lease.locked_at).toLocaleTimeString(language),
+      reason: lost?.cause ?? lost?.reason,
+      message: lost?.message,
+      asker: this.#request?.by.name,
+      request: this.#request?.message,
+      position: turn?.position,
+    };
+    return String(texts[what] ?? '');
   }
 }
 

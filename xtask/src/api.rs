@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::product;
-use crate::tools::{Problem, StepResult, cargo, root};
+use crate::tools::{Problem, StepResult, root};
 
 /// What every answer is held against.
 const CHECKS: &[&str] = &[
@@ -39,9 +39,8 @@ const RUNS: &[(&str, u32)] = &[("sqlite", 40), ("postgres", 15)];
 /// Installs, builds, and runs on both databases.
 pub(crate) fn run() -> StepResult {
     let tool = install()?;
-    cargo(&["build", "--release", "--locked", "-p", "turno-server"])?;
-    // As a part of the workspace: on its own it would have other features, and everything would be built again for it.
-    cargo(&["build", "--locked", "--workspace", "--bin", "site"])?;
+    product::build("turno")?;
+    product::build("site")?;
     for (path, reason) in LEFT_OUT {
         println!("left out: {path}, {reason}");
     }
@@ -127,7 +126,7 @@ struct Site {
 
 impl Site {
     fn start(database: &str) -> Result<Site, Problem> {
-        let program = product::built("debug", "site")?;
+        let program = product::built("site")?;
         let mut command = Command::new(program);
         command.arg(database).stdin(Stdio::piped()).stdout(Stdio::piped());
         let failed = |error| Problem::failed(format!("failed to prepare a database: {error}"));
@@ -155,7 +154,7 @@ struct Server {
 
 impl Server {
     fn start(url: &str) -> Result<Server, Problem> {
-        let mut command = Command::new(product::built("release", "turno")?);
+        let mut command = Command::new(product::built("turno")?);
         command.args(["serve", "--listen", "127.0.0.1:0"]).env("TURNO_DATABASE", url).env("TURNO_LOG_LEVEL", "warn");
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let failed = |error| Problem::failed(format!("failed to start turno: {error}"));

@@ -4,6 +4,7 @@
 //! What is deliberately not here: anything that users run. That is the program `turno`.
 
 mod api;
+mod browser;
 mod docs;
 mod postgres;
 mod product;

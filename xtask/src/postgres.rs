@@ -4,9 +4,8 @@
 //! package is installed, so that a fresh CI container needs no preparation; elsewhere a person decides.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::tools::{Problem, StepResult, answers};
+use crate::tools::{self, Problem, StepResult, answers, is_root};
 
 const DEBIAN: &str = "/usr/lib/postgresql";
 const CLUSTER_CONFIGURATION: &str = "/etc/postgresql-common/createcluster.conf";
@@ -73,11 +72,6 @@ fn missing(what: &str) -> Problem {
     }
 }
 
-fn is_root() -> bool {
-    let output = Command::new("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
-}
-
 /// Debian's package otherwise makes a cluster on port 5432 and starts it. Best effort: a cluster that does
 /// run harms nobody, since the tests never use it. A file that is already there is somebody's decision.
 fn keep_debian_from_starting_a_cluster() {
@@ -94,17 +88,7 @@ fn keep_debian_from_starting_a_cluster() {
 }
 
 fn apt(arguments: &[&str]) -> StepResult {
-    let shown = format!("apt-get {}", arguments.join(" "));
-    println!("$ {shown}");
-    let mut command = Command::new("apt-get");
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    // A configuration file that is already there must not make dpkg ask a question that nobody answers.
-    command.env("UCF_FORCE_CONFFOLD", "1").stdin(std::process::Stdio::null());
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(missing(&format!("`{shown}` ended with {status}"))),
-        Err(error) => Err(missing(&format!("`{shown}` could not be started: {error}"))),
-    }
+    tools::apt(arguments).map_err(|why| missing(&why))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const MOST_LINES: usize = 8;
 
 /// Builds, starts, asks, stops.
 pub(crate) fn run() -> StepResult {
-    cargo(&["build", "--release", "--locked", "-p", "turno-server"])?;
+    build("turno")?;
     let mut demo = Demo::start()?;
     let address = demo.listening()?;
     println!("the demo listens on {address}");
@@ -43,7 +43,7 @@ struct Demo {
 
 impl Demo {
     fn start() -> Result<Self, Problem> {
-        let program = built("release", "turno")?;
+        let program = built("turno")?;
         let mut command = Command::new(&program);
         command.args(["demo", "--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command
@@ -122,13 +122,19 @@ impl Drop for Demo {
     }
 }
 
+/// Builds a program. As a part of the workspace and as the tests were built: on its own, or for release, it would have
+/// other features, and everything would be built again for it.
+pub(crate) fn build(name: &str) -> StepResult {
+    cargo(&["build", "--locked", "--workspace", "--bin", name])
+}
+
 /// What was built lies beside the folder this program was started from, wherever the target folder is.
-pub(crate) fn built(profile: &str, name: &str) -> Result<PathBuf, Problem> {
+pub(crate) fn built(name: &str) -> Result<PathBuf, Problem> {
     let this = std::env::current_exe()
         .map_err(|error| Problem::failed(format!("failed to find the target folder: {error}")))?;
     let target = this.parent().and_then(|profile| profile.parent());
     target
-        .map(|target| target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+        .map(|target| target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
         .ok_or_else(|| Problem::failed("failed to find the target folder"))
 }
 

@@ -3,11 +3,11 @@
 //! Every step runs, also after one has failed: a red run should show everything that is red. A step that
 //! cannot run counts as failed, because a check that was skipped quietly proves nothing.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use crate::tools::{StepResult, cargo, stopwatch};
-use crate::{api, docs, postgres, product, tidy, tools};
+use crate::tools::{Problem, StepResult, cargo, stopwatch};
+use crate::{api, browser, docs, postgres, product, tidy, tools};
 
 /// One step. Adding one is adding a line to [`STEPS`].
 struct Step {
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     step("docs", "rustdoc, links, both READMEs alike", docs::run),
     step("product", "turno starts, answers, and stops when told", product::run),
     step("api", "the API answers as its description says, to thousands of made-up requests", api::run),
+    step("browser", "the browser module and the pages, in a real Chromium", browser::run),
 ];
 
 fn format() -> StepResult {
@@ -55,8 +56,13 @@ fn tests() -> StepResult {
 /// the program says how many it were.
 fn simulator() -> StepResult {
     let limits = ["--operations", "10000000", "--seconds", "120"];
-    let run = ["run", "--release", "--locked", "--package", "turno-testkit", "--bin", "simulate", "--"];
-    cargo(&[&run[..], &limits[..]].concat())
+    product::build("simulate")?;
+    let program = product::built("simulate")?;
+    match Command::new(&program).args(limits).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::failed(format!("the simulator ended with {status}"))),
+        Err(error) => Err(Problem::failed(format!("failed to start {}: {error}", program.display()))),
+    }
 }
 
 /// Runs all steps, or those named in `only` (separated by commas).
@@ -127,7 +133,6 @@ fn seconds(took: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::Problem;
 
     #[test]
     fn chosen_steps_keep_the_order_of_the_list() {

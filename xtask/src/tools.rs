@@ -76,6 +76,34 @@ pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// Whether we may install what is missing.
+pub(crate) fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Runs apt-get without questions; says what went wrong.
+pub(crate) fn apt(arguments: &[&str]) -> Result<(), String> {
+    let shown = format!("apt-get {}", arguments.join(" "));
+    println!("$ {shown}");
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    // A configuration file that is already there must not make dpkg ask a question that nobody answers.
+    command.env("UCF_FORCE_CONFFOLD", "1").stdin(Stdio::null());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{shown}` ended with {status}")),
+        Err(error) => Err(format!("`{shown}` could not be started: {error}")),
+    }
+}
+
+/// A program of one of these names on the search path, by the order of the names.
+pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file()))
+}
+
 /// Starts measuring; the returned function says how much time has passed.
 #[expect(clippy::disallowed_methods, reason = "shows a developer how long a step took; nothing is decided by it")]
 pub(crate) fn stopwatch() -> impl Fn() -> Duration {

@@ -9,11 +9,13 @@
 
 pub mod access;
 pub mod audit;
+pub mod destination;
 pub mod event;
 pub mod id;
 pub mod lease;
 pub mod limits;
 pub mod queue;
+pub mod sync;
 pub mod task;
 pub mod text;
 pub mod time;

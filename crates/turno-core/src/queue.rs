@@ -36,7 +36,7 @@ pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
 pub use manage::{
     ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
 };
-pub use policy::{BadPolicy, Kind, OnExhausted, Policy, PolicyFields};
+pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 pub use state::ItemState;
 pub use taker::Taker;

@@ -202,7 +202,7 @@ fn address(server: &str) -> Result<(String, bool), Failure> {
 }
 
 /// A client may speak TLS and wants to know how, also where it will not.
-fn tls_ready() -> reqwest::ClientBuilder {
+pub(crate) fn tls_ready() -> reqwest::ClientBuilder {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         // Somebody else may have installed one: that is just as good.

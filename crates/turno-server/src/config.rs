@@ -5,7 +5,7 @@
 //! opened here but the file: what needs the database or the network is judged elsewhere.
 
 pub(crate) mod endpoint;
-mod field;
+pub(crate) mod field;
 mod flags;
 mod key;
 mod lease;

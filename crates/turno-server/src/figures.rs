@@ -46,11 +46,13 @@ fn describe() {
         ("turno_groups_total", "Groups of commands that were committed or failed"),
         ("turno_lease_total", "Commands on leases and what became of them; expire counts expiries that were noticed"),
         ("turno_items_total", "Items by what became of them"),
+        ("turno_deliveries_total", "Deliveries that were sent to an endpoint, or given back because it is down"),
     ] {
         metrics::describe_counter!(name, what);
     }
     for (name, what) in [
         ("turno_http_request_seconds", "From the request's head to the answer's"),
+        ("turno_delivery_seconds", "From the hand-out of a delivery to the end of its call"),
         ("turno_group_size", "Commands in one group"),
         ("turno_commit_seconds", "From the begin of a transaction to its commit, by the kind of its group"),
     ] {
@@ -60,6 +62,7 @@ fn describe() {
         ("turno_http_in_progress", "Requests that are being answered, by the room they need"),
         ("turno_queue_items", "Unfinished and exhausted items, by state; refreshed every ten seconds at most"),
         ("turno_queue_oldest_seconds", "Age of the oldest item that waits; refreshed as turno_queue_items"),
+        ("turno_destination_down", "Whether a queue's endpoint is left alone, because it fails as a whole"),
         ("turno_live_listeners", "Listeners of live events"),
         ("turno_event_position", "The position of the newest event"),
         ("turno_database_up", "Whether the database answered this scrape"),

@@ -35,18 +35,28 @@ mod task;
 mod testing;
 
 pub(crate) use app::{App, Shared};
-pub(crate) use queue::DeliveryView;
+pub(crate) use caller::{Caller, identify, not_foreign};
+pub(crate) use extract::{Path, Query};
+pub(crate) use lease::{act as lease_act, text as lease_text};
+pub(crate) use listing::Wanted;
+pub(crate) use problem::{Code, Problem};
+pub(crate) use queue::{DeliveryView, refused as queue_managed, sentence as queue_why};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
+use tower::{Layer, ServiceExt};
+use tower_http::cors::CorsLayer;
 use utoipa_axum::router::OpenApiRouter;
 
-use problem::{Code, Problem};
+use crate::console;
 
 /// The routes of the API, with their description.
 fn api() -> OpenApiRouter<Shared> {
@@ -65,22 +75,53 @@ fn api() -> OpenApiRouter<Shared> {
         .merge(sync::routes())
 }
 
-fn router(app: Shared) -> Router {
+/// What answers: the routes, and before them what every request passes. The latter are plain functions around the router
+/// and not its layers: each of those would cost every request a copy of the route's service and a boxed future.
+#[derive(Clone, Debug)]
+struct Front {
+    app: Shared,
+    routes: Router,
+    /// For pages of other origins; nothing if none may call.
+    cors: Option<CorsLayer>,
+}
+
+impl Front {
+    fn new(app: Shared) -> Front {
+        Front { routes: routes(app.clone()), cors: cors::layer(&app.cors_origins), app }
+    }
+
+    async fn answer(&self, request: Request) -> Response {
+        guard::edge(&self.app, request, |request| self.inside(request)).await
+    }
+
+    async fn inside(&self, request: Request) -> Response {
+        match &self.cors {
+            None => self.guarded(request).await,
+            Some(cors) => {
+                let inner = tower::service_fn(|request| async { Ok::<_, Infallible>(self.guarded(request).await) });
+                // Boxed, so that those without such pages do not carry its size.
+                Box::pin(cors.layer(inner).oneshot(request)).await.unwrap_or_else(|never| match never {})
+            }
+        }
+    }
+
+    async fn guarded(&self, request: Request) -> Response {
+        let answered = guard::guard(&self.app, request, |request| self.routes.clone().oneshot(request));
+        let caught = AssertUnwindSafe(answered).catch_unwind().await;
+        caught.unwrap_or_else(|_| Problem::new(Code::Internal).into_response())
+    }
+}
+
+fn routes(app: Shared) -> Router {
     let (api, generated) = api().split_for_parts();
     let document = openapi::document(generated);
-    let pages = Router::new()
-        .route("/", get(root::page))
-        .route("/assets/{file}", get(root::asset))
-        .route("/turno.js", get(root::module));
-    let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
-    served
-        .fallback(unknown)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
-        .layer(CatchPanicLayer::custom(|_| axum::response::IntoResponse::into_response(Problem::new(Code::Internal))))
-        .layer(cors::layer(&app.cors_origins))
-        .layer(middleware::from_fn_with_state(app.clone(), guard::edge))
-        .with_state(app)
+    let module = Router::new().route("/turno.js", get(root::module)).route("/turno.d.ts", get(root::module_types));
+    let served = console::routes()
+        .merge(module)
+        .merge(api)
+        .merge(openapi::routes(&document))
+        .merge(docs::pages(&document, &app.texts));
+    served.fallback(unknown).method_not_allowed_fallback(wrong_method).with_state(app)
 }
 
 async fn unknown(request: Request) -> Problem {

@@ -5,9 +5,10 @@
 
 mod cli;
 mod client;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it are being written"))]
 mod config;
+mod console;
 mod database;
+mod deliver;
 mod failure;
 mod figures;
 mod http;
@@ -19,6 +20,10 @@ mod traces;
 mod uptime;
 
 use std::process::ExitCode;
+
+/// The C library's allocator made the threads of a busy server wait for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match cli::run() {

@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use turno::clock::Clock;
 use turno::core::access::{Epoch, Link, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
+use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
@@ -26,7 +27,7 @@ use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
     Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
     SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
@@ -59,6 +60,7 @@ struct Rows {
     leases: HashMap<Resource, State>,
     history: Vec<(Resource, Ending)>,
     queues: Vec<QueueRow>,
+    destinations: BTreeMap<QueueId, Destination>,
     hot: BTreeMap<Seq, Item>,
     bodies: BTreeMap<Seq, Body>,
     done: BTreeMap<Seq, Done>,
@@ -188,27 +190,48 @@ impl Store for Model {
         ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
         let now = self.now();
         let mut rows = self.rows();
         let id = QueueId(rows.queues.len() as i32 + 1);
         let value = serde_json::to_value(&policy).expect("a policy is numbers and words");
+        let shown = push.as_ref().map_or(serde_json::Value::Null, |push| (&*push.shown).into());
+        let push = push.map(|push| push.text);
         let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
-            Some(queue) if queue.policy == policy => return ready(Ok(queue.clone())),
+            Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(queue.clone())),
             Some(queue) => {
                 queue.version += 1;
-                queue.policy = policy;
+                (queue.policy, queue.push) = (policy, push);
                 (queue.clone(), false)
             }
             None => {
-                let row = QueueRow { id, name, policy, version: 1, paused: false, purged: 0 };
+                let row = QueueRow { id, name, policy, version: 1, paused: false, purged: 0, push };
                 rows.queues.push(row.clone());
                 (row, true)
             }
         };
         let entry = Draft::new(by, "queue_put", row.name.as_str());
-        rows.note(now, entry.with([("policy", value), ("created", created.into())]));
+        rows.note(now, entry.with([("policy", value), ("push", shown), ("created", created.into())]));
         ready(Ok(row))
+    }
+
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        ready(Ok(self.rows().destinations.get(&queue).cloned()))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        let rows = self.rows();
+        let ill = rows.destinations.iter().filter(|(_, destination)| !destination.is_well());
+        ready(Ok(ill.map(|(queue, destination)| (*queue, destination.clone())).collect()))
+    }
+
+    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
+        let mut rows = self.rows();
+        let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
+        if fits {
+            rows.destinations.insert(queue, destination);
+        }
+        ready(Ok(fits))
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {

@@ -14,6 +14,7 @@ pub(crate) mod hold;
 pub(crate) mod lease;
 pub(crate) mod queue;
 pub(crate) mod schema;
+pub(crate) mod sync;
 pub(crate) mod task;
 pub(crate) mod telemetry;
 pub(crate) mod worker;

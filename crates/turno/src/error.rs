@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use turno_core::access::{ChangeRefused, Denied};
 use turno_core::id::BadName;
 use turno_core::queue::BadPolicy;
+use turno_core::sync::SourceRefused;
 
 /// Why an operation could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +33,9 @@ pub enum Error {
     /// There is no such thing.
     #[error("{0} is not known; create it first")]
     Unknown(String),
+    /// A source cannot be used as it is described.
+    #[error(transparent)]
+    Source(#[from] SourceRefused),
     /// Too much work is waiting already; nothing was stored. Try again in a moment.
     #[error("overloaded; nothing was stored, try again in a moment")]
     Overloaded,

@@ -21,6 +21,7 @@ mod item;
 mod lease;
 mod queue;
 mod schema;
+mod sync;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
@@ -34,6 +35,7 @@ pub use queue::{
     SettleRead, TypingGroup,
 };
 pub use schema::SchemaState;
+pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
 pub use task::{
     Dialect, Effect, EffectError, Effected, LineStep, LineToApply, StockLevel, TaskGroup, TaskOutcome, TaskPage,
     TaskQuery, TaskRead, TaskWrite, Tx, Value,
@@ -44,6 +46,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
@@ -148,6 +151,24 @@ pub struct QueueRow {
     pub paused: bool,
     /// How many finished items have been forgotten.
     pub purged: i64,
+    /// Where its deliveries are sent, in words that only the server understands; nothing if workers claim them.
+    pub push: Option<Arc<str>>,
+}
+
+/// Where a queue's deliveries are to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// As it is kept, for the server to read.
+    pub text: Arc<str>,
+    /// The same in a line for people, without anything secret: for the audit.
+    pub shown: Arc<str>,
+}
+
+impl Push {
+    /// What the audit says about it.
+    pub(crate) fn audited(push: Option<&Push>) -> serde_json::Value {
+        push.map_or(serde_json::Value::Null, |push| (&*push.shown).into())
+    }
 }
 
 /// A database that remembers.
@@ -180,10 +201,19 @@ pub trait Store: Send + Sync + 'static {
     /// The ended ownerships of a resource.
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 
-    /// Creates a queue or changes its policy, and audits that (`queue_put`, with the policy); the kind of a queue
-    /// with unfinished items stays as it is (then `Rejected`). An unchanged policy keeps its version and leaves no
+    /// Creates a queue or changes its policy and its push, and audits that (`queue_put`, with both); the kind of a
+    /// queue with unfinished items stays as it is (then `Rejected`). What is unchanged keeps its version and leaves no
     /// entry.
-    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow>;
+    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow>;
+
+    /// How the destination of a queue is doing; nothing if it never failed.
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>>;
+
+    /// The destinations that are not well.
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>>;
+
+    /// Keeps how a destination is doing, unless somebody else did since the version before it; answers whether.
+    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool>;
 
     /// Stops or resumes hand-outs of a queue, and audits that (`queue_pause`, `queue_resume`), also if nothing changed.
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()>;
@@ -335,6 +365,18 @@ pub trait Store: Send + Sync + 'static {
     /// answers the queues that changed.
     fn fold(&self) -> Pending<'_, Vec<QueueId>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// What it can do with tables of applications, if it can do anything.
+    fn source_tables(&self) -> Option<&dyn SourceTables> {
+        None
+    }
+
+    /// Keeps what a destination has confirmed, unless something newer of the key is kept, and writes the action into the
+    /// item that carried it.
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        let message = format!("this store keeps no deliveries; that of {} is lost", delivered.key);
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
     }
 
     /// Waits for a hint from another process that something changed, if the database can send one.

@@ -33,6 +33,9 @@ const SQL_HOMES: &[&str] = &[
     // What applications say to the functions made for them.
     "crates/turno/tests/sql/",
     "crates/turno/tests/sql.rs",
+    // What applications do to their own tables.
+    "crates/turno/tests/sync/",
+    "crates/turno/tests/sync.rs",
     "crates/turno-testkit/",
     "bench/",
     OURSELVES,

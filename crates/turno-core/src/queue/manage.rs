@@ -20,6 +20,8 @@ pub enum Manage {
     },
     /// Take it out.
     Cancel,
+    /// Its destination is back: as [`Manage::Retry`], but of exhausted items only.
+    Revive,
 }
 
 /// What the store read about the item under its lane's mutex.
@@ -82,6 +84,11 @@ pub fn manage(policy: &Policy, wish: &Manage, read: ManageRead) -> (Changes, Res
         Manage::Retry => retry(policy, None, read, &mut changes),
         Manage::RetryWith { payload } => retry(policy, Some(payload), read, &mut changes),
         Manage::Cancel => cancel(policy, read, &mut changes),
+        Manage::Revive => match &read.item {
+            // Whoever was faster has sent it round already.
+            Some(item) if !item.parked => Err(ManageRefused::Waiting),
+            _ => retry(policy, None, read, &mut changes),
+        },
     };
     (changes, answer)
 }

@@ -6,21 +6,38 @@ use super::text;
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use turno::core::limits::SPAN_MIN;
+use turno::core::queue::Policy;
+use turno::core::time::Span;
 
 /// Longer than this nobody should keep a delivery waiting for an answer.
 const TIMEOUT_MAX_MS: i64 = 300_000;
 const TIMEOUT_MIN_MS: i64 = 100;
 const TIMEOUT_MS: i64 = 10_000;
 
+/// More calls at once are more than one receiver should get from one server.
+const CONCURRENCY_MAX: i64 = 256;
+const CONCURRENCY: i64 = 8;
+/// A destination that is down is asked again at least this often.
+pub(super) const PROBE_MAX_MS: i64 = 3_600_000;
+pub(super) const PROBE_MS: i64 = 30_000;
+/// Of the server's variables, only those that begin so can be named over the API: otherwise whoever may set an endpoint
+/// could have anything signed with any secret of the server's.
+pub(crate) const SECRET_PREFIX: &str = "TURNO_PUSH_SECRET";
+
 const METHODS: &[&str] = &["POST", "PUT", "PATCH"];
 
-/// The keys of an endpoint in the file.
-pub(super) const FIELDS: &[Field] = &[
-    Field { name: "url", shape: Shape::Text(text::endpoint_url) },
-    Field { name: "method", shape: Shape::Choice(METHODS) },
-    Field { name: "timeout_ms", shape: Shape::Whole(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS) },
-    Field { name: "secret_env", shape: Shape::Text(text::variable) },
-];
+const URL: Field = Field { name: "url", shape: Shape::Text(text::endpoint_url) };
+const METHOD: Field = Field { name: "method", shape: Shape::Choice(METHODS) };
+const TIMEOUT: Field = Field { name: "timeout_ms", shape: Shape::Whole(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS) };
+const SECRET: Field = Field { name: "secret_env", shape: Shape::Text(text::variable) };
+const HANDS: Field = Field { name: "concurrency", shape: Shape::Whole(1, CONCURRENCY_MAX) };
+const PROBE: Field = Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) };
+
+/// The keys of `push` in the file.
+pub(super) const FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, HANDS, PROBE];
+/// The keys of `deliver`: there the source itself has `probe_ms`.
+pub(super) const DELIVER_FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, HANDS];
 
 /// An endpoint as it is written, in the file and over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -37,9 +54,18 @@ pub(crate) struct EndpointFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 100, maximum = 300_000)]
     pub(crate) timeout_ms: Option<i64>,
-    /// The server's variable with the secret that signs requests; without it they are unsigned.
+    /// The server's variable with the secret that signs requests; without it they are unsigned. Over the API its name
+    /// must begin with `TURNO_PUSH_SECRET`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret_env: Option<String>,
+    /// Calls at the same time, of each server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 256)]
+    pub(crate) concurrency: Option<i64>,
+    /// How often the destination is asked again while it is down as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 100, maximum = 3_600_000)]
+    pub(crate) probe_ms: Option<i64>,
 }
 
 fn method_schema() -> utoipa::openapi::Object {
@@ -60,6 +86,10 @@ pub(crate) struct Endpoint {
     pub(crate) timeout: Duration,
     /// The variable with the secret.
     pub(crate) secret_env: Option<String>,
+    /// Calls at the same time.
+    pub(crate) concurrency: usize,
+    /// How often it is asked again while it is down.
+    pub(crate) probe: Span,
 }
 
 impl EndpointFields {
@@ -72,10 +102,13 @@ impl EndpointFields {
                 BadField::new("method", Wrong::new("must be POST, PUT or PATCH", "write one of them, in capitals"))
             })?,
         };
-        let timeout = self.timeout_ms.unwrap_or(TIMEOUT_MS);
-        if !(TIMEOUT_MIN_MS..=TIMEOUT_MAX_MS).contains(&timeout) {
-            return Err(BadField::bound("timeout_ms", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS));
-        }
+        let bounded = |field, given: Option<i64>, default: i64, min: i64, max: i64| match given.unwrap_or(default) {
+            good if (min..=max).contains(&good) => Ok(good),
+            _ => Err(BadField::bound(field, min, max)),
+        };
+        let timeout = bounded("timeout_ms", self.timeout_ms, TIMEOUT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS)?;
+        let concurrency = bounded("concurrency", self.concurrency, CONCURRENCY, 1, CONCURRENCY_MAX)?;
+        let probe = bounded("probe_ms", self.probe_ms, PROBE_MS, SPAN_MIN.0, PROBE_MAX_MS)?;
         if let Some(variable) = &self.secret_env {
             text::variable(variable).map_err(|wrong| BadField::new("secret_env", wrong))?;
         }
@@ -84,7 +117,24 @@ impl EndpointFields {
             method,
             timeout: Duration::from_millis(timeout.unsigned_abs()),
             secret_env: self.secret_env.clone(),
+            concurrency: usize::try_from(concurrency).unwrap_or(1),
+            probe: Span(probe),
         })
+    }
+
+    /// The endpoint of a queue with this policy. A call that may take longer than the delivery lasts would be cut off
+    /// each time.
+    pub(crate) fn push(&self, policy: &Policy) -> Result<Endpoint, BadField> {
+        let inside = |bad: BadField| BadField { field: format!("push.{}", bad.field), ..bad };
+        let endpoint = self.endpoint("POST").map_err(inside)?;
+        match (self.timeout_ms, policy.max_hold) {
+            (Some(timeout), Some(hold)) if timeout > hold.0 => {
+                let cause = format!("is longer than a delivery of this queue lasts, which is {} ms", hold.0);
+                let next = "shorten it, or give the queue a longer max_hold_ms";
+                Err(BadField::new("push.timeout_ms", Wrong::new(cause, next)))
+            }
+            _ => Ok(endpoint),
+        }
     }
 }
 
@@ -102,11 +152,16 @@ impl Endpoint {
         }
     }
 
+    /// The URL, fit to be shown.
+    pub(crate) fn shown_url(&self) -> String {
+        text::without_query(&self.url)
+    }
+
     /// In a line, fit to be shown.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let signed =
             self.secret_env.as_ref().map_or("unsigned".to_owned(), |variable| format!("signed with {variable}"));
-        format!("{} {} ({} ms, {signed})", self.method, text::without_query(&self.url), self.timeout.as_millis())
+        format!("{} {} ({} ms, {signed})", self.method, self.shown_url(), self.timeout.as_millis())
     }
 }
 
@@ -126,12 +181,23 @@ mod tests {
     }
 
     #[test]
+    fn a_call_does_not_outlast_its_delivery() {
+        use turno::core::queue::Kind;
+        let push = |timeout: i64| fields(serde_json::json!({"url": "http://a/", "timeout_ms": timeout}));
+        assert!(push(15_000).push(&Policy::of(Kind::Lane)).is_ok());
+        assert_eq!(push(15_001).push(&Policy::of(Kind::Lane)).unwrap_err().field, "push.timeout_ms");
+        assert!(push(15_001).push(&Policy::of(Kind::Inbox)).is_ok(), "heartbeats stretch it");
+    }
+
+    #[test]
     fn each_wrong_field_is_named() {
         let wrong = [
             ("url", serde_json::json!({"url": "ftp://a/"})),
             ("method", serde_json::json!({"url": "http://a/", "method": "put"})),
             ("timeout_ms", serde_json::json!({"url": "http://a/", "timeout_ms": -1})),
             ("secret_env", serde_json::json!({"url": "http://a/", "secret_env": "the secret"})),
+            ("concurrency", serde_json::json!({"url": "http://a/", "concurrency": 0})),
+            ("probe_ms", serde_json::json!({"url": "http://a/", "probe_ms": 99})),
         ];
         for (field, json) in wrong {
             assert_eq!(fields(json).endpoint("POST").unwrap_err().field, field);

@@ -120,7 +120,7 @@ pub(crate) struct BadField {
 }
 
 impl BadField {
-    pub(super) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
+    pub(crate) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
         BadField { field: field.into(), cause: wrong.cause, next: wrong.next }
     }
 
@@ -177,12 +177,7 @@ impl QueueFields {
     /// The policy, and where deliveries are pushed.
     pub(crate) fn settings(&self) -> Result<QueueSettings, BadField> {
         let policy = self.policy()?;
-        let push = self
-            .push
-            .as_ref()
-            .map(|push| push.endpoint("POST"))
-            .transpose()
-            .map_err(|bad| BadField { field: format!("push.{}", bad.field), ..bad })?;
+        let push = self.push.as_ref().map(|push| push.push(&policy)).transpose()?;
         Ok(QueueSettings { policy, push })
     }
 }

@@ -10,19 +10,17 @@ use super::text;
 use super::tree::{self, Node, Nodes, What};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use turno::core::id::QueueName;
 use turno::core::limits::{ATTEMPTS_MAX, SPAN_MAX, SPAN_MIN};
 use turno::core::queue::{Kind, Policy};
+use turno::core::sync::{OnLeave, Relation, Source};
 use turno::core::time::Span;
 
 const SIPER: &str = "siper";
 const PRESETS: &[&str] = &[SIPER];
-
-/// A destination that is down is asked again at least this often.
-const PROBE_MAX_MS: i64 = 3_600_000;
-const PROBE_MS: i64 = 30_000;
 
 /// The keys of `actions`.
 pub(super) const ACTION_FIELDS: &[Field] = &[
@@ -48,70 +46,26 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "payload", shape: Shape::Texts(text::identifier) },
     Field { name: "max_attempts", shape: Shape::Whole(1, ATTEMPTS_MAX as i64) },
     Field { name: "backoff_ms", shape: Shape::Whole(1, SPAN_MAX.0) },
-    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) },
-    Field { name: "deliver", shape: Shape::Table(endpoint::FIELDS) },
+    Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, endpoint::PROBE_MAX_MS) },
+    Field { name: "deliver", shape: Shape::Table(endpoint::DELIVER_FIELDS) },
 ];
 
-/// A table or a view.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Relation {
-    /// Its schema, if one was named.
-    pub(crate) schema: Option<String>,
-    /// Its name.
-    pub(crate) name: String,
-}
-
-impl Relation {
-    /// As people write it.
-    pub(crate) fn shown(&self) -> String {
-        self.schema.as_ref().map_or_else(|| self.name.clone(), |schema| format!("{schema}.{}", self.name))
-    }
-}
-
-/// What happens when a row stops meeting `enqueue_when`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnLeave {
-    /// Nothing; it is counted and shown.
-    Ignore,
-    /// Its key is deactivated at the destination.
-    Deactivate,
-}
-
-/// A table whose changes are carried to a destination.
+/// A table whose changes are carried to a destination. Its fields are read as if they were this one's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyncSource {
-    /// What people call it.
-    pub(crate) name: String,
-    /// The queue that carries its changes.
-    pub(crate) queue: QueueName,
-    /// The table.
-    pub(crate) table: Relation,
-    /// The column that names what is synchronised.
-    pub(crate) key: String,
-    /// The columns whose change matters.
-    pub(crate) watch: Vec<String>,
-    /// Which row speaks for its key; nothing if every row does.
-    pub(crate) current_when: Option<String>,
-    /// Which rows take part; nothing if all do.
-    pub(crate) enqueue_when: Option<String>,
-    /// What happens when a row stops taking part.
-    pub(crate) on_leave: OnLeave,
-    /// Whether a unique index allows one current row per key.
-    pub(crate) one_current_per_key: bool,
-    /// The trigger's name.
-    pub(crate) trigger: String,
-    /// The view that shows the queue to people of the database.
-    pub(crate) view: Option<Relation>,
-    /// What the destination calls an update.
-    pub(crate) update: String,
-    /// What the destination calls a deactivation.
-    pub(crate) deactivate: String,
-    /// The columns that are sent.
-    pub(crate) payload: Vec<String>,
+    /// The table and the rules, as the library knows them.
+    pub(crate) source: Source,
     /// How often a destination that is down as a whole is asked again.
     pub(crate) probe: Span,
     /// Where changes are sent; nothing if somebody claims them from the queue.
     pub(crate) deliver: Option<Endpoint>,
+}
+
+impl Deref for SyncSource {
+    type Target = Source;
+    fn deref(&self) -> &Source {
+        &self.source
+    }
 }
 
 /// A source with what its table in the file gave.
@@ -183,18 +137,17 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         return Err(given.wrong("one_current_per_key", Wrong::new("needs current_when", next)));
     }
     let (update, deactivate) = actions(given)?;
+    let probe = Span(given.whole("probe_ms").unwrap_or(endpoint::PROBE_MS));
     let queue = QueueName::new(needed("queue")?)
         .map_err(|bad| given.wrong("queue", Wrong::new(format!("is refused: {bad}"), "choose another name")))?;
-    Ok(SyncSource {
+    let source = Source {
         queue,
-        table: relation(&needed("table")?),
+        table: Relation::of(&needed("table")?),
         trigger: trigger(given, &name)?,
-        view: text("view").map(|view| relation(&view)),
+        view: text("view").map(|view| Relation::of(&view)),
         current_when: text("current_when"),
         enqueue_when: text("enqueue_when"),
         on_leave: if given.text("on_leave") == Some("deactivate") { OnLeave::Deactivate } else { OnLeave::Ignore },
-        probe: Span(given.whole("probe_ms").unwrap_or(PROBE_MS)),
-        deliver: deliver(given)?,
         name,
         key,
         watch,
@@ -202,7 +155,8 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         one_current_per_key,
         update,
         deactivate,
-    })
+    };
+    Ok(SyncSource { source, probe, deliver: deliver(given, probe)? })
 }
 
 /// Columns: at least one, each once.
@@ -240,20 +194,14 @@ fn actions(given: &Given) -> Result<(String, String), Failure> {
     }
 }
 
-fn deliver(given: &Given) -> Result<Option<Endpoint>, Failure> {
+fn deliver(given: &Given, probe: Span) -> Result<Option<Endpoint>, Failure> {
     let Some(deliver) = given.table("deliver") else { return Ok(None) };
     let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
     let fields: EndpointFields = serde_json::from_value(deliver.json())
         .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
     // A change is the whole of what is true now, so that repeating it is harmless: that is what PUT says.
-    fields.endpoint("PUT").map(Some).map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))
-}
-
-fn relation(text: &str) -> Relation {
-    match text.split_once('.') {
-        Some((schema, name)) => Relation { schema: Some(schema.to_owned()), name: name.to_owned() },
-        None => Relation { schema: None, name: text.to_owned() },
-    }
+    let endpoint = fields.endpoint("PUT").map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))?;
+    Ok(Some(Endpoint { probe, ..endpoint }))
 }
 
 /// Refuses what two sources cannot share.

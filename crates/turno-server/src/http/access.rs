@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod page;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use turno::core::access::Permission::{
@@ -50,11 +50,27 @@ use Needs::{Anybody, Lease, May, Nobody, SomeLease};
 pub(crate) const TABLE: &[Row] = &[
     row("GET", "/", Nobody, Usual),
     row("GET", "/assets/{file}", Nobody, Free),
+    row("POST", "/console/preferences", Nobody, Free),
+    row("GET", "/tasks", Anybody, Usual),
+    row("GET", "/leases", Anybody, Usual),
+    row("GET", "/leases/{resource}", Anybody, Usual),
+    row("POST", "/console/leases/{resource}/force-release", May(LocksOverride), Usual),
+    row("POST", "/console/leases/{resource}/force-claim", May(LocksOverride), Usual),
+    row("GET", "/queues", Anybody, Usual),
+    row("GET", "/queues/{queue}", Anybody, Usual),
+    row("GET", "/queues/{queue}/keys/{key}", Anybody, Usual),
+    row("GET", "/queues/{queue}/items/{id}", Anybody, Usual),
+    row("POST", "/console/queues/{queue}/pause", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/resume", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/items/{id}/retry", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
     row("GET", "/healthz", Nobody, Free),
     row("GET", "/readyz", Nobody, Free),
     row("GET", "/openapi.json", Nobody, Free),
     row("GET", "/docs", Nobody, Free),
     row("GET", "/turno.js", Nobody, Free),
+    row("GET", "/turno.d.ts", Nobody, Free),
     row("GET", "/sign-in", Nobody, Usual),
     row("POST", "/sign-in", Nobody, Usual),
     row("POST", "/sign-out", Nobody, Usual),
@@ -137,13 +153,18 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/v1/sync/sources", Anybody, Usual),
 ];
 
-/// The row of a route; HEAD is answered as GET is.
+/// The row of the route that serves a path as it was sent; HEAD is answered as GET is.
 pub(super) fn find(method: &str, path: &str) -> Option<&'static Row> {
-    static BY_PATH: LazyLock<HashMap<&str, Vec<&Row>>> = LazyLock::new(|| {
-        let mut by_path: HashMap<&str, Vec<&Row>> = HashMap::new();
+    // The matcher that the router itself is made of, so that both always agree.
+    static BY_PATH: LazyLock<matchit::Router<Vec<&Row>>> = LazyLock::new(|| {
+        let mut by_path: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         TABLE.iter().for_each(|row| by_path.entry(row.path).or_default().push(row));
-        by_path
+        let mut router = matchit::Router::new();
+        for (path, rows) in by_path {
+            router.insert(path, rows).expect("no two paths of the table are in each other's way: a test serves them");
+        }
+        router
     });
     let method = if method == "HEAD" { "GET" } else { method };
-    BY_PATH.get(path)?.iter().find(|row| row.method == method).copied()
+    BY_PATH.at(path).ok()?.value.iter().find(|row| row.method == method).copied()
 }

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue, Method, header};
-use tower::util::Either;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::caller::ACTOR;
@@ -16,9 +15,9 @@ use super::guard::REQUEST_ID;
 const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// The layer for these origins; without any, nothing at all is answered to other pages.
-pub(super) fn layer(origins: &[String]) -> Either<CorsLayer, tower::layer::util::Identity> {
+pub(super) fn layer(origins: &[String]) -> Option<CorsLayer> {
     if origins.is_empty() {
-        return Either::Right(tower::layer::util::Identity::new());
+        return None;
     }
     let named = origins.iter().filter_map(|origin| HeaderValue::from_str(origin.trim_end_matches('/')).ok());
     let allowed =
@@ -32,7 +31,7 @@ pub(super) fn layer(origins: &[String]) -> Either<CorsLayer, tower::layer::util:
         HeaderName::from_static(ACTOR),
         HeaderName::from_static("last-event-id"),
     ];
-    Either::Left(
+    Some(
         CorsLayer::new()
             .allow_origin(allowed)
             .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])

@@ -3,12 +3,12 @@
 //! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
 //! Inside it the *guard*: is there room, who calls, may they. Only then is a body read.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument;
@@ -16,13 +16,13 @@ use turno::Permission;
 use turno::core::id::UserId;
 
 use super::access::{self, Needs, Row};
-use super::app::Shared;
+use super::app::{App, Shared};
 use super::caller::{self, Caller};
 use super::extract::discard;
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
-use crate::texts::Language;
+use crate::console;
 use crate::uptime::Uptime;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -48,18 +48,25 @@ fn fresh_id() -> String {
 }
 
 /// The outermost layer.
-pub(super) async fn edge(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+pub(super) async fn edge<F>(app: &Shared, mut request: Request, inside: impl FnOnce(Request) -> F) -> Response
+where
+    F: Future<Output = Response>,
+{
     let watch = Uptime::start();
     let id = request_id(request.headers());
-    let (method, row) = (report::method(request.method()), row(&request));
-    let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let language = Language::preferred(language.unwrap_or_default());
+    let method = report::method(request.method());
+    let row = access::find(request.method().as_str(), request.uri().path());
+    let language = console::language(request.headers());
+    let asked = console::Asked::of(&request);
     request.extensions_mut().insert(language);
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = inside(request).instrument(span).await;
     let user = response.extensions_mut().remove::<By>();
-    let (mut response, code) = problem::written(response, &app.texts, language, &id);
+    let (mut response, code) = match asked.zip(problem::carried(&response)) {
+        Some((asked, problem)) => (Box::pin(console::answer(app, asked, &problem, &id)).await, Some(problem.code())),
+        None => problem::written(response, &app.texts, language, &id),
+    };
     let (status, code) = (response.status(), code.map(problem::Code::as_str));
     let user = user.as_ref().map(|By(user)| user.as_str());
     app.reports.add(&Report { method, row, status, took: watch.elapsed(), code, user, id: &id });
@@ -84,15 +91,20 @@ pub(crate) struct Place(
 );
 
 /// Room, caller, permission; then the handler.
-pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
-    let row = row(&request);
-    let admitted = admit(&app, row, &mut request).await;
+pub(super) async fn guard<F>(app: &App, mut request: Request, handler: impl FnOnce(Request) -> F) -> Response
+where
+    F: Future<Output = Result<Response, Infallible>>,
+{
+    let row = access::find(request.method().as_str(), request.uri().path());
+    let admitted = admit(app, row, &mut request).await;
     let by = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
     let mut response = match admitted {
         Ok(_inside) => {
             // Its head at least; a stream goes on after that.
-            let answered = tokio::time::timeout(app.limits.request_timeout, next.run(request)).await;
-            answered.unwrap_or_else(|_| Problem::new(Code::OutcomeUnknown).into_response())
+            match tokio::time::timeout(app.limits.request_timeout, handler(request)).await {
+                Ok(Ok(response)) => response,
+                Err(_) => Problem::new(Code::OutcomeUnknown).into_response(),
+            }
         }
         Err(problem) => {
             if problem.is_about_the_caller() {
@@ -107,18 +119,12 @@ pub(super) async fn guard(State(app): State<Shared>, mut request: Request, next:
     response
 }
 
-/// The row of the route that serves the request.
-fn row(request: &Request) -> Option<&'static Row> {
-    let path = request.extensions().get::<MatchedPath>()?;
-    access::find(request.method().as_str(), path.as_str())
-}
-
 /// Who called, for the log.
 #[derive(Clone, Debug)]
 struct By(UserId);
 
 /// Answers with the place in the room, to be kept until the handler has answered.
-async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
+async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
     let needs = row.map_or(Needs::Anybody, |row| row.needs);
     let inside = match row {
         Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
@@ -127,7 +133,7 @@ async fn admit(app: &Shared, row: Option<&Row>, request: &mut Request) -> Result
     if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
         request.extensions_mut().insert(Place(place.clone()));
     }
-    if needs == Needs::Nobody || is_public(request) {
+    if needs == Needs::Nobody || row.is_none() && is_public(request) {
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;

@@ -13,6 +13,8 @@ mod timeline;
 mod why;
 
 pub(crate) use claim::DeliveryView;
+pub(crate) use manage::refused;
+pub(crate) use why::sentence;
 
 use turno::QueueHandle;
 use turno::core::id::QueueName;

@@ -7,6 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::FutureExt;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -16,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
+use super::Front;
 use super::app::App;
 use super::stop::Stop;
 use crate::failure::Failure;
@@ -24,6 +30,9 @@ use crate::failure::Failure;
 const HEADERS_TIME: Duration = Duration::from_secs(10);
 /// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How much longer than calls deliveries may take to be given back at the end: a commit.
+const GIVING_BACK: Duration = Duration::from_secs(1);
 
 /// Connections to the listener of figures at once: a few scrapers.
 const FIGURES_MAX: usize = 32;
@@ -77,12 +86,17 @@ impl Server {
     pub(crate) async fn run(mut self, app: App) -> Result<(), Failure> {
         let limits = app.limits;
         let app = Arc::new(app);
+        let pushing = tokio::spawn(push(app.clone(), self.stopping()));
         let mut beside = JoinSet::new();
         beside.spawn(crate::figures::upkeep());
+        beside.spawn({
+            let app = app.clone();
+            async move { app.trend.watch().await }
+        });
         if let Some(listener) = self.figures.take() {
             beside.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }
-        let router = super::router(app);
+        let front = Arc::new(Front::new(app));
         let graceful = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(limits.connections));
         loop {
@@ -91,7 +105,14 @@ impl Server {
                 () = self.stop.requested() => break,
             };
             match accepted {
-                Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+                Ok((stream, peer, place)) => {
+                    let front = front.clone();
+                    let answer = move |request| {
+                        let front = front.clone();
+                        async move { front.answer(request).await }
+                    };
+                    serve(stream, peer, answer, &graceful, place);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -101,10 +122,23 @@ impl Server {
         // Whoever asks for readiness, for work or for events is told first; nobody new is let in.
         let _ = self.told.send(true);
         drop(self.listener);
-        if tokio::time::timeout(limits.stop_grace, graceful.shutdown()).await.is_err() {
+        let answered = tokio::time::timeout(limits.stop_grace, graceful.shutdown());
+        let pushed = tokio::time::timeout(limits.stop_grace + GIVING_BACK, pushing);
+        let (answered, pushed) = tokio::join!(answered, pushed);
+        if answered.is_err() {
             tracing::warn!("some answers took longer than the stop may; their connections were closed");
         }
+        if pushed.is_err() {
+            tracing::warn!("some deliveries could not be given back; they expire");
+        }
         Ok(())
+    }
+}
+
+/// Calls endpoints until the server stops.
+async fn push(app: Arc<App>, stopping: watch::Receiver<bool>) {
+    if let Err(failure) = app.deliveries.run(app.trusted().clone(), app.limits.stop_grace, stopping).await {
+        tracing::error!(cause = failure.cause, "nothing is sent to endpoints");
     }
 }
 
@@ -114,7 +148,13 @@ async fn serve_figures(listener: TcpListener, router: Router) {
     let graceful = GracefulShutdown::new();
     loop {
         match accept(&listener, &room).await {
-            Ok((stream, peer, place)) => serve(stream, peer, router.clone(), &graceful, place),
+            Ok((stream, peer, place)) => {
+                let router = router.clone();
+                let answer = move |request| {
+                    router.clone().oneshot(request).map(|answered| answered.unwrap_or_else(|never| match never {}))
+                };
+                serve(stream, peer, answer, &graceful, place);
+            }
             Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection for figures");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -134,17 +174,19 @@ async fn accept(
     Ok((stream, peer, place))
 }
 
-fn serve(
+fn serve<F>(
     stream: TcpStream,
     peer: SocketAddr,
-    router: Router,
+    answer: impl Fn(Request) -> F + Send + 'static,
     graceful: &GracefulShutdown,
     place: OwnedSemaphorePermit,
-) {
-    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+) where
+    F: Future<Output = Response> + Send + 'static,
+{
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        answer(request).map(Ok::<_, Infallible>)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use tokio::sync::watch;
 
+use super::Front;
 use super::app::App;
 use crate::config::{Environment, Limits};
 use crate::database::{self, TemporaryFolder};
@@ -14,7 +14,7 @@ use crate::database::{self, TemporaryFolder};
 /// A server without its socket.
 pub(super) struct Bench {
     pub(super) app: Arc<App>,
-    pub(super) router: Router,
+    front: Front,
     _folder: TemporaryFolder,
     _told: watch::Sender<bool>,
 }
@@ -27,7 +27,7 @@ impl Bench {
         let mut app = App::new(database, Environment::Development, Limits::default(), told.subscribe());
         change(&mut app);
         let app = Arc::new(app);
-        Bench { router: super::router(app.clone()), app, _folder: folder, _told: told }
+        Bench { front: Front::new(app.clone()), app, _folder: folder, _told: told }
     }
 
     /// The answer to a request without a body.
@@ -36,6 +36,6 @@ impl Bench {
             .iter()
             .fold(Request::builder().method(method).uri(path), |request, (name, value)| request.header(*name, *value));
         let request = request.body(Body::empty()).expect("a request");
-        tower::ServiceExt::oneshot(self.router.clone(), request).await.unwrap_or_else(|never| match never {})
+        self.front.answer(request).await
     }
 }

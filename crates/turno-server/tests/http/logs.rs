@@ -108,8 +108,12 @@ async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_leve
     eva.post("/v1/leases/caja:2/claim", json!({ "ttl_ms": 60_000 })).await.expect(200);
     eva.post("/v1/leases/caja:2/request-release", json!({ "message": message })).await;
     eva.post("/v1/leases/caja:2/force-release", json!({ "reason": message })).await;
-    eva.post("/sign-in", json!({ "user": "eva", "password": password })).await;
-    eva.post("/v1/me/password", json!({ "old": password, "new": password })).await;
+    let rosa = json!({ "id": "rosa", "name": "Rosa", "role": "editor", "password": password });
+    eva.post("/v1/users", rosa).await.expect(201);
+    let stranger = Client::new(&server.base, None);
+    stranger.post("/sign-in", json!({ "user": "rosa", "password": password })).await.expect(200);
+    let wrong = json!({ "user": "rosa", "password": format!("{password}!") });
+    stranger.post("/sign-in", wrong).await.problem(401, "wrong_password");
     let queue =
         world.turno.put_queue("bot", Policy { window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) });
     let queue = queue.await.unwrap();

@@ -1,6 +1,7 @@
 //! Queues, as an application calls them.
 
 mod claim;
+mod destination;
 mod exhausted;
 mod lanes;
 mod look;
@@ -17,7 +18,7 @@ use super::access::Needs;
 use super::commit::Job;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::QueueRow;
+use crate::store::{Push, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName};
@@ -134,10 +135,34 @@ impl Turno {
         N: TryInto<QueueName>,
         Error: From<N::Error>,
     {
-        let name: QueueName = name.try_into()?;
+        self.put_queue_pushed(name.try_into()?, policy, None).await
+    }
+
+    /// As [`Turno::put_queue`], for a queue whose deliveries somebody sends on: what `push` says is kept beside the
+    /// policy for whoever does, and not understood here. Without it, workers claim the queue.
+    ///
+    /// ```
+    /// # use turno::{Kind, Policy, Turno};
+    /// # use turno::store::Push;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-pushed-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let push = Push { text: r#"{"to":"the till"}"#.into(), shown: "the till".into() };
+    /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::of(Kind::Inbox), Some(push)).await?;
+    /// assert_eq!(queue.row().await?.push.as_deref(), Some(r#"{"to":"the till"}"#));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn put_queue_pushed(
+        &self,
+        name: QueueName,
+        policy: Policy,
+        push: Option<Push>,
+    ) -> Result<QueueHandle, Error> {
         policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
-        let row = self.inner.store.put_queue(name.clone(), policy, self.actor()).await?;
+        let row = self.inner.store.put_queue(name.clone(), policy, push, self.actor()).await?;
         self.inner.remember(row);
         Ok(QueueHandle { turno: self.clone(), name })
     }

@@ -79,7 +79,7 @@ impl Telemetry {
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage(Ok(_))) => {
                 let fate = match group.wish {
-                    Manage::Retry | Manage::RetryWith { .. } => Fate::Retried,
+                    Manage::Retry | Manage::RetryWith { .. } | Manage::Revive => Fate::Retried,
                     Manage::Cancel => Fate::Cancelled,
                 };
                 self.queue(group.queue).count(fate, 1);

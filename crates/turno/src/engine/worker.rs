@@ -19,7 +19,7 @@ mod job;
 
 pub use job::{Failed, Job};
 
-use super::queue::QueueHandle;
+use super::queue::{Got, QueueHandle};
 use crate::error::Error;
 use desk::Desk;
 use handler::Work;
@@ -29,6 +29,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use turno_core::id::Instance;
 use turno_core::limits::BATCH_MAX;
+use turno_core::queue::Act;
 use turno_core::time::Span;
 
 /// Deliveries at the same time, unless said otherwise: as many as a small pool of connections bears.
@@ -70,6 +71,8 @@ pub struct Worker {
     concurrency: usize,
     grace: Span,
     work: Work,
+    hands: Option<watch::Receiver<usize>>,
+    margin: Span,
 }
 
 impl std::fmt::Debug for Worker {
@@ -167,10 +170,53 @@ impl QueueHandle {
     }
 }
 
+impl QueueHandle {
+    /// A worker that calls `handler` for every delivery as it was handed out, and settles it as the handler says.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-delivery-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # use turno::{Draft, Got, Kind, Policy};
+    /// use turno::core::queue::Act;
+    /// let queue = turno.put_queue("mail", Policy::of(Kind::Inbox)).await?;
+    /// queue.enqueue(vec![Draft::json("hola")?]).await?;
+    /// let (sent, mut outbox) = tokio::sync::mpsc::channel(1);
+    /// let worker = queue.delivery_worker(move |got: Got| {
+    ///     let sent = sent.clone();
+    ///     async move {
+    ///         drop(sent.send(got.items[0].payload.clone()).await);
+    ///         Act::Ack { through: None }
+    ///     }
+    /// });
+    /// let running = worker.start()?;
+    /// assert_eq!(outbox.recv().await.as_deref(), Some("\"hola\""));
+    /// running.stop().await;
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub fn delivery_worker<F, R>(&self, handler: F) -> Worker
+    where
+        F: Fn(Got) -> R + Send + Sync + 'static,
+        R: Future<Output = Act> + Send + 'static,
+    {
+        Worker::new(self, handler::settling(handler))
+    }
+}
+
 impl Worker {
     fn new(queue: &QueueHandle, work: Work) -> Worker {
         let instance = format!("worker-{}", uuid::Uuid::now_v7().simple()).into();
-        Worker { queue: queue.clone(), instance, concurrency: CONCURRENCY, grace: GRACE, work }
+        Worker {
+            queue: queue.clone(),
+            instance,
+            concurrency: CONCURRENCY,
+            grace: GRACE,
+            work,
+            hands: None,
+            margin: Span::ZERO,
+        }
     }
 
     /// Its name in the history of what it is handed; made up if it is not given.
@@ -182,6 +228,20 @@ impl Worker {
     /// How many deliveries it works on at the same time; 8 unless said otherwise.
     pub fn concurrency(mut self, deliveries: usize) -> Worker {
         self.concurrency = deliveries;
+        self
+    }
+
+    /// How many deliveries it may work on at the moment, at most its concurrency: at 0 it claims nothing, and what it
+    /// works on goes on. For whoever has reasons to hold back for a while.
+    pub fn hands(mut self, hands: watch::Receiver<usize>) -> Worker {
+        self.hands = Some(hands);
+        self
+    }
+
+    /// How long before a claim expires its handler is dropped if the claim could not be renewed; not at all unless said
+    /// otherwise. For handlers whose effect outlives them a little, such as a call to somewhere else.
+    pub fn margin(mut self, margin: Span) -> Worker {
+        self.margin = margin;
         self
     }
 

@@ -252,6 +252,7 @@ impl ManageGroup {
             let entry = match &self.wish {
                 Manage::Retry => entry("item_retry"),
                 Manage::Cancel => entry("item_cancel"),
+                Manage::Revive => entry("sync_revived"),
                 Manage::RetryWith { payload } => entry("item_edit").with([
                     ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
                     ("payload_after", fingerprint(payload).to_string().into()),

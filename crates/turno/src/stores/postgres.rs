@@ -13,6 +13,7 @@
 //! | `changes` | what groups of queue commands write |
 //! | `line`, `effect` | one line of a finalize, and an application's own effect |
 //! | `audit` | its head, which everybody locks last, and its entries |
+//! | `sync` | triggers on tables of applications, and reading those tables |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
 //! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
@@ -34,6 +35,7 @@ mod changes;
 mod check;
 mod claim;
 mod commit;
+mod destination;
 mod effect;
 mod enqueue;
 mod event;
@@ -56,6 +58,7 @@ mod record;
 mod row;
 mod settle;
 mod slot;
+mod sync;
 mod task;
 mod task_row;
 #[cfg(test)]
@@ -64,9 +67,9 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
-    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
-    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
+    SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -83,6 +86,7 @@ use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
@@ -115,6 +119,7 @@ pub(crate) struct PostgresStore {
     /// For what is written outside of groups and lines.
     keeper: Slot,
     intake: Intake,
+    sources: [Slot; sync::SOURCES],
     hints: Hints,
 }
 
@@ -156,6 +161,7 @@ impl PostgresStore {
             effect_max: effect::EFFECT_MAX,
             keeper: Slot::default(),
             intake: Intake::default(),
+            sources: Default::default(),
             hints,
         };
         store.resume().await?;
@@ -219,8 +225,20 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, from, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
-        Box::pin(async move { self.queue_put(&name, &policy, &by).await })
+    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
+        Box::pin(async move { self.queue_put(&name, &policy, push.as_ref(), &by).await })
+    }
+
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        Box::pin(self.destination_get(queue))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        Box::pin(self.destination_list())
+    }
+
+    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
+        Box::pin(async move { self.destination_put(queue, &destination).await })
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
@@ -398,6 +416,14 @@ impl Store for PostgresStore {
 
     fn fold(&self) -> Pending<'_, Vec<QueueId>> {
         Box::pin(self.take_in())
+    }
+
+    fn source_tables(&self) -> Option<&dyn SourceTables> {
+        Some(self)
+    }
+
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        Box::pin(self.delivered(delivered))
     }
 
     fn hint(&self) -> Pending<'_, Hint> {

@@ -15,6 +15,7 @@ mod changes;
 mod check;
 mod checkpoint;
 mod connection;
+mod destination;
 mod effect;
 mod error;
 mod event;
@@ -28,6 +29,7 @@ mod rows;
 mod schema;
 mod statements;
 mod stock;
+mod sync;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -35,9 +37,9 @@ mod workers;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord, LaneFront,
-    LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, QueueRow, Routes, SchemaState,
-    Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
+    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -46,6 +48,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
@@ -257,8 +260,20 @@ impl Store for SqliteStore {
         self.looks.run(move |db| lease::history(db, &resource, from, limit))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, by: Actor) -> Pending<'_, QueueRow> {
-        self.write(move |write| looks::put_queue(write, &name, &policy, by))
+    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
+        self.write(move |write| looks::put_queue(write, &name, &policy, push, by))
+    }
+
+    fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
+        self.beats.run(move |db| destination::read(db, queue))
+    }
+
+    fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>> {
+        self.beats.run(|db| destination::list(db))
+    }
+
+    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
+        self.write(move |write| destination::put(write, queue, &destination))
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
@@ -367,6 +382,10 @@ impl Store for SqliteStore {
 
     fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
         self.looks.run(move |db| answer::read(db, &of))
+    }
+
+    fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
+        self.write(move |write| sync::delivered(write, &delivered))
     }
 
     fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {

@@ -49,7 +49,7 @@ pub(super) struct ClaimBody {
 /// One item of a delivery.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = DeliveryItem)]
-pub(super) struct DeliveredItem {
+pub(crate) struct DeliveredItem {
     id: String,
     action: Option<String>,
     /// As it came.
@@ -104,7 +104,7 @@ impl DeliveryView {
 
 /// JSON that is passed on as it came.
 #[derive(Debug)]
-pub(super) struct Payload(pub(super) Arc<str>);
+pub(crate) struct Payload(pub(super) Arc<str>);
 
 impl Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

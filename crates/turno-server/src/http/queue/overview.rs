@@ -4,11 +4,12 @@ use axum::extract::State;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use turno::Overview;
+use turno::core::destination::Destination;
 use turno::core::id::QueueName;
 use turno::core::queue::Kind;
 use turno::store::Counts;
 
-use super::policy::PolicyView;
+use super::policy::{PolicyView, PushView};
 use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
@@ -57,6 +58,10 @@ pub(in crate::http) struct QueueView {
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
     policy: PolicyView,
+    /// Where its deliveries are sent; null if workers claim them.
+    push: Option<PushView>,
+    /// How that destination is doing; null if none is called.
+    destination: Option<DestinationView>,
     /// Nothing is handed out until somebody resumes it.
     paused: bool,
     /// It is set in the configuration file, and cannot be changed here.
@@ -69,13 +74,52 @@ pub(in crate::http) struct QueueView {
     server_time: Stamp,
 }
 
+/// How the destination of a queue is doing, as all servers see it.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueDestination)]
+pub(super) struct DestinationView {
+    /// It fails as a whole: no attempts are spent on it until it answers a probe.
+    down: bool,
+    /// Since when; null unless it is down.
+    down_since: Option<Stamp>,
+    /// When it is asked again; null unless it is down.
+    next_probe_at: Option<Stamp>,
+    /// Calls that failed in a row.
+    failures: u32,
+    /// What the last failure said; null if the last call succeeded.
+    last_error: Option<String>,
+}
+
+impl From<Option<Destination>> for DestinationView {
+    fn from(known: Option<Destination>) -> DestinationView {
+        let Some(known) = known.filter(|known| known.failures > 0) else {
+            return DestinationView {
+                down: false,
+                down_since: None,
+                next_probe_at: None,
+                failures: 0,
+                last_error: None,
+            };
+        };
+        DestinationView {
+            down: known.is_down(),
+            down_since: known.down_at.map(|_| Stamp(known.began_at)),
+            next_probe_at: known.down_at.map(|_| Stamp(known.probe_at)),
+            failures: known.failures,
+            last_error: Some(known.error),
+        }
+    }
+}
+
 impl QueueView {
-    pub(super) fn new(app: &App, overview: &Overview) -> QueueView {
+    fn new(app: &App, overview: &Overview, destination: Option<Destination>) -> QueueView {
         let Overview { row, counts, oldest_waiting, processed_last_minute, failed_last_minute, now } = overview;
         QueueView {
             name: row.name.to_string(),
             kind: row.policy.kind,
             policy: (&row.policy).into(),
+            push: app.deliveries.endpoint(row).as_ref().map(PushView::from),
+            destination: app.deliveries.endpoint(row).map(|_| destination.into()),
             paused: row.paused,
             managed_by_config: app.managed_queues.contains(&row.name),
             counts: (*counts).into(),
@@ -89,8 +133,13 @@ impl QueueView {
 
 /// One queue as it is now.
 pub(in crate::http) async fn seen(app: &App, caller: &Caller, name: QueueName) -> Result<QueueView, Problem> {
-    let overview = super::known(caller, name).await?.overview().await?;
-    Ok(QueueView::new(app, &overview))
+    let queue = super::known(caller, name).await?;
+    let overview = queue.overview().await?;
+    let destination = match app.deliveries.endpoint(&overview.row) {
+        Some(_) => queue.destination().await?,
+        None => None,
+    };
+    Ok(QueueView::new(app, &overview, destination))
 }
 
 /// The queues by name, each at a glance.

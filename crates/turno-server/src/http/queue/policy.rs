@@ -7,6 +7,7 @@ use turno::core::queue::{Kind, OnExhausted, Policy};
 use turno::store::StoreError;
 use turno::{Error, Turno};
 
+use crate::config::endpoint::Endpoint;
 use crate::config::queue::{BadField, QueueFields};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
@@ -61,6 +62,35 @@ pub(super) struct QueuePut {
     name: String,
     #[serde(flatten)]
     policy: PolicyView,
+    /// Where its deliveries are sent; null if workers claim them.
+    push: Option<PushView>,
+}
+
+/// Where the deliveries of a queue are sent.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueuePush)]
+pub(super) struct PushView {
+    /// Without what stands behind its question mark, which may be secret.
+    url: String,
+    method: &'static str,
+    timeout_ms: u64,
+    /// The server's variable with the secret that signs calls; null if they are unsigned.
+    secret_env: Option<String>,
+    concurrency: usize,
+    probe_ms: i64,
+}
+
+impl From<&Endpoint> for PushView {
+    fn from(endpoint: &Endpoint) -> PushView {
+        PushView {
+            url: endpoint.shown_url(),
+            method: endpoint.method,
+            timeout_ms: u64::try_from(endpoint.timeout.as_millis()).unwrap_or(u64::MAX),
+            secret_env: endpoint.secret_env.clone(),
+            concurrency: endpoint.concurrency,
+            probe_ms: endpoint.probe.0,
+        }
+    }
 }
 
 /// Makes the queue, or changes its policy; what is left out follows from the kind.
@@ -73,17 +103,22 @@ pub(super) async fn queue_put(
     Json(fields): Json<QueueFields>,
 ) -> Result<Json<QueuePut>, Problem> {
     let policy = fields.policy()?;
-    if fields.push.is_some() {
-        let cause = "deliveries are not pushed to endpoints that are set over the API; let a worker claim them";
-        return Err(Problem::new(Code::BadField).field("push").cause(cause));
-    }
+    let push = fields.push.as_ref().map(|push| app.deliveries.admit(push, &policy)).transpose()?;
     if app.managed_queues.contains(&name) {
         return Err(Problem::new(Code::ManagedByConfig).arg("thing", &name));
     }
-    match caller.0.put_queue(name.clone(), policy.clone()).await {
-        Ok(_) => Ok(Json(QueuePut { name: name.to_string(), policy: (&policy).into() })),
-        Err(error) => Err(refused(&caller.0, name, policy.kind, error).await),
+    let queue = match caller.0.put_queue_pushed(name.clone(), policy.clone(), push).await {
+        Ok(queue) => queue,
+        Err(error) => return Err(refused(&caller.0, name, policy.kind, error).await),
+    };
+    let row = queue.row().await?;
+    if row.push.is_some() {
+        // Whoever sets an endpoint wants to know now whether it works, whatever was known against it.
+        app.trusted().queue(name).await?.destination_replaced().await?;
     }
+    app.deliveries.look();
+    let push = app.deliveries.endpoint(&row).as_ref().map(PushView::from);
+    Ok(Json(QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push }))
 }
 
 /// A store refuses a policy for one reason: the queue is of another kind and has work.

@@ -83,7 +83,7 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
 }
 
 /// The reason as a sentence.
-pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
+pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();

@@ -43,6 +43,8 @@ pub(super) struct Desk {
     /// The database refused a settlement among others: find out which.
     one_by_one: bool,
     stop: watch::Receiver<bool>,
+    /// How many hands it may use at the moment, if somebody says so.
+    hands: Option<watch::Receiver<usize>>,
     /// Stopping; handlers may go on until then.
     until: Option<Time>,
     /// They had their time.
@@ -78,14 +80,14 @@ enum Answer {
 
 impl Desk {
     pub(super) fn new(worker: Worker, stop: watch::Receiver<bool>) -> Desk {
-        let Worker { queue, instance, concurrency, grace, work } = worker;
+        let Worker { queue, instance, concurrency, grace, work, hands, margin } = worker;
         Desk {
             queue,
             instance,
             concurrency,
             grace,
             work,
-            held: Held::default(),
+            held: Held::with(margin),
             handlers: JoinSet::new(),
             fences: HashMap::new(),
             calls: FuturesUnordered::new(),
@@ -94,6 +96,7 @@ impl Desk {
             renew: Call::default(),
             one_by_one: false,
             stop,
+            hands,
             until: None,
             dropped: false,
             ended_by: None,
@@ -119,6 +122,7 @@ impl Desk {
             tokio::select! {
                 Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.hear(answer, clock.estimate()),
                 Some(ended) = self.handlers.join_next_with_id(), if !self.handlers.is_empty() => self.ended(ended),
+                () = changed(&mut self.hands) => {}
                 _ = self.stop.changed(), if self.until.is_none() => self.until = Some(clock.estimate() + self.grace),
                 () = sleep => {}
             }
@@ -165,7 +169,8 @@ impl Desk {
 
     /// Hands that are free. What waits to be settled takes none, but there is a bound to it.
     fn free(&self) -> usize {
-        let hands = self.concurrency.saturating_sub(self.handlers.len());
+        let allowed = self.hands.as_ref().map_or(self.concurrency, |hands| (*hands.borrow()).min(self.concurrency));
+        let hands = allowed.saturating_sub(self.handlers.len());
         hands.min((2 * self.concurrency).saturating_sub(self.held.len()))
     }
 
@@ -176,8 +181,14 @@ impl Desk {
         }
         self.claim = Call { under_way: true, not_before: None };
         let (queue, instance, mut stop) = (self.queue.clone(), self.instance.clone(), self.stop.clone());
+        let mut hands = self.hands.clone();
         self.calls.push(Box::pin(async move {
-            let stopped = async { drop(stop.wait_for(|stop| *stop).await) };
+            let stopped = async {
+                tokio::select! {
+                    _ = stop.wait_for(|stop| *stop) => {}
+                    () = changed(&mut hands) => {}
+                }
+            };
             Answer::Claimed(queue.claim_unless(&instance, free as u32, SPAN_MAX, stopped).await)
         }));
     }
@@ -327,6 +338,16 @@ impl Desk {
             }
         }
     }
+}
+
+/// Returns when another number of hands is allowed. Where nobody says so, or nobody will say so again, that is never.
+async fn changed(hands: &mut Option<watch::Receiver<usize>>) {
+    if let Some(hands) = hands
+        && hands.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 /// A delivery is not ours any more: whoever works on it is dropped, and nothing is settled.

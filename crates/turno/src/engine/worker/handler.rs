@@ -109,6 +109,15 @@ where
     })
 }
 
+/// A function that takes the delivery as it is and says itself how to settle it.
+pub(super) fn settling<F, R>(handler: F) -> Work
+where
+    F: Fn(Got) -> R + Send + Sync + 'static,
+    R: Future<Output = Act> + Send + 'static,
+{
+    Arc::new(move |task: Task| Box::pin(handler(task.got)))
+}
+
 /// The item with its payload read. Reading it again would not help, so it fails for good.
 fn job<T: DeserializeOwned>(got: &Got, item: &GotItem, alive: &watch::Receiver<()>) -> Result<Job<T>, Failed> {
     match serde_json::from_str(&item.payload) {

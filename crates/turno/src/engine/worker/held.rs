@@ -49,28 +49,42 @@ impl Holding {
 
 /// Everything a worker holds, by fence.
 #[derive(Default)]
-pub(super) struct Held(BTreeMap<Fence, Holding>);
+pub(super) struct Held {
+    all: BTreeMap<Fence, Holding>,
+    /// How long before its expiry a delivery that runs is given up.
+    margin: Span,
+}
 
 impl Held {
+    pub(super) fn with(margin: Span) -> Held {
+        Held { margin, ..Held::default() }
+    }
+
+    /// From when on a delivery is given up. At least half of its time belongs to whoever works on it.
+    fn ends_at(&self, holding: &Holding) -> Time {
+        let margin = self.margin.min(Span(holding.lasts.0 / 2));
+        if holding.runs() { Time(holding.expires_at.0.saturating_sub(margin.0)) } else { holding.expires_at }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     pub(super) fn insert(&mut self, holding: Holding) {
-        self.0.insert(holding.handed.fence, holding);
+        self.all.insert(holding.handed.fence, holding);
     }
 
     pub(super) fn remove(&mut self, fence: Fence) -> Option<Holding> {
-        self.0.remove(&fence)
+        self.all.remove(&fence)
     }
 
     /// The handler has ended, or was dropped (then there is no `act`): what is to be settled.
     pub(super) fn over(&mut self, fence: Fence, act: Option<Act>) {
-        if let Some(holding) = self.0.get_mut(&fence)
+        if let Some(holding) = self.all.get_mut(&fence)
             && let Stage::Running { progress, .. } = &holding.stage
         {
             let act = act.unwrap_or_else(|| progress.so_far());
@@ -80,7 +94,7 @@ impl Held {
 
     /// Renewed, as was `asked` for then: the answer may have taken a while.
     pub(super) fn renewed(&mut self, fence: Fence, expires_at: Time, asked: Time) {
-        if let Some(holding) = self.0.get_mut(&fence) {
+        if let Some(holding) = self.all.get_mut(&fence) {
             holding.expires_at = expires_at;
             holding.renew_at = asked + Span(holding.lasts.0 / RENEW_AT);
         }
@@ -88,23 +102,25 @@ impl Held {
 
     /// A delivery whose handler runs, lost to somebody else. One that is over learns it when it is settled.
     pub(super) fn lose(&mut self, fence: Fence) -> Option<Holding> {
-        self.0.get(&fence).filter(|holding| holding.runs())?;
-        self.0.remove(&fence)
+        self.all.get(&fence).filter(|holding| holding.runs())?;
+        self.all.remove(&fence)
     }
 
-    /// Takes out what has expired by `now`.
     /// Gives everything up.
     pub(super) fn clear(&mut self) -> Vec<Holding> {
-        std::mem::take(&mut self.0).into_values().collect()
+        std::mem::take(&mut self.all).into_values().collect()
     }
 
+    /// Takes out what has expired by `now`, or is about to.
     pub(super) fn expire(&mut self, now: Time) -> Vec<Holding> {
-        self.0.extract_if(.., |_, holding| holding.expires_at <= now).map(|(_, holding)| holding).collect()
+        let over: Vec<Fence> =
+            self.all.iter().filter(|(_, holding)| self.ends_at(holding) <= now).map(|(fence, _)| *fence).collect();
+        over.into_iter().filter_map(|fence| self.all.remove(&fence)).collect()
     }
 
     /// All that run, if one of them is to be renewed by `now`: together they cost one commit.
     pub(super) fn to_renew(&self, now: Time) -> Vec<Handed> {
-        let running = || self.0.values().filter(|holding| holding.runs());
+        let running = || self.all.values().filter(|holding| holding.runs());
         if running().any(|holding| holding.renew_at <= now) {
             running().map(|holding| holding.handed).collect()
         } else {
@@ -114,7 +130,7 @@ impl Held {
 
     /// What is over, at most so many.
     pub(super) fn to_settle(&self, most: usize) -> Vec<(Handed, Act)> {
-        let over = self.0.values().filter_map(|holding| match &holding.stage {
+        let over = self.all.values().filter_map(|holding| match &holding.stage {
             Stage::Over(act) => Some((holding.handed, act.clone())),
             Stage::Running { .. } => None,
         });
@@ -122,16 +138,16 @@ impl Held {
     }
 
     pub(super) fn next_expiry(&self) -> Option<Time> {
-        self.0.values().map(|holding| holding.expires_at).min()
+        self.all.values().map(|holding| self.ends_at(holding)).min()
     }
 
     pub(super) fn next_renewal(&self) -> Option<Time> {
-        self.0.values().filter(|holding| holding.runs()).map(|holding| holding.renew_at).min()
+        self.all.values().filter(|holding| holding.runs()).map(|holding| holding.renew_at).min()
     }
 
     /// How long to wait before a call that failed is repeated, so that several tries fit before an expiry.
     pub(super) fn retry_after(&self) -> Span {
-        let shortest = self.0.values().map(|holding| holding.lasts).min().unwrap_or(RETRY.1);
+        let shortest = self.all.values().map(|holding| holding.lasts).min().unwrap_or(RETRY.1);
         Span(shortest.0 / RETRY_AT).clamp(RETRY.0, RETRY.1)
     }
 }
@@ -177,6 +193,19 @@ mod tests {
         assert!(held.expire(Time(59_999)).is_empty());
         let gone: Vec<Fence> = held.expire(Time(60_000)).iter().map(|holding| holding.handed.fence).collect();
         assert_eq!((gone, held.len()), (vec![Fence(1)], 1));
+    }
+
+    #[tokio::test]
+    async fn what_runs_is_given_up_a_margin_before_it_expires_and_what_is_over_may_still_be_settled() {
+        let mut held = Held::with(Span(1_000));
+        held.insert(running(1, 0, 60_000));
+        held.insert(over(2, 0, 60_000));
+        held.insert(running(3, 58_500, 1_000));
+        assert_eq!(held.next_expiry(), Some(Time(59_000)));
+        assert!(held.expire(Time(58_999)).is_empty());
+        let gone: Vec<Fence> = held.expire(Time(59_000)).iter().map(|holding| holding.handed.fence).collect();
+        assert_eq!(gone, [Fence(1), Fence(3)], "of a short time, half is left");
+        assert_eq!(held.len(), 1);
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ impl Sql {
     /// Several statements without parameters, which cannot be prepared; or one that must get through when the
     /// transaction is aborted, where nothing can be.
     pub(super) fn is_script(&self) -> bool {
-        [&BEGIN, &EFFECT_BEGIN, &EFFECT_END, &EFFECT_UNDO].iter().any(|script| script.name == self.name)
+        [&BEGIN, &EFFECT_BEGIN, &EFFECT_END, &EFFECT_UNDO, &SYNC_BEGIN].iter().any(|script| script.name == self.name)
     }
 }
 
@@ -42,6 +42,7 @@ statements! {
     AUDIT_MOVE = "audit_move",
     AUDIT_NEWEST = "audit_newest",
     BEGIN = "begin",
+    BODY_ACTED = "body_acted",
     BODY_ADD = "body_add",
     BODY_KNOWN = "body_known",
     BODY_REPLACE = "body_replace",
@@ -73,6 +74,9 @@ statements! {
     CLOCK = "clock",
     COMMIT = "commit",
     CONSOLES = "consoles",
+    DESTINATION = "destination",
+    DESTINATION_SAVE = "destination_save",
+    DESTINATIONS = "destinations",
     DONE_ADD = "done_add",
     DONE_REMOVE = "done_remove",
     EFFECT_BEGIN = "effect_begin",
@@ -185,6 +189,13 @@ statements! {
     STOCK_LOCK = "stock_lock",
     STOCK_OF_LINE = "stock_of_line",
     STOCK_REMOVE = "stock_remove",
+    SYNC_BEGIN = "sync_begin",
+    SYNC_DELIVERED = "sync_delivered",
+    SYNC_FUNCTION = "sync_function",
+    SYNC_MARKED = "sync_marked",
+    SYNC_REFUSED = "sync_refused",
+    SYNC_TABLE = "sync_table",
+    SYNC_TRIGGERS = "sync_triggers",
     TASK = "task",
     TASK_LEASE_INSERT = "task_lease_insert",
     TASK_LOCK = "task_lock",
@@ -255,6 +266,10 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn bytes(self, value: &'a [u8]) -> Call<'a> {
+        self.with(value, Type::BYTEA)
+    }
+
+    pub(super) fn maybe_bytes(self, value: Option<&'a [u8]>) -> Call<'a> {
         self.with(value, Type::BYTEA)
     }
 

@@ -6,7 +6,7 @@ use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::{self, get, kind_to};
 use super::tx::{Moment, Tx};
-use crate::store::{QueueRow, StoreError};
+use crate::store::{Push, QueueRow, StoreError};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{QueueId, QueueName};
 use turno_core::queue::Policy;
@@ -46,13 +46,15 @@ impl PostgresStore {
         &self,
         name: &QueueName,
         policy: &Policy,
+        push: Option<&Push>,
         by: &Actor,
     ) -> Result<QueueRow, StoreError> {
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
+        let wanted = Wanted { name, policy, text: &text, push };
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match put(&mut Tx::new(&mut link, &self.shared.clock, None), name, policy, &text, by).await {
+            match put(&mut Tx::new(&mut link, &self.shared.clock, None), &wanted, by).await {
                 Ok(Put { queue, entries, .. }) if entries.is_empty() => {
                     link.abandon();
                     link.put_back();
@@ -62,7 +64,13 @@ impl PostgresStore {
                     let mut calls = Vec::with_capacity(4);
                     if changes {
                         let kind = kind_to(policy.kind);
-                        calls.push(Call::new(&call::QUEUE_CHANGE).int(queue.id.0).text(&text).text(kind));
+                        calls.push(
+                            Call::new(&call::QUEUE_CHANGE)
+                                .int(queue.id.0)
+                                .text(&text)
+                                .text(kind)
+                                .maybe_text(wanted.push_text()),
+                        );
                     }
                     calls.extend(audit::calls(&entries));
                     self.commit_calls(link, calls, None, xid.as_deref()).await?;
@@ -100,9 +108,25 @@ struct Put {
     xid: Option<String>,
 }
 
-async fn put(tx: &mut Tx<'_>, name: &QueueName, policy: &Policy, text: &str, by: &Actor) -> Result<Put, Failure> {
+/// A queue as it is to be.
+struct Wanted<'a> {
+    name: &'a QueueName,
+    policy: &'a Policy,
+    /// The policy as it is kept.
+    text: &'a str,
+    push: Option<&'a Push>,
+}
+
+impl<'a> Wanted<'a> {
+    fn push_text(&self) -> Option<&'a str> {
+        self.push.map(|push| &*push.text)
+    }
+}
+
+async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
+    let Wanted { name, policy, text, push } = *wanted;
     let kind = kind_to(policy.kind);
-    let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind);
+    let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(wanted.push_text());
     let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
     let mut answers = tx.trip(vec![add, lock, audit::lock(), Moment::call(0, true)]).await?;
     let created = !answers.take().is_empty();
@@ -111,8 +135,8 @@ async fn put(tx: &mut Tx<'_>, name: &QueueName, policy: &Policy, text: &str, by:
     let Moment { now, xid, .. } = tx.moment(&answers.take())?;
     let mut queue =
         rows.first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
-    let changes = queue.policy != *policy;
-    if changes && queue.policy.kind != policy.kind {
+    let changes = queue.policy != *policy || queue.push.as_deref() != wanted.push_text();
+    if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
             let was = kind_to(queue.policy.kind);
@@ -124,11 +148,12 @@ async fn put(tx: &mut Tx<'_>, name: &QueueName, policy: &Policy, text: &str, by:
     if changes {
         queue.version += 1;
         queue.policy = policy.clone();
+        queue.push = push.map(|push| push.text.clone());
     }
     let mut drafts = Vec::new();
     if changes || created {
         let policy = serde_json::from_str(text).map_err(row::garbled)?;
-        let detail = [("policy", policy), ("created", created.into())];
+        let detail = [("policy", policy), ("push", Push::audited(push)), ("created", created.into())];
         drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
     }
     Ok(Put { queue, changes, entries: chain(&mut head, now, drafts), xid })

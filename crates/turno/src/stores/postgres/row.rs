@@ -111,6 +111,7 @@ pub(super) fn queue(row: &Row) -> Result<QueueRow, Failure> {
         version: get(row, 3)?,
         paused: get(row, 4)?,
         purged: get(row, 5)?,
+        push: get::<Option<&str>>(row, 6)?.map(Arc::from),
     })
 }
 

@@ -29,6 +29,16 @@ body.key text collate C
 body.action text
 body.payload text not null
 body.enqueued_at bigint not null
+destination.queue integer not null
+destination.version bigint not null
+destination.failures integer not null
+destination.first bigint not null
+destination.several boolean not null
+destination.began_at bigint not null
+destination.down_at bigint
+destination.probe_at bigint not null
+destination.error text not null
+destination.revive_since bigint
 done.seq bigint not null
 done.queue integer not null
 done.ended smallint not null
@@ -152,6 +162,7 @@ queue.kind text not null
 queue.version bigint not null
 queue.paused boolean not null
 queue.purged bigint not null default 0
+queue.push text
 schema_version.version integer not null
 schema_version.min_compatible integer not null
 stock.sku text collate C not null
@@ -166,6 +177,12 @@ stock_move.by_user text collate C not null
 stock_move.at bigint not null
 stock_serial.sku text collate C not null
 stock_serial.serial text collate C not null
+sync_delivered.queue integer not null
+sync_delivered.key text collate C not null
+sync_delivered.revision bigint not null
+sync_delivered.action text not null
+sync_delivered.digest bytea
+sync_delivered.at bigint not null
 task.id bigint not null identity
 task.title text not null
 task.status text not null
@@ -219,6 +236,7 @@ CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
 CREATE INDEX body_key ON turno.body USING btree (queue, key, seq) WHERE (key IS NOT NULL)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
+CREATE UNIQUE INDEX destination_pkey ON turno.destination USING btree (queue)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
 CREATE INDEX done_recent ON turno.done USING brin (at) WITH (pages_per_range='32', autosummarize='on')
 CREATE INDEX done_unacked ON turno.done USING btree (queue, ended, seq) WHERE (ended <> 0)
@@ -246,6 +264,7 @@ CREATE UNIQUE INDEX schema_version_pkey ON turno.schema_version USING btree (ver
 CREATE UNIQUE INDEX stock_move_pkey ON turno.stock_move USING btree (task, line)
 CREATE UNIQUE INDEX stock_pkey ON turno.stock USING btree (sku)
 CREATE UNIQUE INDEX stock_serial_pkey ON turno.stock_serial USING btree (sku, serial)
+CREATE UNIQUE INDEX sync_delivered_pkey ON turno.sync_delivered USING btree (queue, key)
 CREATE UNIQUE INDEX task_line_pkey ON turno.task_line USING btree (task, number)
 CREATE UNIQUE INDEX task_note_pkey ON turno.task_note USING btree (task, n)
 CREATE UNIQUE INDEX task_once ON turno.task USING btree (once_scope, once_key) WHERE (once_key IS NOT NULL)

@@ -2,10 +2,11 @@
 
 use super::rows::{done, json, last_of, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{QueueRow, StoreError};
+use crate::store::{Push, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::Arc;
 use turno_core::audit::{Actor, Draft};
 use turno_core::id::{Fence, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{Handed, Kind, Policy, SettleOutcome, Trace};
@@ -71,18 +72,19 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
 }
 
-/// An unchanged policy leaves no trace.
+/// What is unchanged leaves no trace.
 pub(super) fn put_queue(
     write: Write<'_>,
     name: &QueueName,
     policy: &Policy,
+    push: Option<Push>,
     by: Actor,
 ) -> Result<QueueRow, StoreError> {
     let (tx, text) = (&write.tx, json(policy));
     let before = queue_named(tx, name)?;
     let created = before.is_none();
     let row = match before {
-        Some(row) if row.policy == *policy => return Ok(row),
+        Some(row) if row.policy == *policy && row.push == text_of(&push) => return Ok(row),
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
@@ -91,15 +93,20 @@ pub(super) fn put_queue(
                     "queue {name} has unfinished items, so it stays of kind {kind}; finish or cancel them first"
                 )));
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind)), queue)?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), text_of(&push)), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind)), queue)?,
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind), text_of(&push)), queue)?,
     };
     let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
     let entry = Draft::new(by, "queue_put", name.as_str());
-    audit::note(tx, write.now, entry.with([("policy", policy), ("created", Value::from(created))]))?;
+    let detail = [("policy", policy), ("push", Push::audited(push.as_ref())), ("created", Value::from(created))];
+    audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
     Ok(row)
+}
+
+fn text_of(push: &Option<Push>) -> Option<Arc<str>> {
+    push.as_ref().map(|push| push.text.clone())
 }
 
 fn kind_word(kind: Kind) -> &'static str {

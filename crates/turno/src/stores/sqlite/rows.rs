@@ -134,6 +134,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
         version: row.get(3)?,
         paused: row.get(4)?,
         purged: row.get(5)?,
+        push: row.get(6)?,
     })
 }
 

@@ -22,6 +22,8 @@ const MIGRATIONS: &[Migration] = &[
     // An older program would hand out groups without their size.
     Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
     Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
+    Migration { version: 7, min_compatible: 5, text: include_str!("migrations/0007_sync.sql") },
+    Migration { version: 8, min_compatible: 5, text: include_str!("migrations/0008_push.sql") },
 ];
 
 /// The newest schema that this program knows.

@@ -69,6 +69,19 @@ CREATE TABLE body (
 
 CREATE INDEX body_key on body (queue, key, seq) where key is not null;
 
+CREATE TABLE destination (
+    queue integer not null primary key,
+    version integer not null,
+    failures integer not null,
+    first integer not null,
+    several integer not null,
+    began_at integer not null,
+    down_at integer,
+    probe_at integer not null,
+    error text not null,
+    revive_since integer
+) strict;
+
 CREATE TABLE done (
     seq integer primary key,
     queue integer not null,
@@ -210,7 +223,7 @@ CREATE TABLE queue (
     kind text not null,
     version integer not null,
     paused integer not null
-, purged integer not null default 0) strict;
+, purged integer not null default 0, push text) strict;
 
 CREATE TABLE schema_version (
     version integer not null,
@@ -238,6 +251,16 @@ CREATE TABLE stock_serial (
     sku text not null,
     serial text not null,
     primary key (sku, serial)
+) strict, without rowid;
+
+CREATE TABLE sync_delivered (
+    queue integer not null,
+    key text not null,
+    revision integer not null,
+    action text not null,
+    digest blob,
+    at integer not null,
+    primary key (queue, key)
 ) strict, without rowid;
 
 CREATE TABLE task (

@@ -1,2 +1,2 @@
 -- queue_get
-select id, name, policy, version, paused, purged from turno.queue where name = $1::text
+select id, name, policy, version, paused, purged, push from turno.queue where name = $1::text

@@ -1,2 +1,2 @@
 -- queue_list
-select id, name, policy, version, paused, purged from turno.queue order by id
+select id, name, policy, version, paused, purged, push from turno.queue order by id

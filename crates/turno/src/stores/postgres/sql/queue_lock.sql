@@ -1,2 +1,2 @@
 -- queue_lock
-select id, name, policy, version, paused, purged from turno.queue where name = $1::text for update
+select id, name, policy, version, paused, purged, push from turno.queue where name = $1::text for update

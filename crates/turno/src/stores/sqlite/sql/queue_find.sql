@@ -1,2 +1,2 @@
 -- queue_find
-select id, name, policy, version, paused, purged from queue where name = ?1
+select id, name, policy, version, paused, purged, push from queue where name = ?1

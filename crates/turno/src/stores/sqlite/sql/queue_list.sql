@@ -1,2 +1,2 @@
 -- queue_list
-select id, name, policy, version, paused, purged from queue order by name
+select id, name, policy, version, paused, purged, push from queue order by name

@@ -75,12 +75,12 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
 #[tokio::test]
 async fn a_newer_schema_is_refused_unless_it_is_compatible() {
     let folder = Folder::new();
-    fresh(&folder).execute("update schema_version set version = 9, min_compatible = 1", []).unwrap();
+    fresh(&folder).execute("update schema_version set version = 99, min_compatible = 1", []).unwrap();
     store(&folder).await;
-    fresh(&folder).execute("update schema_version set min_compatible = 8", []).unwrap();
+    fresh(&folder).execute("update schema_version set min_compatible = 98", []).unwrap();
     let refused = open(&folder.file(), Arc::new(Clock::system()), true).await.err().unwrap();
     assert!(
-        matches!(&refused, StoreError::Schema(text) if text.contains("schema 9") && text.contains("newer turno")),
+        matches!(&refused, StoreError::Schema(text) if text.contains("schema 99") && text.contains("newer turno")),
         "{refused}"
     );
 }

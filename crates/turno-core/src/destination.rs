@@ -1,0 +1,232 @@
+//! How the destination of a queue is doing: whoever is called, by `push` or by `deliver`.
+//!
+//! A destination that fails as a whole is left alone, so that nobody's attempts are spent on it, and asked gently
+//! whether it is back. It fails as a whole if [`FAILURES`] calls fail in a row and not all for the same key: one key
+//! that fails alone is that key's trouble, and it is exhausted by it.
+//!
+//! Pure: times come in, the next state goes out. Nothing that is promised depends on it, only how much is spent on a
+//! destination that is down; so whoever calls may go by what it last saw, and by its own estimate of the time.
+
+use crate::id::Lane;
+use crate::text::kept;
+use crate::time::{Span, Time};
+
+/// So many failures in a row, without a success between them, over at least two keys.
+pub const FAILURES: u32 = 3;
+
+/// The destination of one queue, as all processes see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// Grows with every change, so that two who change it at once notice.
+    pub version: i64,
+    /// Calls that failed in a row; none if the last one succeeded.
+    pub failures: u32,
+    /// Whose call failed first.
+    pub first: Lane,
+    /// Somebody else's failed, too.
+    pub several: bool,
+    /// When the first of them was handed out.
+    pub began_at: Time,
+    /// Left alone since then.
+    pub down_at: Option<Time>,
+    /// While it is down: when to ask again.
+    pub probe_at: Time,
+    /// What the last failure said.
+    pub error: String,
+    /// It is back, and what was exhausted from here on is yet to be revived.
+    pub revive_since: Option<Time>,
+}
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whose: the lane of the key, or of the id where there are no keys.
+    pub of: Lane,
+    /// When it was handed out.
+    pub handed_at: Time,
+    /// What went wrong.
+    pub error: String,
+}
+
+impl Destination {
+    /// Nothing is known against it.
+    fn fresh() -> Destination {
+        Destination {
+            version: 0,
+            failures: 0,
+            first: Lane(0),
+            several: false,
+            began_at: Time(0),
+            down_at: None,
+            probe_at: Time(0),
+            error: String::new(),
+            revive_since: None,
+        }
+    }
+
+    /// Left alone until it answers a probe.
+    pub fn is_down(&self) -> bool {
+        self.down_at.is_some()
+    }
+
+    /// Nothing to remember: calls succeed, and nothing waits to be revived.
+    pub fn is_well(&self) -> bool {
+        self.failures == 0 && self.revive_since.is_none()
+    }
+
+    /// After a call that failed. One that comes in while it is down moves the next probe.
+    #[must_use]
+    pub fn failed(before: Option<Destination>, failure: &Failure, now: Time, probe: Span) -> Destination {
+        let before = before.unwrap_or_else(Destination::fresh);
+        let first = before.failures == 0;
+        let mut after = Destination {
+            version: before.version + 1,
+            failures: before.failures.saturating_add(1),
+            error: kept(&failure.error),
+            ..before
+        };
+        if first {
+            (after.first, after.several, after.began_at) = (failure.of, false, failure.handed_at);
+        } else {
+            after.several |= failure.of != after.first;
+            after.began_at = after.began_at.min(failure.handed_at);
+        }
+        if after.is_down() {
+            after.probe_at = now + probe;
+        } else if after.failures >= FAILURES && after.several {
+            (after.down_at, after.probe_at) = (Some(now), now + probe);
+        }
+        after
+    }
+
+    /// After a call that succeeded; nothing if that changes nothing.
+    #[must_use]
+    pub fn succeeded(&self) -> Option<Destination> {
+        (self.failures > 0).then(|| {
+            // Two outages before anything was revived are one, for whoever was exhausted by them.
+            let since = self.down_at.map(|_| self.revive_since.map_or(self.began_at, |since| since.min(self.began_at)));
+            Destination {
+                version: self.version + 1,
+                failures: 0,
+                several: false,
+                down_at: None,
+                revive_since: since.or(self.revive_since),
+                ..self.clone()
+            }
+        })
+    }
+
+    /// Takes the probe that is due, for whoever stores this first; should nothing come of it, another may be taken
+    /// after `hold`.
+    #[must_use]
+    pub fn probing(&self, now: Time, hold: Span) -> Option<Destination> {
+        (self.is_down() && self.probe_at <= now).then(|| Destination {
+            version: self.version + 1,
+            probe_at: now + hold,
+            ..self.clone()
+        })
+    }
+
+    /// Another endpoint has taken its place: it is asked at once.
+    #[must_use]
+    pub fn replaced(&self, now: Time) -> Option<Destination> {
+        (self.is_down() && self.probe_at > now).then(|| Destination {
+            version: self.version + 1,
+            probe_at: now,
+            ..self.clone()
+        })
+    }
+
+    /// What was exhausted since then is revived.
+    #[must_use]
+    pub fn revived(&self, since: Time) -> Option<Destination> {
+        (self.revive_since == Some(since)).then(|| Destination {
+            version: self.version + 1,
+            revive_since: None,
+            ..self.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROBE: Span = Span::from_secs(30);
+
+    fn at(seconds: i64) -> Time {
+        Time(seconds * 1_000)
+    }
+
+    fn failure(of: i64, seconds: i64) -> Failure {
+        Failure { of: Lane(of), handed_at: at(seconds), error: format!("HTTP 503 for {of}") }
+    }
+
+    /// Fails for these keys, a second apart.
+    fn after(keys: &[i64]) -> Destination {
+        let mut seconds = 0;
+        let fail = |before, of: &i64| {
+            seconds += 1;
+            Some(Destination::failed(before, &failure(*of, seconds), at(seconds), PROBE))
+        };
+        keys.iter().fold(None, fail).expect("at least one key")
+    }
+
+    #[test]
+    fn three_failures_in_a_row_over_two_keys_mean_that_it_is_down() {
+        assert!(!after(&[1, 2]).is_down(), "two are not enough");
+        let down = after(&[1, 2, 1]);
+        assert_eq!((down.down_at, down.probe_at, down.began_at), (Some(at(3)), at(33), at(1)));
+        assert_eq!((down.version, down.error.as_str()), (3, "HTTP 503 for 1"));
+    }
+
+    #[test]
+    fn one_key_failing_alone_is_not_an_outage_however_often() {
+        let alone = after(&[7; 100]);
+        assert!(!alone.is_down());
+        assert!(
+            Destination::failed(Some(alone), &failure(8, 200), at(200), PROBE).is_down(),
+            "until another fails, too"
+        );
+    }
+
+    #[test]
+    fn a_success_between_failures_begins_the_count_anew() {
+        let well = after(&[1, 2]).succeeded().expect("a change");
+        assert!(well.is_well());
+        let again = Destination::failed(Some(well), &failure(3, 9), at(9), PROBE);
+        assert_eq!((again.failures, again.began_at, again.is_down()), (1, at(9), false));
+        assert_eq!(again.version, 4, "versions only grow");
+    }
+
+    #[test]
+    fn of_those_who_ask_at_once_one_takes_the_probe_and_its_failure_moves_the_next() {
+        let down = after(&[1, 2, 1]);
+        assert_eq!(down.probing(at(32), PROBE), None, "not before its time");
+        let taken = down.probing(at(33), PROBE).expect("due");
+        assert_eq!(taken.probing(at(34), PROBE), None, "somebody has it");
+        let still = Destination::failed(Some(taken), &failure(1, 34), at(35), PROBE);
+        assert_eq!((still.probe_at, still.began_at), (at(65), at(1)));
+    }
+
+    #[test]
+    fn its_recovery_remembers_since_when_items_are_to_be_revived() {
+        let back = after(&[1, 2, 1]).succeeded().expect("a change");
+        assert_eq!((back.is_down(), back.is_well(), back.revive_since), (false, false, Some(at(1))));
+        let again = [1, 2, 1]
+            .iter()
+            .fold(back, |before, of| Destination::failed(Some(before), &failure(*of, 100), at(100), PROBE));
+        let back = again.succeeded().expect("a change");
+        assert_eq!(back.revive_since, Some(at(1)), "the first outage is not forgotten for the second");
+        assert!(back.revived(at(1)).expect("done").is_well());
+        assert_eq!(back.revived(at(2)), None, "another revival");
+        assert_eq!(back.succeeded(), None, "nothing to change");
+    }
+
+    #[test]
+    fn another_endpoint_is_asked_at_once() {
+        let down = after(&[1, 2, 1]);
+        assert_eq!(down.replaced(at(4)).map(|asked| asked.probe_at), Some(at(4)));
+        assert_eq!(after(&[1]).replaced(at(4)), None, "it is not down");
+    }
+}

@@ -1,0 +1,381 @@
+//! The pusher of one queue: a worker whose handler calls the queue's endpoint.
+//!
+//! Claiming, renewing, settling and stopping are the library's worker's. Here: what a call's end means, and how many
+//! hands the worker may use. While the destination is down that is none, or one for the probe that this process has
+//! taken; a probe that fails is given back, so that it is no attempt.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use turno::core::destination::{Destination, Failure};
+use turno::core::id::{Key, Lane};
+use turno::core::queue::{Act, Kind, Policy};
+use turno::core::time::{Span, Time};
+use turno::{Error, Got, QueueHandle, RunningWorker, Turno};
+
+use super::body::Form;
+use super::call::{Call, Caller, Refused};
+use super::figures::{Figures, Outcome};
+use super::signature::Secret;
+use crate::config::endpoint::Endpoint;
+use crate::uptime::Uptime;
+
+/// The longest that anybody waits without looking, and how long after a failure of the database.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How many items are revived before others are looked at.
+const REVIVE_MAX: u32 = 1_000_000;
+
+/// Where the deliveries of a queue go.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) secret: Option<Secret>,
+    /// It was set over the API.
+    pub(crate) guarded: bool,
+    pub(crate) form: Form,
+}
+
+impl Target {
+    /// Whether a pusher for the one can go on for the other.
+    fn is_like(&self, other: &Target) -> bool {
+        (&self.endpoint, &self.secret, self.guarded) == (&other.endpoint, &other.secret, other.guarded)
+    }
+}
+
+/// Everything that the pushers of a process share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) turno: Turno,
+    pub(crate) caller: Caller,
+    pub(crate) figures: Arc<Figures>,
+    /// Which process this is, in the history of items.
+    pub(crate) instance: Arc<str>,
+    /// How long calls may go on after the stop.
+    pub(crate) grace: Span,
+}
+
+/// A pusher at work.
+pub(super) struct Pusher {
+    inner: Arc<Inner>,
+    worker: RunningWorker,
+    /// Ends with it.
+    keeper: JoinSet<()>,
+}
+
+struct Inner {
+    shared: Shared,
+    queue: QueueHandle,
+    name: turno::core::id::QueueName,
+    target: Target,
+    /// How the destination is doing, as last seen.
+    seen: watch::Sender<Option<Destination>>,
+    hands: watch::Sender<usize>,
+    /// This process may make one probe until then.
+    ticket: Mutex<Option<Time>>,
+}
+
+impl Pusher {
+    pub(super) async fn start(shared: Shared, queue: QueueHandle, target: Target) -> Result<Pusher, Error> {
+        let row = queue.row().await?;
+        // A process that starts in the middle of an outage must not begin with a burst of calls.
+        let destination = queue.destination().await?;
+        let hands = watch::Sender::new(0);
+        let worker_hands = hands.subscribe();
+        let inner = Arc::new(Inner {
+            queue: queue.clone(),
+            name: row.name.clone(),
+            target,
+            seen: watch::Sender::new(None),
+            hands,
+            ticket: Mutex::default(),
+            shared,
+        });
+        inner.saw(destination);
+        inner.allow_hands();
+        let handler = inner.clone();
+        let worker = queue
+            .delivery_worker(move |got| handler.clone().deliver(got))
+            .instance(&inner.shared.instance)
+            .concurrency(inner.target.endpoint.concurrency)
+            .hands(worker_hands)
+            .margin(margin(&row.policy))
+            .grace(inner.shared.grace)
+            .start()?;
+        let mut keeper = JoinSet::new();
+        keeper.spawn(inner.clone().keep());
+        Ok(Pusher { inner, worker, keeper })
+    }
+
+    pub(super) fn serves(&self, target: &Target) -> bool {
+        self.inner.target.is_like(target)
+    }
+
+    /// What another process has found out. Who believes to know of a failure that the others do not looks itself.
+    pub(super) async fn hear(&self, destination: Option<Destination>) {
+        if destination.is_some() {
+            return self.inner.saw(destination);
+        }
+        let ill = self.inner.seen.borrow().as_ref().is_some_and(|seen| !seen.is_well());
+        if ill && let Ok(destination) = self.inner.queue.destination().await {
+            self.inner.saw(destination);
+        }
+    }
+
+    /// Lets calls finish within the grace, and gives the rest back.
+    pub(super) async fn stop(mut self) {
+        self.keeper.abort_all();
+        self.worker.stop().await;
+        self.inner.shared.figures.down(&self.inner.name, false);
+    }
+}
+
+impl Inner {
+    /// One delivery, from the hand-out to what is settled.
+    async fn deliver(self: Arc<Self>, got: Got) -> Act {
+        let Some(probe) = self.admitted() else {
+            self.shared.figures.ended(&self.name, Outcome::Returned, None);
+            return Act::Return;
+        };
+        let began = Uptime::start();
+        let policy = self.queue.row().await.map(|row| row.policy.clone());
+        let answer = match policy {
+            Ok(policy) => self.call(&got, &policy).await.map_err(|refused| (refused, Some(policy))),
+            Err(error) => Err((Refused::new(error.to_string()), None)),
+        };
+        let (outcome, act) = match answer {
+            Ok(()) => {
+                self.succeeded(probe).await;
+                (Outcome::Delivered, Act::Ack { through: None })
+            }
+            Err((refused, policy)) => self.failed(&got, probe, refused, policy).await,
+        };
+        self.shared.figures.ended(&self.name, outcome, Some(began.elapsed()));
+        act
+    }
+
+    /// Whether this delivery may be tried, and whether as a probe.
+    fn admitted(&self) -> Option<bool> {
+        if !self.is_down() {
+            return Some(false);
+        }
+        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let good = ticket.filter(|until| self.shared.turno.now() < *until);
+        self.allow_hands();
+        good.map(|_| true)
+    }
+
+    async fn call(&self, got: &Got, policy: &Policy) -> Result<(), Refused> {
+        let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
+        let body = self.target.form.body(&self.name, policy.kind, got).await.map_err(Refused::new)?;
+        let now = self.shared.turno.now();
+        let call = Call {
+            url,
+            method,
+            key: got.key.as_ref().map(Key::as_str),
+            guarded: self.target.guarded,
+            secret: self.target.secret.as_ref(),
+            // The place of the first item and its change: the same for every attempt, another one for what was edited.
+            id: format!("msg_{}_{}", got.handed.seq.0, got.revision),
+            fence: got.handed.fence.0,
+            attempt: got.attempt,
+            at: now,
+            body,
+            within: within(*timeout, got, policy, now),
+        };
+        self.shared.caller.call(call).await
+    }
+
+    async fn succeeded(&self, probe: bool) {
+        let ill = self.seen.borrow().as_ref().is_some_and(|seen| seen.failures > 0);
+        if !(probe || ill) {
+            return;
+        }
+        match self.queue.destination_succeeded().await {
+            Ok(destination) => self.saw(destination),
+            Err(error) => tracing::warn!(%error, queue = %self.name, "a success was not noted; the next one will be"),
+        }
+    }
+
+    /// What is settled after a failure. Once the destination is known to be down, no attempt is spent on it.
+    async fn failed(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
+        let Refused { error, retry_after } = refused;
+        let failure = Failure { of: whose(got), handed_at: got.now, error: error.clone() };
+        let noted = self.queue.destination_failed(&failure, self.target.endpoint.probe).await;
+        let was_down = match noted {
+            Ok((was_down, destination)) => {
+                self.saw(Some(destination));
+                was_down
+            }
+            Err(error) => {
+                tracing::warn!(%error, queue = %self.name, "a failure was not noted");
+                self.is_down()
+            }
+        };
+        if probe || was_down {
+            return (Outcome::Returned, Act::Return);
+        }
+        // The receiver may ask for more time than the policy gives it, and not for less.
+        let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));
+        let retry_in = retry_after.map(|wait| wait.max(backoff));
+        (Outcome::Failed, Act::Fail { error, item: None, retry_in, give_up: false })
+    }
+
+    fn is_down(&self) -> bool {
+        self.seen.borrow().as_ref().is_some_and(Destination::is_down)
+    }
+
+    /// Takes over what is known, unless something newer is known already.
+    fn saw(&self, destination: Option<Destination>) {
+        let Some(new) = destination else { return };
+        let was_down = self.is_down();
+        let newer = |old: &mut Option<Destination>| {
+            let newer = old.as_ref().is_none_or(|old| old.version < new.version);
+            if newer {
+                *old = Some(new.clone());
+            }
+            newer
+        };
+        if !self.seen.send_if_modified(newer) {
+            return;
+        }
+        match (was_down, new.is_down()) {
+            (false, true) => {
+                tracing::warn!(queue = %self.name, error = new.error, "the destination is down: no attempts are spent on it");
+            }
+            (true, false) => tracing::info!(queue = %self.name, "the destination is back"),
+            _ => {}
+        }
+        self.shared.figures.down(&self.name, new.is_down());
+        self.allow_hands();
+    }
+
+    fn allow_hands(&self) {
+        let ticket = *self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        let probes = ticket.is_some_and(|until| self.shared.turno.now() < until);
+        let hands = match (self.is_down(), probes) {
+            (false, _) => self.target.endpoint.concurrency,
+            (true, true) => 1,
+            (true, false) => 0,
+        };
+        self.hands.send_if_modified(|now| std::mem::replace(now, hands) != hands);
+    }
+
+    /// Takes probes while the destination is down, and revives what it exhausted once it is back.
+    async fn keep(self: Arc<Self>) {
+        let mut seen = self.seen.subscribe();
+        loop {
+            let destination = seen.borrow_and_update().clone();
+            let wait = match destination {
+                Some(down) if down.is_down() => self.probe(&down).await,
+                Some(Destination { revive_since: Some(since), .. }) => self.revive(since).await,
+                _ => Ok(None),
+            };
+            let wait = wait.unwrap_or_else(|error| {
+                tracing::warn!(%error, queue = %self.name, "how the destination is doing is looked at again later");
+                Some(LOOK_AGAIN)
+            });
+            tokio::select! {
+                changed = seen.changed() => if changed.is_err() { return },
+                () = pause(wait) => {}
+            }
+        }
+    }
+
+    /// Takes the probe if it is due; answers how long to wait otherwise.
+    async fn probe(&self, down: &Destination) -> Result<Option<Duration>, Error> {
+        let wait = self.shared.turno.now().until(down.probe_at);
+        if wait > Span::ZERO {
+            // A ticket of an earlier probe may have run out.
+            self.allow_hands();
+            return Ok(Some(Duration::from_millis(wait.0.unsigned_abs()).min(LOOK_AGAIN)));
+        }
+        let timeout = Span(i64::try_from(self.target.endpoint.timeout.as_millis()).unwrap_or(i64::MAX));
+        let hold = self.target.endpoint.probe.max(Span(timeout.0.saturating_add(1_000)));
+        let Some(taken) = self.queue.destination_probe(hold).await? else {
+            // Somebody else was faster.
+            let destination = self.queue.destination().await?;
+            self.saw(destination);
+            return Ok(Some(LOOK_AGAIN));
+        };
+        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken.probe_at);
+        let since = taken.began_at;
+        self.saw(Some(taken));
+        self.allow_hands();
+        self.find_probe(since).await?;
+        Ok(None)
+    }
+
+    /// With nothing waiting, the oldest item that this outage has exhausted is what the probe is made with.
+    async fn find_probe(&self, since: Time) -> Result<(), Error> {
+        if self.queue.row().await?.policy.kind != Kind::Sync {
+            return Ok(());
+        }
+        let counts = self.queue.counts().await?;
+        if counts.pending + counts.error + counts.in_process == 0 {
+            self.queue.revive(since, 1).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends round again what the outage has exhausted: of a sync queue, whose newest state must arrive. Elsewhere a
+    /// person decides, because later items have gone past it.
+    async fn revive(&self, since: Time) -> Result<Option<Duration>, Error> {
+        if self.queue.row().await?.policy.kind == Kind::Sync {
+            let count = self.queue.revive(since, REVIVE_MAX).await?;
+            tracing::info!(queue = %self.name, count, "what the outage had exhausted is delivered again");
+        }
+        let destination = self.queue.destination_revived(since).await?;
+        self.saw(destination);
+        Ok(None)
+    }
+}
+
+async fn pause(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whose failure it is.
+fn whose(got: &Got) -> Lane {
+    match (&got.key, got.items.first()) {
+        (Some(key), _) => Lane::of(key),
+        (None, Some(item)) => Key::new(item.id.as_str()).map_or(Lane(got.handed.seq.0), |id| Lane::of(&id)),
+        (None, None) => Lane(got.handed.seq.0),
+    }
+}
+
+/// How long before a delivery's end its call must be over: what is under way then must not meet the next one.
+fn margin(policy: &Policy) -> Span {
+    Span((policy.lock_timeout.0 / 10).clamp(10, 1_000))
+}
+
+/// How long a call may take: its timeout, and not beyond the time that heartbeats can stretch its delivery to.
+fn within(timeout: Duration, got: &Got, policy: &Policy, now: Time) -> Duration {
+    let Some(hold) = policy.max_hold else { return timeout };
+    let left = now.until(got.now + hold).0 - margin(policy).0;
+    timeout.min(Duration::from_millis(left.max(1).unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turno::core::id::{Fence, QueueId, Seq};
+    use turno::core::queue::Handed;
+
+    #[test]
+    fn a_call_ends_before_the_delivery_that_heartbeats_cannot_stretch_any_more() {
+        let handed = Handed { queue: QueueId(1), seq: Seq(2), lane: None, size: 1, fence: Fence(4) };
+        let (now, expires_at) = (Time(100_000), Time(115_000));
+        let got = Got { handed, key: None, attempt: 1, revision: 1, now, expires_at, items: Vec::new() };
+        let lane = Policy::of(Kind::Lane);
+        let timeout = Duration::from_secs(10);
+        assert_eq!(within(timeout, &got, &lane, Time(100_000)), timeout);
+        assert_eq!(within(timeout, &got, &lane, Time(107_000)), Duration::from_secs(7), "a second before the end");
+        assert_eq!(within(timeout, &got, &lane, Time(120_000)), Duration::from_millis(1));
+        assert_eq!(within(timeout, &got, &Policy::of(Kind::Sync), Time(900_000)), timeout, "heartbeats stretch it");
+    }
+}

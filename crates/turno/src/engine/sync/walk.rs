@@ -1,0 +1,153 @@
+//! Going through all keys of a source: to send them again, or to compare them with what was delivered.
+//!
+//! In pages, each a short statement of its own, with a pause between them: a table of any size can be gone through beside
+//! its applications. Rows are walked through in the order of the key; a walk that was interrupted goes on behind the last key it told.
+
+use super::SyncHandle;
+use crate::engine::Turno;
+use crate::engine::queue::Draft;
+use crate::error::Error;
+use crate::store::Walk;
+use std::time::Duration;
+use turno_core::id::{Key, QueueId};
+use turno_core::sync::{Difference, Kept};
+
+/// Keys in one page: some milliseconds of the database's time.
+const PAGE: u32 = 500;
+/// How long the database is left alone between two pages.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Differences that are listed: who has more queues them all.
+const LISTED: usize = 1_000;
+
+/// How far a walk is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncProgress {
+    /// How many keys were gone through.
+    pub keys: u64,
+    /// How many of them were put into the queue.
+    pub queued: u64,
+    /// How many cannot be an event, because the key is empty, too long or has control characters.
+    pub unfit: u64,
+    /// The last key among the source's rows: the walk can be taken up behind it. Nothing before the first, and once all
+    /// rows are done.
+    pub after: Option<String>,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncCheck {
+    /// How far it went, and how many differences were queued.
+    pub progress: SyncProgress,
+    /// How many keys differ.
+    pub differing: u64,
+    /// Keys that differ, with how; up to a thousand of them.
+    pub differences: Vec<(String, Difference)>,
+}
+
+impl SyncHandle {
+    /// Puts a key into the queue, whether a row speaks for it or not: what is sent is decided when it is handed out.
+    pub async fn resync(&self, key: Key) -> Result<(), Error> {
+        self.managed().await?;
+        self.queue().await?;
+        self.mark(vec![key]).await
+    }
+
+    /// Puts every key of the source into the queue, behind `after` if it is given, and then those that were delivered and
+    /// have no row any more. `progress` is told after every page.
+    pub async fn resync_all(
+        &self,
+        after: Option<String>,
+        mut progress: impl FnMut(&SyncProgress),
+    ) -> Result<SyncProgress, Error> {
+        let start = SyncProgress { after, ..SyncProgress::default() };
+        let wanted = |kept: &Kept| kept.data.is_some() || !kept.left;
+        self.walk(start, wanted, true, |_, so_far| progress(so_far)).await
+    }
+
+    /// Compares every key of the source, and every key that was delivered, with what was delivered last; puts those that
+    /// differ into the queue if asked to. What is on its way is no difference.
+    pub async fn check(
+        &self,
+        queue_differences: bool,
+        after: Option<String>,
+        mut progress: impl FnMut(&SyncProgress),
+    ) -> Result<SyncCheck, Error> {
+        let start = SyncProgress { after, ..SyncProgress::default() };
+        let mut check = SyncCheck::default();
+        let differs = |kept: &Kept| kept.difference().is_some();
+        let done = self.walk(start, differs, queue_differences, |page, so_far| {
+            for (key, difference) in page.iter().filter_map(|kept| Some((&kept.key, kept.difference()?))) {
+                check.differing += 1;
+                if check.differences.len() < LISTED {
+                    check.differences.push((key.clone(), difference));
+                }
+            }
+            progress(so_far);
+        });
+        check.progress = done.await?;
+        Ok(check)
+    }
+
+    async fn walk(
+        &self,
+        start: SyncProgress,
+        wanted: impl Fn(&Kept) -> bool,
+        queue_them: bool,
+        mut told: impl FnMut(&[Kept], &SyncProgress),
+    ) -> Result<SyncProgress, Error> {
+        self.managed().await?;
+        let queue = self.queue().await?;
+        let mut so_far = start;
+        for walk in [Walk::Rows, Walk::Delivered] {
+            let mut after = so_far.after.take();
+            loop {
+                let page = self.page(queue, walk, after.clone()).await?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.key.clone());
+                let full = page.len() >= PAGE as usize;
+                // What has a row was seen among the rows.
+                let page: Vec<Kept> =
+                    page.into_iter().filter(|kept| walk == Walk::Rows || kept.data.is_none()).collect();
+                self.take(&page, &wanted, queue_them, &mut so_far).await?;
+                so_far.after = after.clone().filter(|_| walk == Walk::Rows);
+                told(&page, &so_far);
+                if !full {
+                    break;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            so_far.after = None;
+        }
+        Ok(so_far)
+    }
+
+    async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<Kept>, Error> {
+        Ok(self.tables()?.walk(self.source.clone(), queue, walk, after, PAGE).await??)
+    }
+
+    async fn take(
+        &self,
+        page: &[Kept],
+        wanted: &impl Fn(&Kept) -> bool,
+        queue_them: bool,
+        so_far: &mut SyncProgress,
+    ) -> Result<(), Error> {
+        so_far.keys += page.len() as u64;
+        let all: Vec<_> = page.iter().filter(|kept| wanted(kept)).map(|kept| Key::new(kept.key.as_str())).collect();
+        so_far.unfit += all.iter().filter(|key| key.is_err()).count() as u64;
+        let keys: Vec<Key> = all.into_iter().flatten().collect();
+        if queue_them && !keys.is_empty() {
+            so_far.queued += keys.len() as u64;
+            self.mark(keys).await?;
+        }
+        Ok(())
+    }
+
+    async fn mark(&self, keys: Vec<Key>) -> Result<(), Error> {
+        let draft = |key| Draft { key: Some(key), payload: "null".into(), ..Draft::default() };
+        // What may be sent again was decided by whoever manages synchronisation, not by who produces items.
+        let engine = Turno { inner: self.turno.inner.clone(), caller: None };
+        let queue = engine.queue(self.source.queue.clone()).await?;
+        queue.enqueue(keys.into_iter().map(draft).collect()).await.map(drop)
+    }
+}

@@ -1,0 +1,112 @@
+//! Synchronisation: what a store keeps of deliveries, and what it can do with an application's own tables.
+
+use super::Pending;
+use std::sync::Arc;
+use turno_core::id::{Key, QueueId, Seq};
+use turno_core::sync::{Kept, Source, SourceRefused};
+use turno_core::time::Time;
+
+/// A delivery that the destination has confirmed: what it knows of a key from then on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The queue.
+    pub queue: QueueId,
+    /// The item that carried it.
+    pub seq: Seq,
+    /// Whose it is.
+    pub key: Key,
+    /// The change that was handed out; an older one than the one that is kept changes nothing.
+    pub revision: i64,
+    /// What the destination was told to do.
+    pub action: String,
+    /// The data's digest; nothing if there were none, and the key was deactivated.
+    pub digest: Option<[u8; 32]>,
+    /// When.
+    pub at: Time,
+}
+
+/// One thing that belongs to a source in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// `function`, `trigger`, `index` or `view`.
+    pub what: &'static str,
+    /// Its name, as people write it.
+    pub name: String,
+    /// How it is.
+    pub state: PartState,
+}
+
+/// How a part of a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartState {
+    /// As the configuration says.
+    Good,
+    /// Not there.
+    Missing,
+    /// There, but not as the configuration says.
+    Differs,
+    /// There, but switched off.
+    Disabled,
+    /// Of this source, but the configuration does not name it any more.
+    Stale,
+}
+
+/// What a source is like in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLook {
+    /// What belongs to it.
+    pub parts: Vec<Part>,
+    /// Marks that could not become an event, because the key cannot be one.
+    pub refused: i64,
+    /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; counted
+    /// up to [`SourceLook::MOST`].
+    pub left: i64,
+}
+
+impl SourceLook {
+    /// So many are counted and no more.
+    pub const MOST: i64 = 100_000;
+}
+
+/// In which order keys are walked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// Those of rows that speak for them, in the order of the column.
+    Rows,
+    /// Those that were delivered and not deactivated, byte by byte.
+    Delivered,
+}
+
+/// The answer of a store, or why the source is refused.
+pub type Sourced<'a, T> = Pending<'a, Result<T, SourceRefused>>;
+
+/// What a store can do with tables of applications.
+pub trait SourceTables: Send + Sync {
+    /// Exactly the SQL that [`SourceTables::install`] runs, with its transaction.
+    fn plan(&self, source: Arc<Source>) -> Sourced<'_, String>;
+
+    /// Installs the trigger with all that belongs to it; again and again with the same end.
+    fn install(&self, source: Arc<Source>) -> Sourced<'_, ()>;
+
+    /// Removes what was installed for the source of this name, and nothing else; answers what that was.
+    fn remove(&self, source: Arc<Source>) -> Sourced<'_, Vec<String>>;
+
+    /// What is installed, and whether it is what the source says.
+    fn look(&self, source: Arc<Source>, queue: QueueId) -> Sourced<'_, SourceLook>;
+
+    /// The columns to be sent of the row that speaks for a key, as JSON; nothing if there is none.
+    ///
+    /// By a statement of its own: asked after the claim has committed, it sees every change that the claimed revision
+    /// stands for.
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>>;
+
+    /// Some keys behind `after`, each with what speaks for it now and what was delivered, as of one instant.
+    fn walk(
+        &self,
+        source: Arc<Source>,
+        queue: QueueId,
+        walk: Walk,
+        after: Option<String>,
+        limit: u32,
+    ) -> Sourced<'_, Vec<Kept>>;
+}

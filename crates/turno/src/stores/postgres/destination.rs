@@ -1,0 +1,55 @@
+//! How the destinations of queues are doing.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::{garbled, get};
+use crate::store::StoreError;
+use tokio_postgres::Row;
+use turno_core::destination::Destination;
+use turno_core::id::{Lane, QueueId};
+use turno_core::time::Time;
+
+impl PostgresStore {
+    pub(super) async fn destination_get(&self, queue: QueueId) -> Result<Option<Destination>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::DESTINATION).int(queue.0)]).await?.take();
+        Ok(rows.first().map(destination).transpose()?.map(|(_, destination)| destination))
+    }
+
+    pub(super) async fn destination_list(&self) -> Result<Vec<(QueueId, Destination)>, StoreError> {
+        let rows = self.read(vec![Call::new(&call::DESTINATIONS)]).await?.take();
+        Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
+    }
+
+    /// Whether nobody else has changed it meanwhile. Repeated after a lost connection it may say so of itself: then
+    /// whoever asked looks again.
+    pub(super) async fn destination_put(&self, queue: QueueId, new: &Destination) -> Result<bool, StoreError> {
+        let save = Call::new(&call::DESTINATION_SAVE)
+            .int(queue.0)
+            .big(new.version)
+            .int(i32::try_from(new.failures).unwrap_or(i32::MAX))
+            .big(new.first.0)
+            .flag(new.several)
+            .big(new.began_at.0)
+            .maybe_big(new.down_at.map(|at| at.0))
+            .big(new.probe_at.0)
+            .text(&new.error)
+            .maybe_big(new.revive_since.map(|at| at.0));
+        Ok(!self.read(vec![save]).await?.take().is_empty())
+    }
+}
+
+fn destination(row: &Row) -> Result<(QueueId, Destination), Failure> {
+    let destination = Destination {
+        version: get(row, 1)?,
+        failures: u32::try_from(get::<i32>(row, 2)?).map_err(garbled)?,
+        first: Lane(get(row, 3)?),
+        several: get(row, 4)?,
+        began_at: Time(get(row, 5)?),
+        down_at: get::<Option<i64>>(row, 6)?.map(Time),
+        probe_at: Time(get(row, 7)?),
+        error: get(row, 8)?,
+        revive_since: get::<Option<i64>>(row, 9)?.map(Time),
+    };
+    Ok((QueueId(get(row, 0)?), destination))
+}

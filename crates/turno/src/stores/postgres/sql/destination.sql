@@ -1,0 +1,4 @@
+-- destination
+select queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since
+from turno.destination
+where queue = $1::int

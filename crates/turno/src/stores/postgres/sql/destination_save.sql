@@ -1,0 +1,10 @@
+-- destination_save
+-- Of two who change the same version, the first wins and the other is told so.
+insert into turno.destination as d (queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since)
+values ($1::int, $2::bigint, $3::int, $4::bigint, $5::boolean, $6::bigint, $7::bigint, $8::bigint, $9::text, $10::bigint)
+on conflict (queue) do update
+set version = excluded.version, failures = excluded.failures, first = excluded.first, several = excluded.several,
+    began_at = excluded.began_at, down_at = excluded.down_at, probe_at = excluded.probe_at, error = excluded.error,
+    revive_since = excluded.revive_since
+where d.version = excluded.version - 1
+returning true

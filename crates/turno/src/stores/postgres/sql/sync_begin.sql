@@ -1,0 +1,14 @@
+-- sync_begin
+-- For reading an application's table. Whatever names its schemas hold, only the catalogue's are found; values become the
+-- same texts in every session; a row that is hidden is an error and not an absence; and nobody is held up for long.
+begin isolation level read committed read only;
+set local search_path = pg_catalog, pg_temp;
+set local row_security = off;
+set local timezone = 'UTC';
+set local datestyle = 'ISO, YMD';
+set local intervalstyle = 'postgres';
+set local extra_float_digits = 1;
+set local bytea_output = 'hex';
+set local lock_timeout = '5s';
+set local statement_timeout = '60s';
+set local idle_in_transaction_session_timeout = '15s';

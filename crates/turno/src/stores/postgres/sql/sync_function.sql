@@ -1,0 +1,8 @@
+-- sync_function
+-- A function without arguments in the engine's schema, and what it is known by.
+select p.prosrc, p.prosecdef, coalesce(array_to_string(p.proconfig, '; '), ''), pg_get_userbyid(p.proowner)::text,
+       obj_description(p.oid, 'pg_proc'),
+       has_function_privilege('public', p.oid, 'execute')
+from pg_proc p
+join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = 'turno' and p.proname = $1::text and p.pronargs = 0

@@ -1,0 +1,190 @@
+//! Sources: triggers on tables of applications, and reading those tables.
+//!
+//! Everything that is looked at or made is found through the catalogue's names only (`sql/sync_begin.sql`): a schema of
+//! somebody else's can slip in neither a function nor an operator. What is generated is in `render`; names and texts in it
+//! pass through the core's two quoting functions.
+//!
+//! | file | what |
+//! |---|---|
+//! | `facts` | what must be known of a table, and why a source is refused |
+//! | `render` | the SQL of a source, from the templates beside it |
+//! | `parts` | what is installed, compared with what should be |
+//! | `read` | the row that speaks for a key, and pages of keys |
+
+mod facts;
+mod parts;
+mod read;
+mod render;
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::get;
+use super::slot::Slot;
+use crate::store::{Delivered, SourceLook, SourceTables, Sourced, StoreError, Walk};
+use facts::Facts;
+use parts::Found;
+use render::Rendered;
+use std::sync::Arc;
+use turno_core::id::{Key, QueueId};
+use turno_core::sync::{Kept, Source, SourceRefused};
+
+/// Connections for reading applications' tables: such a read may take long, and nothing else waits for it.
+pub(super) const SOURCES: usize = 2;
+
+/// A source as the database has it, and as it should be.
+struct Seen {
+    facts: Facts,
+    found: Found,
+    rendered: Rendered,
+}
+
+impl PostgresStore {
+    pub(super) async fn delivered(&self, delivered: Delivered) -> Result<(), StoreError> {
+        let Delivered { queue, seq, key, revision, action, digest, at } = &delivered;
+        let save = Call::new(&call::SYNC_DELIVERED)
+            .int(queue.0)
+            .text(key.as_str())
+            .big(*revision)
+            .text(action)
+            .maybe_bytes(digest.as_ref().map(|digest| &digest[..]))
+            .big(at.0);
+        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action);
+        self.read_on(self.source_slot(), vec![save, acted]).await?;
+        Ok(())
+    }
+
+    fn source_slot(&self) -> &Slot {
+        super::read::free(&self.sources)
+    }
+
+    /// Looks at everything; refuses a source that could not be installed, whatever is there.
+    async fn source_seen(&self, source: &Source) -> Result<Result<Seen, SourceRefused>, Failure> {
+        let mut link = self.source_slot().take(&self.address).await?;
+        link.script(call::SYNC_BEGIN.text).await?;
+        let seen = async {
+            let facts = match Facts::read(&mut link, source).await? {
+                Ok(facts) => facts,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let rendered = match Rendered::of(source, &facts) {
+                Ok(rendered) => rendered,
+                Err(bad) => return Ok(Err(bad.into())),
+            };
+            let found = Found::read(&mut link, source).await?;
+            // Prepared and not run: one statement, and not several that a condition has smuggled in.
+            match link.client.prepare(rendered.check()).await.map_err(Failure::from) {
+                Err(Failure::Refused { message, .. }) => Ok(Err(SourceRefused::Condition(message))),
+                Err(failure) => Err(failure),
+                Ok(_) => Ok(Ok(Seen { facts, found, rendered })),
+            }
+        }
+        .await;
+        if !matches!(&seen, Err(failure) if failure.is_lost()) {
+            link.abandon();
+            link.put_back();
+        }
+        seen
+    }
+
+    async fn source_plan(&self, source: &Source) -> Result<Result<String, SourceRefused>, Failure> {
+        let seen = match self.source_seen(source).await? {
+            Ok(seen) => seen,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if let Err(refused) = seen.found.free(source) {
+            return Ok(Err(refused));
+        }
+        let plan = seen.found.outdated(source, &seen.rendered).map(|drops| seen.rendered.plan(source, &drops));
+        Ok(plan.map_err(SourceRefused::from))
+    }
+
+    async fn source_install(&self, source: &Source) -> Result<Result<(), SourceRefused>, Failure> {
+        let plan = match self.source_plan(source).await? {
+            Ok(plan) => plan,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if source.one_current_per_key {
+            let (found, count) = self.source_duplicates(source).await?;
+            if count > 0 {
+                return Ok(Err(SourceRefused::Duplicates { table: source.table.shown(), found, count }));
+            }
+        }
+        self.source_script(&plan).await?;
+        Ok(Ok(()))
+    }
+
+    async fn source_remove(&self, source: &Source) -> Result<Result<Vec<String>, SourceRefused>, Failure> {
+        let mut link = self.source_slot().take(&self.address).await?;
+        let found = Found::read(&mut link, source).await;
+        link.put_back();
+        let drops = match found?.drops(source) {
+            Ok(drops) => drops,
+            Err(bad) => return Ok(Err(bad.into())),
+        };
+        if drops.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let (names, drops): (Vec<Vec<String>>, Vec<String>) = drops.into_iter().unzip();
+        let begin = "begin;\nset local lock_timeout = '10s';";
+        self.source_script(&format!("{begin}\n{}\ncommit;", drops.join("\n"))).await?;
+        Ok(Ok(names.concat()))
+    }
+
+    /// A whole transaction.
+    async fn source_script(&self, text: &str) -> Result<(), Failure> {
+        let link = self.source_slot().take(&self.address).await?;
+        let done = link.script(text).await;
+        if done.is_err() {
+            link.abandon();
+        }
+        if !link.is_closed() {
+            link.put_back();
+        }
+        done
+    }
+
+    async fn source_look(&self, source: &Source, queue: QueueId) -> Result<Result<SourceLook, SourceRefused>, Failure> {
+        let Seen { facts, found, rendered } = match self.source_seen(source).await? {
+            Ok(seen) => seen,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let rows = self.read(vec![Call::new(&call::SYNC_REFUSED).int(queue.0)]).await?.take();
+        let refused = rows.first().map_or(Ok(0), |row| get(row, 0))?;
+        let left = self.source_left(source, queue, &facts, SourceLook::MOST).await?;
+        Ok(Ok(SourceLook { parts: found.parts(source, &facts, &rendered), refused, left }))
+    }
+}
+
+impl SourceTables for PostgresStore {
+    fn plan(&self, source: Arc<Source>) -> Sourced<'_, String> {
+        Box::pin(async move { Ok(self.source_plan(&source).await?) })
+    }
+
+    fn install(&self, source: Arc<Source>) -> Sourced<'_, ()> {
+        Box::pin(async move { Ok(self.source_install(&source).await?) })
+    }
+
+    fn remove(&self, source: Arc<Source>) -> Sourced<'_, Vec<String>> {
+        Box::pin(async move { Ok(self.source_remove(&source).await?) })
+    }
+
+    fn look(&self, source: Arc<Source>, queue: QueueId) -> Sourced<'_, SourceLook> {
+        Box::pin(async move { Ok(self.source_look(&source, queue).await?) })
+    }
+
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>> {
+        Box::pin(async move { Ok(self.source_current(&source, key.as_str()).await?) })
+    }
+
+    fn walk(
+        &self,
+        source: Arc<Source>,
+        queue: QueueId,
+        walk: Walk,
+        after: Option<String>,
+        limit: u32,
+    ) -> Sourced<'_, Vec<Kept>> {
+        Box::pin(async move { Ok(self.source_walk(&source, queue, walk, after.as_deref(), limit).await?) })
+    }
+}

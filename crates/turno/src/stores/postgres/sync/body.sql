@@ -1,0 +1,62 @@
+
+#variable_conflict use_column
+-- Marks keys whose state may have changed; what is sent for them is decided from the table when they are handed out.
+declare
+    turno_old text;
+    turno_new text;
+    turno_old_speaks boolean := false;
+    turno_new_speaks boolean := false;
+    turno_old_takes_part boolean := false;
+    turno_new_takes_part boolean := false;
+    turno_changed boolean := true;
+    turno_keys text[] := '{}';
+begin
+    if tg_op = 'TRUNCATE' then
+        turno_keys := array(
+            select distinct r.{key}::text from {table} as r where {speaks} and {takes_part}
+        );
+    else
+        if tg_op <> 'INSERT' then
+            select r.{key}::text, {speaks} is true, {takes_part} is true
+            into turno_old, turno_old_speaks, turno_old_takes_part
+            from (select old.*) as r;
+        end if;
+        if tg_op <> 'DELETE' then
+            select r.{key}::text, {speaks} is true, {takes_part} is true
+            into turno_new, turno_new_speaks, turno_new_takes_part
+            from (select new.*) as r;
+        end if;
+        if tg_op = 'UPDATE' then
+            -- By what is stored: needs no operator of the column's type, and no null is lost.
+            turno_changed := row({old_watched})::record operator(pg_catalog.*<>) row({new_watched})::record;
+        end if;
+        if turno_old_speaks and turno_old_takes_part
+            and (turno_old is distinct from turno_new or not turno_new_speaks{or_left})
+        then
+            turno_keys := array_append(turno_keys, turno_old);
+        end if;
+        if turno_new_speaks and turno_new_takes_part
+            and (turno_changed or turno_old is distinct from turno_new
+                 or not (turno_old_speaks and turno_old_takes_part))
+        then
+            turno_keys := array_append(turno_keys, turno_new);
+        end if;
+    end if;
+    if turno_keys = '{}' then
+        return null;
+    end if;
+    -- Only ever inserts: an open transaction of an application holds nobody up.
+    insert into turno.intake (kind, at, queue, id, key, payload)
+    select 'enqueue', turno.time_ms(), (select q.id from turno.queue q where q.name = {queue}),
+           gen_random_uuid()::text, k.key, 'null'
+    from unnest(turno_keys) as k (key)
+    where turno.is_name(k.key);
+    -- A key that cannot be one must not stop the application; people find it here.
+    insert into turno.intake_refused (n, kind, at, queue, key, delay_ms, error)
+    select nextval('turno.intake_n_seq'), 'enqueue', turno.time_ms(),
+           (select q.id from turno.queue q where q.name = {queue}), left(k.key, 200), 0,
+           'the key must have 1 to 200 characters, none of them a control character'
+    from unnest(turno_keys) as k (key)
+    where not turno.is_name(k.key);
+    return null;
+end

@@ -1,0 +1,117 @@
+//! What must be known of a table before anything can be written for it, and what kind of key it has.
+
+use super::super::call::{self, Call};
+use super::super::failure::Failure;
+use super::super::link::Link;
+use super::super::row::{garbled, get};
+use turno_core::sync::{Source, SourceRefused};
+
+/// A table as the catalogue has it.
+pub(super) struct Facts {
+    /// Who owns the engine's schema, and so the function and the view.
+    pub(super) owner: String,
+    /// Who owns the table.
+    pub(super) table_owner: String,
+    /// What kind of key it has.
+    pub(super) key: KeyKind,
+}
+
+/// Types that can be a key: their text does not depend on a session's settings, and they have an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Int2,
+    Int4,
+    Int8,
+    Numeric,
+    Text,
+    Uuid,
+    Enum,
+}
+
+impl KeyKind {
+    fn of(name: &str, is_enum: bool) -> Option<KeyKind> {
+        Some(match name {
+            _ if is_enum => KeyKind::Enum,
+            "int2" => KeyKind::Int2,
+            "int4" => KeyKind::Int4,
+            "int8" => KeyKind::Int8,
+            "numeric" => KeyKind::Numeric,
+            "text" | "varchar" | "bpchar" => KeyKind::Text,
+            "uuid" => KeyKind::Uuid,
+            _ => return None,
+        })
+    }
+
+    /// A key's text as a value of its type; null for a text that is none. The queue may hold keys of any form: whoever feeds
+    /// it through the API decides them.
+    pub(super) fn typed(self, text: &str) -> String {
+        let whole = |least: &str, most: &str, kind: &str| {
+            format!(
+                "case when {text} ~ '^-?[0-9]{{1,19}}$' then case when {text}::numeric between {least} and {most} \
+                 then {text}::{kind} end end"
+            )
+        };
+        match self {
+            KeyKind::Int2 => whole("-32768", "32767", "int2"),
+            KeyKind::Int4 => whole("-2147483648", "2147483647", "int4"),
+            KeyKind::Int8 => whole("-9223372036854775808", "9223372036854775807", "int8"),
+            KeyKind::Numeric => {
+                format!("case when {text} ~ '^-?[0-9]{{1,150}}([.][0-9]{{1,40}})?$' then {text}::numeric end")
+            }
+            KeyKind::Uuid => {
+                format!(
+                    "case when {text} ~ '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' then {text}::uuid end"
+                )
+            }
+            KeyKind::Text | KeyKind::Enum => text.to_owned(),
+        }
+    }
+
+    /// That a column is the key of this text, so that an index of the column can be used.
+    pub(super) fn matches(self, column: &str, text: &str) -> String {
+        match self {
+            KeyKind::Enum => format!("{column}::text = {text}"),
+            KeyKind::Text => format!("{column} = {text} and {column}::text = {text}"),
+            _ => format!("{column} = ({}) and {column}::text = {text}", self.typed(text)),
+        }
+    }
+}
+
+impl Facts {
+    /// Looks at the table, in a transaction whose search path is the catalogue's.
+    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Result<Facts, SourceRefused>, Failure> {
+        let call = Call::new(&call::SYNC_TABLE)
+            .text(source.table.schema())
+            .text(&source.table.name)
+            .text(&source.key)
+            .texts(source.columns().into_iter());
+        let rows = link.trip(&[call]).await?.pop().unwrap_or_default();
+        let row = rows.first().ok_or_else(|| garbled("no look at the table"))?;
+        let table = source.table.shown();
+        let kind: Option<String> = get(row, 1)?;
+        let refused = match kind.as_deref() {
+            None => Some(SourceRefused::NoTable(table.clone())),
+            Some("r" | "p") => None,
+            Some(_) => Some(SourceRefused::NotATable(table.clone())),
+        };
+        if let Some(refused) = refused {
+            return Ok(Err(refused));
+        }
+        let owner: String = get(row, 0)?;
+        let columns: Vec<String> = get(row, 3)?;
+        if !columns.is_empty() {
+            return Ok(Err(SourceRefused::NoColumns { table, columns }));
+        }
+        if !get::<bool>(row, 6)? {
+            return Ok(Err(SourceRefused::Unreadable { table, role: owner }));
+        }
+        if get::<bool>(row, 7)? {
+            return Ok(Err(SourceRefused::Hidden { table, role: owner }));
+        }
+        let (base, is_enum): (String, bool) = (get(row, 4)?, get(row, 5)?);
+        let Some(key) = KeyKind::of(&base, is_enum) else {
+            return Ok(Err(SourceRefused::KeyType { column: source.key.clone(), kind: base }));
+        };
+        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key }))
+    }
+}

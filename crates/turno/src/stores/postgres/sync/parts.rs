@@ -1,0 +1,272 @@
+//! What is in the database for a source: found by its names, by its function and by the mark in its comment.
+
+use super::super::call::{self, Call};
+use super::super::failure::Failure;
+use super::super::link::Link;
+use super::super::row::get;
+use super::facts::Facts;
+use super::render::{Rendered, function_name, mark_of};
+use crate::store::{Part, PartState};
+use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
+
+/// `pg_trigger.tgtype`: after, for each row, of insert, delete and update; and before truncate, for each statement.
+const ROWS: i32 = 1 | 4 | 8 | 16;
+const TRUNCATE: i32 = 2 | 32;
+/// The settings with which the function runs.
+const CONFIG: &str = "search_path=pg_catalog, pg_temp; row_security=off";
+
+/// All that was found.
+pub(super) struct Found {
+    function: Option<Function>,
+    triggers: Vec<Trigger>,
+    classes: Vec<Class>,
+}
+
+struct Function {
+    body: String,
+    definer: bool,
+    config: String,
+    owner: String,
+    mark: Option<String>,
+    open: bool,
+}
+
+struct Trigger {
+    schema: String,
+    table: String,
+    name: String,
+    ours: bool,
+    kind: i32,
+    enabled: String,
+    plain: bool,
+}
+
+/// An index, a view, or whatever has the name of one.
+struct Class {
+    schema: String,
+    name: String,
+    kind: String,
+    mark: Option<String>,
+    sound: bool,
+}
+
+impl Found {
+    pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Found, Failure> {
+        let (function, truncate) = (source.function(), source.truncate_trigger());
+        let (mark, index) = (mark_prefix(source), source.index());
+        let view = source.view.as_ref();
+        let triggers = [source.trigger.as_str(), truncate.as_str()];
+        let calls = [
+            Call::new(&call::SYNC_FUNCTION).text(&function),
+            Call::new(&call::SYNC_TRIGGERS)
+                .text(&function)
+                .text(source.table.schema())
+                .text(&source.table.name)
+                .texts(triggers.into_iter()),
+            Call::new(&call::SYNC_MARKED)
+                .text(&mark)
+                .text(source.table.schema())
+                .text(if source.one_current_per_key { &index } else { "" })
+                .text(view.map_or("", |view| view.schema()))
+                .text(view.map_or("", |view| &view.name))
+                .text(&index),
+        ];
+        let mut answers = link.trip(&calls).await?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
+        let function = next().first().map(function_of).transpose()?;
+        let triggers = next().iter().map(trigger_of).collect::<Result<_, _>>()?;
+        let classes = next().iter().map(class_of).collect::<Result<_, _>>()?;
+        Ok(Found { function, triggers, classes })
+    }
+
+    /// Refuses to take what belongs to somebody else.
+    pub(super) fn free(&self, source: &Source) -> Result<(), SourceRefused> {
+        let taken = |what, name: String| Err(SourceRefused::Taken { what, name });
+        let ours = mark_prefix(source);
+        let marked = |mark: &Option<String>| mark.as_ref().is_some_and(|mark| mark.starts_with(&ours));
+        if self.function.as_ref().is_some_and(|function| !marked(&function.mark)) {
+            return taken("function", format!("turno.{}", source.function()));
+        }
+        if let Some(trigger) = self.triggers.iter().find(|trigger| !trigger.ours) {
+            return taken("trigger", trigger.name.clone());
+        }
+        match self.classes.iter().find(|class| !marked(&class.mark)) {
+            Some(class) => taken("relation", format!("{}.{}", class.schema, class.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Statements that remove what an earlier configuration has left, and an index that is not the one that is wanted.
+    pub(super) fn outdated(&self, source: &Source, rendered: &Rendered) -> Result<Vec<String>, BadIdent> {
+        let mut drops = Vec::new();
+        for trigger in self.triggers.iter().filter(|trigger| trigger.ours && !trigger.is_named(source)) {
+            drops.push(trigger.drop()?);
+        }
+        for class in &self.classes {
+            let wanted = match class.kind.as_str() {
+                "v" => class.is_view(source),
+                _ => class.is_index(source) && class.is(rendered.index.as_ref().map(|piece| piece.mark.as_str())),
+            };
+            if !wanted {
+                drops.push(class.drop()?);
+            }
+        }
+        Ok(drops)
+    }
+
+    /// Statements that remove all of it, each with what people call what it removes.
+    pub(super) fn drops(&self, source: &Source) -> Result<Vec<(Vec<String>, String)>, BadIdent> {
+        let mut drops = Vec::new();
+        for class in self.classes.iter().filter(|class| class.is_ours(source)) {
+            drops.push((vec![class.shown()], class.drop()?));
+        }
+        let marked =
+            |function: &&Function| function.mark.as_ref().is_some_and(|mark| mark.starts_with(&mark_prefix(source)));
+        if self.function.as_ref().filter(marked).is_some() {
+            let triggers = self.triggers.iter().filter(|trigger| trigger.ours).map(Trigger::shown);
+            let names = triggers.chain([format!("function turno.{}", source.function())]).collect();
+            // Its triggers go with it: whoever may put one on a table may not take it off, unless it is their table.
+            drops.push((names, format!("drop function {}() cascade;", function_name(source)?)));
+        }
+        Ok(drops)
+    }
+
+    /// Each part that the source should have, and those that it should not.
+    pub(super) fn parts(&self, source: &Source, facts: &Facts, rendered: &Rendered) -> Vec<Part> {
+        let mut parts = vec![self.function_part(source, facts, rendered)];
+        for (name, kind) in [(source.trigger.clone(), ROWS), (source.truncate_trigger(), TRUNCATE)] {
+            let found = self.triggers.iter().find(|trigger| trigger.name == name && trigger.is_on(source));
+            let state = found.map_or(PartState::Missing, |trigger| trigger.state(kind));
+            parts.push(Part { what: "trigger", name, state });
+        }
+        let named =
+            |is: fn(&Class, &Source) -> bool, mark: &str| {
+                let found = self.classes.iter().find(|class| is(class, source));
+                found.map_or(PartState::Missing, |class| {
+                    if class.is(Some(mark)) { PartState::Good } else { PartState::Differs }
+                })
+            };
+        if let Some(index) = &rendered.index {
+            let name = format!("{}.{}", source.table.schema(), source.index());
+            parts.push(Part { what: "index", name, state: named(Class::is_index, &index.mark) });
+        }
+        if let (Some(piece), Some(view)) = (&rendered.view, &source.view) {
+            parts.push(Part { what: "view", name: view.shown(), state: named(Class::is_view, &piece.mark) });
+        }
+        parts.extend(self.stale(source));
+        parts
+    }
+
+    fn function_part(&self, source: &Source, facts: &Facts, rendered: &Rendered) -> Part {
+        let state = self.function.as_ref().map_or(PartState::Missing, |found| {
+            let same = found.body == rendered.body
+                && found.definer
+                && !found.open
+                && found.config == CONFIG
+                && found.owner == facts.owner
+                && found.mark.as_ref() == Some(&rendered.function.mark);
+            if same { PartState::Good } else { PartState::Differs }
+        });
+        Part { what: "function", name: format!("turno.{}", source.function()), state }
+    }
+
+    fn stale<'a>(&'a self, source: &'a Source) -> impl Iterator<Item = Part> + 'a {
+        let triggers = self.triggers.iter().filter(|trigger| trigger.ours && !trigger.is_named(source));
+        let triggers = triggers.map(|trigger| ("trigger", format!("{} on {}", trigger.name, trigger.table)));
+        let unwanted = |class: &&Class| class.is_ours(source) && !class.is_index(source) && !class.is_view(source);
+        let classes = self.classes.iter().filter(unwanted);
+        let classes = classes.map(|class| (class.what(), format!("{}.{}", class.schema, class.name)));
+        triggers.chain(classes).map(|(what, name)| Part { what, name, state: PartState::Stale })
+    }
+}
+
+/// Ends with what no name goes on with, so that one source is not taken for another whose name begins like its own.
+fn mark_prefix(source: &Source) -> String {
+    format!("{} ", mark_of(&source.name))
+}
+
+impl Trigger {
+    fn is_on(&self, source: &Source) -> bool {
+        self.schema == source.table.schema() && self.table == source.table.name
+    }
+
+    fn is_named(&self, source: &Source) -> bool {
+        self.is_on(source) && (self.name == source.trigger || self.name == source.truncate_trigger())
+    }
+
+    fn state(&self, kind: i32) -> PartState {
+        match self.enabled.as_str() {
+            _ if !self.ours || self.kind != kind || !self.plain => PartState::Differs,
+            "O" | "A" => PartState::Good,
+            _ => PartState::Disabled,
+        }
+    }
+
+    fn shown(&self) -> String {
+        format!("trigger {} on {}.{}", self.name, self.schema, self.table)
+    }
+
+    fn drop(&self) -> Result<String, BadIdent> {
+        let (schema, table) = (quote_ident(&self.schema)?, quote_ident(&self.table)?);
+        Ok(format!("drop trigger {} on {schema}.{table};", quote_ident(&self.name)?))
+    }
+}
+
+impl Class {
+    fn is_ours(&self, source: &Source) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.starts_with(&mark_prefix(source)))
+    }
+
+    fn is_index(&self, source: &Source) -> bool {
+        let named = self.schema == source.table.schema() && self.name == source.index();
+        source.one_current_per_key && self.kind != "v" && named
+    }
+
+    fn is_view(&self, source: &Source) -> bool {
+        let named = |view: &turno_core::sync::Relation| self.schema == view.schema() && self.name == view.name;
+        self.kind == "v" && source.view.as_ref().is_some_and(named)
+    }
+
+    fn is(&self, mark: Option<&str>) -> bool {
+        self.sound && self.mark.as_deref() == mark
+    }
+
+    fn what(&self) -> &'static str {
+        if self.kind == "v" { "view" } else { "index" }
+    }
+
+    fn shown(&self) -> String {
+        format!("{} {}.{}", self.what(), self.schema, self.name)
+    }
+
+    fn drop(&self) -> Result<String, BadIdent> {
+        Ok(format!("drop {} {}.{};", self.what(), quote_ident(&self.schema)?, quote_ident(&self.name)?))
+    }
+}
+
+fn function_of(row: &tokio_postgres::Row) -> Result<Function, Failure> {
+    Ok(Function {
+        body: get(row, 0)?,
+        definer: get(row, 1)?,
+        config: get(row, 2)?,
+        owner: get(row, 3)?,
+        mark: get(row, 4)?,
+        open: get(row, 5)?,
+    })
+}
+
+fn trigger_of(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
+    Ok(Trigger {
+        schema: get(row, 0)?,
+        table: get(row, 1)?,
+        name: get(row, 2)?,
+        ours: get(row, 3)?,
+        kind: get(row, 4)?,
+        enabled: get(row, 5)?,
+        plain: get(row, 6)?,
+    })
+}
+
+fn class_of(row: &tokio_postgres::Row) -> Result<Class, Failure> {
+    Ok(Class { schema: get(row, 0)?, name: get(row, 1)?, kind: get(row, 2)?, mark: get(row, 3)?, sound: get(row, 4)? })
+}

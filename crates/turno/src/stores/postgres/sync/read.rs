@@ -1,0 +1,289 @@
+//! Reading an application's table: the row that speaks for a key, and pages of keys beside what was delivered.
+
+use super::super::PostgresStore;
+use super::super::call::{self, Call};
+use super::super::failure::Failure;
+use super::super::link::Link;
+use super::super::row::{garbled, get};
+use super::facts::Facts;
+use super::render::{condition, list};
+use crate::store::Walk;
+use std::error::Error;
+use tokio_postgres::Row;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use turno_core::id::QueueId;
+use turno_core::sync::{BadIdent, Kept, Source, SourceRefused, quote_ident};
+
+/// A text that the server reads as a value of whatever type stands beside it: so an index of the key's column is used,
+/// whatever the column's type is.
+#[derive(Debug)]
+struct AsTyped<'a>(&'a str);
+
+impl ToSql for AsTyped<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.extend_from_slice(self.0.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
+
+type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// The texts of the statements about one source.
+struct Texts {
+    /// The columns to be sent of row `r`, as JSON.
+    data: String,
+    table: String,
+    key: String,
+    speaks: String,
+    takes_part: String,
+}
+
+impl Texts {
+    fn of(source: &Source) -> Result<Texts, BadIdent> {
+        let payload: Vec<&str> = source.payload.iter().map(String::as_str).collect();
+        Ok(Texts {
+            data: format!("(select row_to_json(p)::text from (select {}) as p)", list("r", &payload)?),
+            table: source.table.quoted()?,
+            key: format!("r.{}", quote_ident(&source.key)?),
+            speaks: format!("({})", condition(source.current_when.as_deref())),
+            takes_part: format!("({})", condition(source.enqueue_when.as_deref())),
+        })
+    }
+
+    /// Should several rows speak for a key, always the same one is taken.
+    fn current(&self) -> String {
+        let Texts { data, table, key, speaks, takes_part } = self;
+        format!(
+            "select {data} from {table} as r
+             where {key} = $1 and {key}::text = $2 and {speaks} and {takes_part} order by 1 limit 1"
+        )
+    }
+
+    /// Fails if the text is no value of the key's type, and cannot fail otherwise.
+    fn probe(&self) -> String {
+        let Texts { table, key, .. } = self;
+        format!("select coalesce((select {key} from {table} as r where false), $1) is null")
+    }
+
+    fn rows(&self, after: bool) -> String {
+        let Texts { data, table, key, speaks, takes_part } = self;
+        let behind = if after { format!("and {key} > $3") } else { String::new() };
+        format!(
+            "select s.key, s.data, false, d.queue is not null, d.digest, {WAITING}, {EXHAUSTED}
+             from (
+                 select distinct on ({key}) {key} as place, {key}::text as key, {data} as data
+                 from {table} as r
+                 where {key} is not null and {speaks} and {takes_part} {behind}
+                 order by {key}, data
+                 limit $2
+             ) s
+             left join turno.sync_delivered d on d.queue = $1 and d.key = s.key
+             order by s.place"
+        )
+    }
+
+    fn delivered(&self, facts: &Facts) -> String {
+        let Texts { table, key, speaks, takes_part, .. } = self;
+        let matches = facts.key.matches(key, "s.key");
+        format!(
+            "select s.key,
+                    case when exists (select from {table} as r where {matches} and {speaks} and {takes_part}) then '' end,
+                    exists (select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true),
+                    true, s.digest, {WAITING}, {EXHAUSTED}
+             from (
+                 select d.key, d.digest from turno.sync_delivered d
+                 where d.queue = $1 and d.key > $3 and d.digest is not null
+                 order by d.key limit $2
+             ) s
+             order by s.key"
+        )
+    }
+
+    fn left(&self, facts: &Facts) -> String {
+        let Texts { table, key, speaks, takes_part, .. } = self;
+        let matches = facts.key.matches(key, "d.key");
+        format!(
+            "select count(*) from (
+                 select from turno.sync_delivered d
+                 where d.queue = $1 and d.digest is not null
+                     and exists (select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true)
+                     and not exists (select from {table} as r where {matches} and {speaks} and {takes_part})
+                 limit $2
+             ) l"
+        )
+    }
+
+    fn duplicates(&self) -> String {
+        let Texts { table, key, speaks, .. } = self;
+        format!(
+            "select {key}::text, count(*), count(*) over ()
+             from {table} as r where {key} is not null and {speaks}
+             group by {key} having count(*) > 1 order by 2 desc, 1 limit 20"
+        )
+    }
+}
+
+/// An event of the key `s.key` is on its way: unfinished, or not yet taken in.
+const WAITING: &str = "exists (
+        select from turno.body b join turno.hot h on h.seq = b.seq
+        where b.queue = $1 and b.key = s.key and not h.parked
+    ) or s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)";
+
+/// An event of the key `s.key` has no attempts left.
+const EXHAUSTED: &str = "exists (
+        select from turno.body b join turno.hot h on h.seq = b.seq where b.queue = $1 and b.key = s.key and h.parked
+    )";
+
+impl PostgresStore {
+    pub(super) async fn source_current(
+        &self,
+        source: &Source,
+        key: &str,
+    ) -> Result<Result<Option<String>, SourceRefused>, Failure> {
+        let texts = match Texts::of(source) {
+            Ok(texts) => texts,
+            Err(bad) => return Ok(Err(bad.into())),
+        };
+        let (typed, plain) = (AsTyped(key), key);
+        let params: [Typed<'_>; 2] = [(&typed, Type::UNKNOWN), (&plain, Type::TEXT)];
+        let read = self.source_query(&texts.current(), &params).await;
+        let rows = match read {
+            Err(Failure::Refused { code: Some(code), message }) if code.code().starts_with("22") => {
+                // Either the key is no value of the column's type, and then no row has it; or a condition failed, and then
+                // nothing is known.
+                return match self.source_query(&texts.probe(), &params[..1]).await {
+                    Err(Failure::Refused { code: Some(code), .. }) if code.code().starts_with("22") => Ok(Ok(None)),
+                    Err(other) => Err(other),
+                    Ok(_) => Err(Failure::Refused { code: Some(code), message }),
+                };
+            }
+            read => read?,
+        };
+        Ok(Ok(rows.first().map(|row| get(row, 0)).transpose()?))
+    }
+
+    pub(super) async fn source_walk(
+        &self,
+        source: &Source,
+        queue: QueueId,
+        walk: Walk,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Result<Vec<Kept>, SourceRefused>, Failure> {
+        let texts = match Texts::of(source) {
+            Ok(texts) => texts,
+            Err(bad) => return Ok(Err(bad.into())),
+        };
+        let limit = i64::from(limit);
+        let typed = AsTyped(after.unwrap_or_default());
+        let mut params: Vec<Typed<'_>> = vec![(&queue.0, Type::INT4), (&limit, Type::INT8)];
+        let rows = match walk {
+            Walk::Rows => {
+                if after.is_some() {
+                    params.push((&typed, Type::UNKNOWN));
+                }
+                self.source_query(&texts.rows(after.is_some()), &params).await?
+            }
+            Walk::Delivered => {
+                let facts = match self.source_facts(source).await? {
+                    Ok(facts) => facts,
+                    Err(refused) => return Ok(Err(refused)),
+                };
+                params.push((&typed, Type::TEXT));
+                self.source_query(&texts.delivered(&facts), &params).await?
+            }
+        };
+        Ok(Ok(rows.iter().map(kept).collect::<Result<_, _>>()?))
+    }
+
+    /// How many keys have left without the destination being told.
+    pub(super) async fn source_left(
+        &self,
+        source: &Source,
+        queue: QueueId,
+        facts: &Facts,
+        most: i64,
+    ) -> Result<i64, Failure> {
+        let texts = Texts::of(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+        let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&most, Type::INT8)];
+        let rows = self.source_query(&texts.left(facts), &params).await?;
+        rows.first().map_or(Ok(0), |row| get(row, 0))
+    }
+
+    /// Keys for which several rows speak, worst first, and how many there are.
+    pub(super) async fn source_duplicates(&self, source: &Source) -> Result<(Vec<(String, i64)>, i64), Failure> {
+        let texts = Texts::of(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+        let rows = self.source_query(&texts.duplicates(), &[]).await?;
+        let found = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let count = rows.first().map_or(Ok(0), |row| get(row, 2))?;
+        Ok((found, count))
+    }
+
+    pub(super) async fn source_facts(&self, source: &Source) -> Result<Result<Facts, SourceRefused>, Failure> {
+        let mut link = self.source_slot().take(&self.address).await?;
+        link.trip(&[Call::new(&call::SYNC_BEGIN)]).await?;
+        let facts = Facts::read(&mut link, source).await;
+        link.abandon();
+        link.put_back();
+        facts
+    }
+
+    /// One statement on an application's table, in a transaction of its own; again if a restart or a pooler explains the
+    /// loss of the connection.
+    async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+        let mut again = true;
+        loop {
+            let mut link = self.source_slot().take(&self.address).await?;
+            let fresh = link.fresh;
+            let failure = match query(&mut link, text, params).await {
+                Ok(rows) => {
+                    link.put_back();
+                    return Ok(rows);
+                }
+                Err(failure) => failure,
+            };
+            if !failure.is_lost() {
+                link.abandon();
+                link.put_back();
+                return Err(failure);
+            }
+            if fresh || !again {
+                return Err(failure);
+            }
+            again = false;
+        }
+    }
+}
+
+/// Never prepared under a name: its text is the source's own, and a pooler may not keep it.
+async fn query(link: &mut Link, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+    link.script(call::SYNC_BEGIN.text).await?;
+    let rows = link.client.query_typed(text, params).await?;
+    link.script(call::COMMIT.text).await?;
+    Ok(rows)
+}
+
+fn kept(row: &Row) -> Result<Kept, Failure> {
+    let digest: Option<Vec<u8>> = get(row, 4)?;
+    let digest = digest.map(|bytes| bytes.try_into().map_err(|_| garbled("a digest of another size"))).transpose()?;
+    let delivered: bool = get(row, 3)?;
+    Ok(Kept {
+        key: get(row, 0)?,
+        data: get(row, 1)?,
+        left: get(row, 2)?,
+        delivered: delivered.then_some(digest),
+        waiting: get(row, 5)?,
+        exhausted: get(row, 6)?,
+    })
+}

@@ -1,0 +1,45 @@
+//! How the destinations of queues are doing.
+
+use super::{Write, statements as sql};
+use crate::store::StoreError;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use turno_core::destination::Destination;
+use turno_core::id::{Lane, QueueId};
+use turno_core::time::Time;
+
+pub(super) fn read(db: &Connection, queue: QueueId) -> Result<Option<Destination>, StoreError> {
+    let found = db.prepare_cached(sql::DESTINATION_READ)?.query_row([queue.0], destination).optional()?;
+    Ok(found.map(|(_, destination)| destination))
+}
+
+pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, StoreError> {
+    let mut read = db.prepare_cached(sql::DESTINATION_LIST)?;
+    let found = read.query_map([], destination)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Whether nobody else has changed it meanwhile.
+pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination) -> Result<bool, StoreError> {
+    let Destination { version, failures, first, several, began_at, down_at, probe_at, error, revive_since } = new;
+    let (down_at, revive_since) = (down_at.map(|at| at.0), revive_since.map(|at| at.0));
+    let values =
+        params![queue.0, version, failures, first.0, several, began_at.0, down_at, probe_at.0, error, revive_since];
+    let written = write.tx.prepare_cached(sql::DESTINATION_SAVE)?.execute(values)?;
+    write.commit()?;
+    Ok(written > 0)
+}
+
+fn destination(row: &Row<'_>) -> Result<(QueueId, Destination), rusqlite::Error> {
+    let destination = Destination {
+        version: row.get(1)?,
+        failures: row.get(2)?,
+        first: Lane(row.get(3)?),
+        several: row.get(4)?,
+        began_at: Time(row.get(5)?),
+        down_at: row.get::<_, Option<i64>>(6)?.map(Time),
+        probe_at: Time(row.get(7)?),
+        error: row.get(8)?,
+        revive_since: row.get::<_, Option<i64>>(9)?.map(Time),
+    };
+    Ok((QueueId(row.get(0)?), destination))
+}

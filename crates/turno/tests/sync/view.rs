@@ -1,0 +1,91 @@
+//! The queue under its name of the specification, for people of the database.
+
+use super::*;
+
+#[tokio::test]
+async fn the_view_has_the_columns_of_the_specification_and_times_with_time_zones() {
+    let world = World::new().await;
+    let sql = "select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
+        from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0";
+    let columns: String = world.sql.query_one(sql, &[&VIEW]).await.unwrap().get(0);
+    let expected = "id text, idper integer, accion text, estado text, intentos integer, ultimo_error text, \
+                    creado_en timestamp with time zone, actualizado_en timestamp with time zone";
+    assert_eq!(columns, expected);
+}
+
+#[tokio::test]
+async fn an_event_keeps_its_id_and_its_time_when_it_is_taken_in() {
+    let world = World::new().await;
+    world.run(&person(42)).await;
+    world.run("update siper.usuarios set nombre = 'b'").await;
+    let sql =
+        format!("select id, actualizado_en >= creado_en, abs(extract(epoch from now() - creado_en)) < 60 from {VIEW}");
+    let seen = |row: tokio_postgres::Row| (row.get::<_, String>(0), row.get::<_, bool>(1), row.get::<_, bool>(2));
+    let before = seen(world.sql.query_one(&sql, &[]).await.unwrap());
+    assert!(before.1 && before.2);
+    world.queue.counts().await.unwrap();
+    assert_eq!(seen(world.sql.query_one(&sql, &[]).await.unwrap()), before);
+}
+
+#[tokio::test]
+async fn what_somebody_else_put_into_the_queue_does_not_break_the_view() {
+    let world = World::new().await;
+    world.run(&person(7)).await;
+    world.queue.counts().await.unwrap();
+    for text in ["seven", "99999999999999999999", "-", "2147483648", "7"] {
+        world.sync.resync(key(text)).await.unwrap();
+    }
+    let shown = world.sql.query(&format!("select idper from {VIEW}"), &[]).await.unwrap();
+    let ids: Vec<i32> = shown.iter().filter_map(|row| row.get(0)).collect();
+    assert_eq!((shown.len(), ids), (5, vec![7]));
+    let mut told = world.drain().await;
+    told.sort_by_key(String::len);
+    assert_eq!(told.len(), 5);
+    assert_eq!(told.iter().filter(|one| one.starts_with("DESACTIVAR")).count(), 4, "{told:?}");
+}
+
+#[tokio::test]
+async fn the_owner_of_the_table_may_look_and_nobody_else_unless_told_so() {
+    let world = World::bare(siper()).await;
+    let owner = role(&world.url, "dba");
+    let sql = format!(
+        "create role {owner} login; grant all on schema siper to {owner}; alter table siper.usuarios owner to {owner}"
+    );
+    world.sql.batch_execute(&sql).await.unwrap();
+    world.sync.install().await.unwrap();
+    world.run(&person(42)).await;
+    let dba = connect(&world.url, Some(&owner)).await;
+    let look = format!("select idper from {VIEW}");
+    assert_eq!(dba.query_one(&look, &[]).await.unwrap().get::<_, i32>(0), 42);
+    assert_eq!(refused(dba.query("select from turno.intake", &[]).await), "42501", "it opens nothing else");
+    assert_eq!(refused(world.app.query(&look, &[]).await), "42501");
+    for change in ["insert into {} (id) values ('x')", "update {} set estado = 'PROCESADO'", "delete from {}"] {
+        assert!(dba.execute(&change.replace("{}", VIEW), &[]).await.is_err(), "{change}");
+    }
+    world.sql.batch_execute(&format!("grant select on {VIEW} to public")).await.unwrap();
+    assert_eq!(world.app.query(&look, &[]).await.unwrap().len(), 1);
+    world.sync.install().await.unwrap();
+    assert_eq!(refused(world.app.query(&look, &[]).await), "42501", "public is taken out again by an install");
+}
+
+/// A function that tells what it sees is not run on rows that the view does not show.
+#[tokio::test]
+async fn a_function_that_gossips_sees_nothing_of_other_queues() {
+    let world = World::new().await;
+    let other = world.turno.put_queue("otra", policy()).await.unwrap();
+    let secret = turno::Draft { key: Some(key("secreto")), payload: "1".into(), ..turno::Draft::default() };
+    other.enqueue(vec![secret]).await.unwrap();
+    world.run(&person(42)).await;
+    let role = role(&world.url, "web");
+    let sql = format!("grant select on {VIEW} to {role}; create schema app authorization {role}");
+    world.sql.batch_execute(&sql).await.unwrap();
+    world.queue.counts().await.unwrap();
+    world
+        .run(
+            "create function app.gossip(text) returns boolean language plpgsql cost 0.0000001 as $$
+        begin raise notice 'saw %', $1; if $1 = 'secreto' then raise exception 'leaked'; end if; return true; end $$",
+        )
+        .await;
+    let sql = format!("select id from {VIEW} where app.gossip(id) and app.gossip(idper::text)");
+    assert_eq!(world.app.query(&sql, &[]).await.unwrap().len(), 1);
+}

@@ -1,0 +1,306 @@
+// When nobody is there, or the page cannot know: hidden, idle, asleep, frozen, cut off.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { CALM, Server, newContext, openBrowser, until } from './harness.mjs';
+import { openPage } from './page.mjs';
+
+const leases = {
+  default: CALM,
+  // Short, but long enough for a busy machine to beat in time.
+  short: { ttl_ms: 2_000, heartbeat_interval_ms: 200 },
+  idle: { ttl_ms: 3_000, heartbeat_interval_ms: 200, idle_guard_ms: 2_000 },
+  rolling: { ttl_ms: 5_000, heartbeat_interval_ms: 200, rolling_timeout_ms: 3_000 },
+};
+const TASK = { ttl_ms: 180_000, idle_guard_ms: 120_000, heartbeat_interval_ms: 10_000 };
+
+let server, browser, ana, leo;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start({ leases: { ...leases, slow: TASK } }), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+async function open(person, resource, options = {}) {
+  return openPage(await newContext(browser), server, person, resource, options);
+}
+
+test('a visible page of somebody active beats, and so keeps what would have expired long ago', async () => {
+  const hers = await open(ana, 'short:1');
+  const { fence } = await hers.claim();
+  const refused = await leo.claim('short:1', { wait_ms: 5_000 });
+  assert.equal(refused.body.code, 'lease_held');
+  assert.equal(await hers.fence(), fence);
+  assert.deepEqual(await hers.events('unknown'), []);
+});
+
+test('a hidden page does not beat, and so loses it to whoever waits', async () => {
+  const hers = await open(ana, 'short:2');
+  await hers.claim();
+  await hers.show(false);
+  const beats = hers.beats().length;
+  const his = await leo.claim('short:2', { wait_ms: 15_000 });
+  assert.equal(his.status, 200);
+  const lost = await hers.hears('lost');
+  assert.deepEqual([lost.reason, lost.cause], ['taken', 'no_heartbeat']);
+  // After it was over it asks once why; while it was not, it kept silent.
+  assert.ok(hers.beats().length <= beats + 1, `${hers.beats().length - beats} beats`);
+});
+
+test('a hidden page is warned before its time is up, and calm again once it is shown', async () => {
+  const hers = await open(ana, 'short:7');
+  await hers.claim();
+  await hers.show(false);
+  const warning = await hers.hears('idle-warning');
+  assert.equal(warning.reason, 'hidden');
+  assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
+  await hers.show(true);
+  await hers.hears('active');
+  assert.equal(await hers.state(), 'held');
+});
+
+test('a page that is shown again in time goes on beating', async () => {
+  const hers = await open(ana, 'caja:1');
+  await hers.claim();
+  await hers.show(false);
+  const silent = hers.beats().length;
+  await hers.page.evaluate(() => lease.refresh());
+  await hers.show(true);
+  await until('beats', () => hers.beats().length, (count) => count > silent + 1);
+  assert.deepEqual([await hers.state(), await hers.events('unknown')], ['held', []]);
+});
+
+test('an idle person is warned well before, and loses it because of being idle', async () => {
+  const hers = await open(ana, 'idle:1');
+  await hers.press();
+  await hers.claim();
+  const warning = await hers.hears('idle-warning');
+  assert.equal(warning.reason, 'idle');
+  assert.ok(warning.expires_in_ms > 3_000, `${warning.expires_in_ms} ms before`);
+  assert.equal(await hers.state(), 'held');
+  const lost = await hers.hears('lost');
+  assert.deepEqual([lost.reason, lost.cause], ['expired', 'idle']);
+  assert.equal((await leo.history('idle:1'))[0].cause, 'idle');
+});
+
+test('one key press after the warning keeps it', async () => {
+  const hers = await open(ana, 'idle:2');
+  await hers.press();
+  const { fence } = await hers.claim();
+  await hers.hears('idle-warning');
+  await hers.press();
+  await hers.hears('active');
+  // Pressed again and again, for longer than an idle person could have had it.
+  const refused = leo.claim('idle:2', { wait_ms: 8_000 });
+  let over = false;
+  refused.then(() => (over = true));
+  await until('the end of the wait', async () => (await hers.press(), over));
+  assert.equal((await refused).body.code, 'lease_held');
+  assert.equal(await hers.fence(), fence);
+});
+
+test('an idle page says so once and then is silent', async () => {
+  const hers = await open(ana, 'slow:1', { clock: true });
+  await hers.press();
+  await hers.claim();
+  await hers.passes(115_000);
+  assert.ok(hers.beats().length >= 10, `${hers.beats().length} beats while active`);
+  assert.deepEqual(await hers.events('idle-warning'), []);
+  await hers.passes(10_000);
+  const warning = await hers.hears('idle-warning');
+  assert.ok(warning.expires_in_ms > 160_000, 'almost the whole time to live is left');
+  await hers.passes(40_000);
+  const idle = hers.beats().filter((beat) => beat.postDataJSON().idle_ms >= 120_000);
+  assert.equal(idle.length, 1);
+  await hers.press();
+  await hers.hears('active');
+  await until('a beat at once', () => hers.beats().at(-1).postDataJSON().idle_ms < 1_000);
+});
+
+test('the mouse counts as activity, scripts do not', async () => {
+  const hers = await open(ana, 'slow:2', { clock: true });
+  await hers.press();
+  await hers.claim();
+  await hers.passes(25_000);
+  await hers.page.evaluate(() => {
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'a' }));
+    scrollTo(0, 10);
+  });
+  await hers.passes(10_000);
+  assert.ok(hers.beats().at(-1).postDataJSON().idle_ms > 25_000, 'scripts are nobody');
+  await hers.page.mouse.move(10, 10);
+  await hers.page.mouse.move(50, 60);
+  await hers.passes(10_000);
+  assert.ok(hers.beats().at(-1).postDataJSON().idle_ms < 12_000);
+});
+
+test('looking again and again does not keep it from beating', async () => {
+  const hers = await open(ana, 'short:6');
+  const { fence } = await hers.claim();
+  const refused = leo.claim('short:6', { wait_ms: 5_000 });
+  let over = false;
+  refused.then(() => (over = true));
+  await until('the end of the wait', async () => (await hers.page.evaluate(() => lease.refresh()), over));
+  assert.deepEqual([(await refused).status, await hers.fence()], [409, fence]);
+});
+
+test('whoever does no work is warned of the rolling timeout, and loses it for that reason', async () => {
+  const hers = await open(ana, 'rolling:1');
+  await hers.claim();
+  assert.equal((await hers.hears('idle-warning')).reason, 'rolling_timeout');
+  await hers.press();
+  const lost = await hers.hears('lost');
+  assert.deepEqual([lost.reason, lost.cause], ['expired', 'rolling_timeout']);
+});
+
+test('work moves the rolling timeout', async () => {
+  const hers = await open(ana, 'rolling:2');
+  const { fence } = await hers.claim();
+  await hers.hears('idle-warning');
+  await hers.page.evaluate(() => lease.worked());
+  await hers.hears('active');
+  await hers.hears('idle-warning', 2);
+  await hers.page.evaluate(() => lease.worked());
+  await hers.hears('active', 2);
+  assert.equal(await hers.fence(), fence);
+});
+
+test('after a sleep it is unknown until the server has answered, and then held if it was', async () => {
+  const hers = await open(ana, 'caja:2', { clock: true });
+  const { fence } = await hers.claim();
+  await hers.becomes('held');
+  let answer;
+  const asked = new Promise((resolve) => {
+    hers.page.route('**/heartbeat', async (route) => {
+      resolve();
+      await new Promise((go) => (answer = go));
+      await route.continue();
+    });
+  });
+  // Ten seconds: less than the time to live, so that only the gap can be the reason.
+  await hers.page.clock.fastForward(10_000);
+  await asked;
+  await hers.becomes('unknown');
+  assert.equal(await hers.fence(), null);
+  assert.equal((await hers.events('unknown')).length, 1);
+  await hers.page.unroute('**/heartbeat');
+  answer();
+  await hers.becomes('held');
+  assert.equal(await hers.fence(), fence);
+});
+
+test('a page never says held once its time is up, even before any timer has fired', async () => {
+  const hers = await open(ana, 'caja:3', { clock: true });
+  await hers.claim();
+  const seen = await hers.page.evaluate(() => {
+    const before = lease.state;
+    // Both clocks have moved on, and nothing else in the page has run yet.
+    const [now, steady] = [Date.now(), performance.now()];
+    Date.now = () => now + 60_001;
+    performance.now = () => steady + 60_001;
+    return [before, lease.state, lease.fence, lease.expires_in_ms];
+  });
+  assert.deepEqual(seen, ['held', 'unknown', null, 0]);
+});
+
+test('whoever took it while the machine slept is found out on waking', async () => {
+  const hers = await open(ana, 'short:3', { clock: true });
+  await hers.claim();
+  await hers.becomes('held');
+  await hers.page.context().setOffline(true);
+  await hers.page.clock.pauseAt(Date.now() + 60_000);
+  const his = await leo.claim('short:3', { wait_ms: 15_000 });
+  assert.equal(his.status, 200);
+  assert.notEqual(await hers.state(), 'held');
+  await hers.page.context().setOffline(false);
+  await hers.page.clock.fastForward(600_000);
+  await hers.page.clock.resume();
+  const lost = await hers.hears('lost');
+  assert.equal(lost.reason, 'taken');
+  assert.equal(lost.lease.holder.id, 'leo');
+});
+
+test('a tab that stood still never says held on going on, and finds out that it has lost', async () => {
+  const hers = await open(ana, 'short:4');
+  await hers.claim();
+  await hers.becomes('held');
+  const debug = await hers.page.context().newCDPSession(hers.page);
+  await debug.send('Debugger.enable');
+  await debug.send('Debugger.pause');
+  const his = await leo.claim('short:4', { wait_ms: 15_000 });
+  assert.equal(his.status, 200);
+  const count = hers.page.evaluate(() => [lease.state, lease.fence]);
+  await debug.send('Debugger.resume');
+  await debug.send('Debugger.disable');
+  assert.notEqual((await count)[0], 'held');
+  assert.equal((await hers.hears('lost')).reason, 'taken');
+  assert.equal((await hers.events('held')).length, 1);
+});
+
+test('a page that thaws or is shown from memory holds its state unknown until the server has answered', async () => {
+  const hers = await open(ana, 'caja:7');
+  const { fence } = await hers.claim();
+  for (const name of ['resume', 'pageshow']) {
+    const at_once = await hers.page.evaluate((name) => {
+      if (name === 'resume') document.dispatchEvent(new Event('resume'));
+      else dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+      return [lease.state, lease.fence];
+    }, name);
+    assert.deepEqual(at_once, ['unknown', null], name);
+    await hers.becomes('held');
+  }
+  assert.deepEqual([await hers.fence(), (await hers.events('unknown')).length], [fence, 2]);
+});
+
+test('a network that is cut and comes back in time costs nothing', async () => {
+  const hers = await open(ana, 'caja:4');
+  const { fence } = await hers.claim();
+  await until('a beat', () => hers.beats().length);
+  await hers.page.context().setOffline(true);
+  const failed = hers.page.waitForEvent('requestfailed', (request) => request.url().endsWith('/heartbeat'));
+  await failed;
+  assert.equal(await hers.state(), 'held');
+  await hers.page.context().setOffline(false);
+  const at = Date.now();
+  await until('a beat after it', async () => Date.parse((await leo.lease('caja:4')).heartbeat_at) > at);
+  assert.equal(await hers.fence(), fence);
+  assert.deepEqual([await hers.events('unknown'), await hers.events('lost')], [[], []]);
+});
+
+test('a network that stays away makes it unknown when its time is up, and lost once the server says so', async () => {
+  const hers = await open(ana, 'short:5');
+  await hers.claim();
+  await hers.page.context().setOffline(true);
+  await hers.hears('unknown');
+  assert.equal(await hers.fence(), null);
+  assert.deepEqual(await hers.events('lost'), []);
+  await until('the end on the server', async () => (await leo.lease('short:5')).state === 'free');
+  await hers.page.context().setOffline(false);
+  const lost = await hers.hears('lost');
+  assert.deepEqual([lost.reason, lost.cause], ['expired', 'no_heartbeat']);
+});
+
+test('a server that is killed and started again finds the lease held by the same page under the same fence', async () => {
+  const hers = await open(ana, 'caja:5');
+  const { fence } = await hers.claim();
+  await until('a beat', () => hers.beats().length);
+  await server.down();
+  await hers.page.waitForEvent('requestfailed', (request) => request.url().endsWith('/heartbeat'));
+  assert.equal(await hers.state(), 'held');
+  await server.up();
+  const at = Date.now();
+  await until('a beat after it', async () => Date.parse((await leo.lease('caja:5')).heartbeat_at) > at);
+  assert.deepEqual([await hers.fence(), (await leo.lease('caja:5')).fence], [fence, fence]);
+  assert.deepEqual([await hers.events('unknown'), await hers.events('lost')], [[], []]);
+  await until('the stream is back', () => hers.page.evaluate(() => lease.turno.live));
+});
+
+test('a single failed beat is a hiccup', async () => {
+  const hers = await open(ana, 'caja:6');
+  let broken = 0;
+  await hers.page.route('**/heartbeat', (route) => (broken++ === 0 ? route.fulfill({ status: 502, body: '<html>' }) : route.continue()));
+  await hers.claim();
+  await until('a second try', () => broken, (count) => count >= 2);
+  assert.deepEqual([await hers.state(), await hers.events('error')], ['held', []]);
+});

@@ -1,0 +1,148 @@
+//! The browser module and the pages, in a real Chromium: the tests under `web/test`, run by node.
+//!
+//! Node and Chromium are the machine's; where we are root on a Debian-like machine they are installed. The packages that
+//! drive the browser come in the versions and with the hashes of `web/package-lock.json`. What is missing makes the step
+//! red: nothing is skipped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::product;
+use crate::tools::{Problem, StepResult, answers, apt, find, is_root, root};
+
+/// Names of the browser, the first found is taken.
+const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
+/// What runs the tests knows globs and restarts from this version on.
+const NODE_OLDEST: u32 = 20;
+
+/// Finds or installs everything, builds the program, and runs all files.
+pub(crate) fn run() -> StepResult {
+    prepare()?;
+    let browser = browser().ok_or_else(|| missing("Chromium"))?;
+    println!("Chromium: {}", browser.display());
+    let web = root().join("web");
+    packages(&web)?;
+    product::build("turno")?;
+    let files = tests(&web.join("test"))?;
+    let mut command = Command::new("node");
+    // Two files at a time: most of it is waiting, and more browsers on a small machine only make each other late.
+    command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]).args(&files).current_dir(&web);
+    command.env("TURNO_BIN", product::built("turno")?).env("CHROMIUM", browser).env_remove("TURNO_SOURCE");
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::failed(format!("the tests in web/test ended with {status}"))),
+        Err(error) => Err(Problem::failed(format!("node could not be started: {error}"))),
+    }
+}
+
+/// Installs what is missing, where that is ours to do.
+fn prepare() -> StepResult {
+    let mut wanted = Vec::new();
+    if node_version().is_none() || find(&["npm"]).is_none() {
+        wanted.extend(["nodejs", "npm"]);
+    }
+    if browser().is_none() {
+        wanted.push("chromium");
+    }
+    if !wanted.is_empty() {
+        let what = wanted.join(", ");
+        if !(is_root() && answers("apt-get", &["--version"])) {
+            return Err(missing(&what));
+        }
+        println!("{what}: not found; installing Debian's packages");
+        let install = [&["install", "-y", "--no-install-recommends"], &wanted[..]].concat();
+        apt(&["update"]).and_then(|()| apt(&install)).map_err(|why| missing(&format!("{what} ({why})")))?;
+    }
+    match node_version() {
+        Some(version) if version >= NODE_OLDEST => Ok(()),
+        Some(version) => Err(missing(&format!("node {NODE_OLDEST} or newer (this one is {version})"))),
+        None => Err(missing("node")),
+    }
+}
+
+/// `$CHROMIUM`, or what is on the search path.
+fn browser() -> Option<PathBuf> {
+    match std::env::var_os("CHROMIUM") {
+        // Whoever names one means that one.
+        Some(told) => Some(PathBuf::from(told)).filter(|path| path.is_file()),
+        None => find(BROWSERS),
+    }
+}
+
+fn node_version() -> Option<u32> {
+    let output = Command::new("node").arg("--version").output().ok()?;
+    major(std::str::from_utf8(&output.stdout).ok()?)
+}
+
+/// `v20.11.1` is 20.
+fn major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+/// The packages of the lock file, installed if they are not there in these versions.
+fn packages(web: &Path) -> StepResult {
+    let (lock, marker) = (web.join("package-lock.json"), web.join("node_modules/installed.json"));
+    let wanted = std::fs::read_to_string(&lock)
+        .map_err(|error| Problem::failed(format!("failed to read {}: {error}", lock.display())))?;
+    if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    println!("$ npm ci");
+    let mut command = Command::new("npm");
+    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(web).stdin(Stdio::null());
+    match command.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(missing(&format!("what web/package-lock.json names (npm ended with {status})"))),
+        Err(error) => return Err(missing(&format!("npm ({error})"))),
+    }
+    std::fs::write(&marker, wanted).map_err(|error| Problem::failed(format!("failed to write the marker: {error}")))
+}
+
+/// Every file of tests, in the order of their names. None at all would prove nothing.
+fn tests(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let failed = |error| Problem::failed(format!("failed to list {}: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_test(path)).collect();
+    files.sort();
+    if files.is_empty() { Err(Problem::failed("there are no tests in web/test")) } else { Ok(files) }
+}
+
+fn is_test(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".test.mjs"))
+}
+
+fn missing(what: &str) -> Problem {
+    Problem::Missing {
+        what: what.into(),
+        get:
+            "install node 20 or newer with npm, and Chromium (Debian: `apt-get install nodejs npm chromium`), or name \
+              the browser in CHROMIUM; npm must reach a package index once"
+                .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_version_is_the_number_before_the_first_dot() {
+        assert_eq!(major("v20.11.1\n"), Some(20));
+        assert_eq!((major("20.11.1"), major("vx.1"), major("")), (None, None, None));
+    }
+
+    #[test]
+    fn helpers_are_no_tests() {
+        assert!(is_test(Path::new("web/test/people.test.mjs")));
+        assert!(!is_test(Path::new("web/test/harness.mjs")) && !is_test(Path::new("web/test/test.mjs")));
+    }
+
+    #[test]
+    fn a_folder_without_tests_is_a_failure() {
+        let folder = std::env::temp_dir().join(format!("turno-xtask-browser-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        let found = tests(&folder);
+        std::fs::remove_dir_all(&folder).expect("it was made above");
+        assert_eq!(found, Err(Problem::failed("there are no tests in web/test")));
+    }
+}
