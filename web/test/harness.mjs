@@ -55,7 +55,7 @@ export function openBrowser() {
 
 /** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, so that no build is needed. */
 export async function newContext(browser, options = {}) {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ locale: 'es-ES', ...options });
   if (process.env.TURNO_SOURCE) {
     const answer = {
       path: join(ROOT, 'web', 'turno.js'),
@@ -115,6 +115,13 @@ export class Server {
   async command(...args) {
     const { stdout } = await run(program(), [...args, '--database', this.database, '--config', this.config]);
     return stdout.trim();
+  }
+
+  /** Lets somebody sign in with a password. */
+  async password(id, password) {
+    const running = run(program(), ['user', 'password', id, '--password-stdin', '--database', this.database]);
+    running.child.stdin.end(`${password}\n`);
+    await running;
   }
 
   /** Somebody, with a token. */

@@ -25,8 +25,8 @@ pub(crate) fn run() -> StepResult {
     product::build("turno")?;
     let files = tests(&web.join("test"))?;
     let mut command = Command::new("node");
-    // One file at a time: two browsers on a small machine only make each other late.
-    command.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]).args(&files).current_dir(&web);
+    // Two files at a time: most of it is waiting, and more browsers on a small machine only make each other late.
+    command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]).args(&files).current_dir(&web);
     command.env("TURNO_BIN", product::built("turno")?).env("CHROMIUM", browser).env_remove("TURNO_SOURCE");
     match command.stdin(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),

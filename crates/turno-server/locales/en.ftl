@@ -115,23 +115,6 @@ problem-database_unavailable = Nothing was stored; try again in a moment
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored
 
-# Pages of the way in.
-
-page-sign_in =
-    .title = Sign in
-    .lead = One at a time, in turn, nothing lost.
-    .user_label = User
-    .password_label = Password
-    .hint = Forgot it? Ask an administrator for a link to get in.
-    .button = Sign in
-page-setup =
-    .title = First administrator
-    .lead = There is nobody yet. You will be the one who adds the others.
-    .user_label = Your user name
-    .password_label = A new password
-    .hint = At least 8 characters.
-    .button = Create and sign in
-
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
 task-status = { $status ->

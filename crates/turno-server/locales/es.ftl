@@ -115,23 +115,6 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
 
-# Pages of the way in.
-
-page-sign_in =
-    .title = Iniciar sesión
-    .lead = De a uno, por turno, sin perder nada.
-    .user_label = Usuario
-    .password_label = Contraseña
-    .hint = ¿No la recuerda? Pida a un administrador un enlace para entrar.
-    .button = Entrar
-page-setup =
-    .title = Primer administrador
-    .lead = Todavía no hay nadie. Usted será quien agregue a los demás.
-    .user_label = Su usuario
-    .password_label = Una contraseña nueva
-    .hint = Al menos 8 caracteres.
-    .button = Crear y entrar
-
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
 task-status = { $status ->

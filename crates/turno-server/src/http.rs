@@ -35,7 +35,15 @@ mod task;
 mod testing;
 
 pub(crate) use app::{App, Shared};
-pub(crate) use queue::DeliveryView;
+pub(crate) use caller::{Caller, identify, not_foreign};
+pub(crate) use extract::{Path, Query};
+pub(crate) use lease::{act as lease_act, text as lease_text};
+pub(crate) use listing::{Page, Wanted};
+pub(crate) use problem::{Code, Problem};
+pub(crate) use queue::{
+    DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,
+    timeline as queue_timeline,
+};
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
 
@@ -51,7 +59,7 @@ use tower::{Layer, ServiceExt};
 use tower_http::cors::CorsLayer;
 use utoipa_axum::router::OpenApiRouter;
 
-use problem::{Code, Problem};
+use crate::console;
 
 /// The routes of the API, with their description.
 fn api() -> OpenApiRouter<Shared> {
@@ -110,12 +118,12 @@ impl Front {
 fn routes(app: Shared) -> Router {
     let (api, generated) = api().split_for_parts();
     let document = openapi::document(generated);
-    let pages = Router::new()
-        .route("/", get(root::page))
-        .route("/assets/{file}", get(root::asset))
-        .route("/turno.js", get(root::module))
-        .route("/turno.d.ts", get(root::module_types));
-    let served = pages.merge(api).merge(openapi::routes(&document)).merge(docs::pages(&document, &app.texts));
+    let module = Router::new().route("/turno.js", get(root::module)).route("/turno.d.ts", get(root::module_types));
+    let served = console::routes()
+        .merge(module)
+        .merge(api)
+        .merge(openapi::routes(&document))
+        .merge(docs::pages(&document, &app.texts));
     served.fallback(unknown).method_not_allowed_fallback(wrong_method).with_state(app)
 }
 

@@ -52,12 +52,13 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-const SPANISH: &str = include_str!("../locales/es.ftl");
-const ENGLISH: &str = include_str!("../locales/en.ftl");
+/// The API's and the program's own sentences, then the console's.
+const SPANISH: [&str; 2] = [include_str!("../locales/es.ftl"), include_str!("../locales/console.es.ftl")];
+const ENGLISH: [&str; 2] = [include_str!("../locales/en.ftl"), include_str!("../locales/console.en.ftl")];
 
 impl Texts {
     pub(crate) fn load() -> Texts {
-        Texts { spanish: bundle("es", SPANISH), english: bundle("en", ENGLISH) }
+        Texts { spanish: bundle("es", &SPANISH), english: bundle("en", &ENGLISH) }
     }
 
     fn of(&self, language: Language) -> &FluentBundle<FluentResource> {
@@ -81,12 +82,14 @@ impl Texts {
     }
 }
 
-fn bundle(language: &str, source: &str) -> FluentBundle<FluentResource> {
-    // A test reads both files; a mistake in one line must not take the other sentences away.
-    let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(partial, _)| partial);
+fn bundle(language: &str, sources: &[&str]) -> FluentBundle<FluentResource> {
     let mut bundle = FluentBundle::new_concurrent(language.parse::<LanguageIdentifier>().into_iter().collect());
     bundle.set_use_isolating(false);
-    drop(bundle.add_resource(resource));
+    for source in sources {
+        // A test reads all files; a mistake in one line must not take the other sentences away.
+        let resource = FluentResource::try_new((*source).to_owned()).unwrap_or_else(|(partial, _)| partial);
+        drop(bundle.add_resource(resource));
+    }
     bundle
 }
 
@@ -120,12 +123,14 @@ mod tests {
 
     #[test]
     fn both_languages_say_the_same_things() {
-        assert_eq!(shape(SPANISH), shape(ENGLISH));
+        for (spanish, english) in SPANISH.iter().zip(ENGLISH) {
+            assert_eq!(shape(spanish), shape(english));
+        }
     }
 
     #[test]
     fn every_line_of_both_languages_can_be_read() {
-        for source in [SPANISH, ENGLISH] {
+        for source in SPANISH.into_iter().chain(ENGLISH) {
             assert!(FluentResource::try_new(source.to_owned()).is_ok());
         }
     }

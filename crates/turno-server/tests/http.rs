@@ -28,6 +28,16 @@ mod metrics;
 mod operation;
 #[path = "http/people.rs"]
 mod people;
+#[path = "http/push.rs"]
+mod push;
+#[path = "http/push_guard.rs"]
+mod push_guard;
+#[path = "http/push_guide.rs"]
+mod push_guide;
+#[path = "http/push_many.rs"]
+mod push_many;
+#[path = "http/push_outage.rs"]
+mod push_outage;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -40,6 +50,12 @@ mod queue_items;
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/receiver.rs"]
+mod receiver;
+#[path = "http/seed_002.rs"]
+mod seed_002;
+#[path = "http/seed_003.rs"]
+mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
 #[path = "http/sync.rs"]
@@ -91,12 +107,19 @@ fn main() {
             metrics::all(),
             operation::all(),
             people::all(),
+            push::all(),
+            push_guard::all(),
+            push_guide::all(),
+            push_many::all(),
+            push_outage::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_002::all(),
+            seed_003::all(),
             sign_in::all(),
             sync::all(),
             task::all(),

@@ -48,6 +48,11 @@ async fn the_finalize_example_applies_each_line_once() {
     prints("finalize", &format!("{both}30 nails in stock\n")).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_chat_bot_example_answers_together_what_was_written_together() {
+    prints("chat_bot", "ana: Hola | ¿Disponibilidad?\n2 answered, 1 exhausted\n").await;
+}
+
 /// Ends with the test, also if it fails.
 struct Running(Child);
 
@@ -55,6 +60,37 @@ impl Drop for Running {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inbox_example_takes_over_what_a_killed_instance_had() {
+    for place in places("inbox_scheduler").await {
+        let hung = example("inbox_scheduler").args([&place, "a", "hang"]).stdout(Stdio::piped()).spawn();
+        let mut hung = Running(hung.expect("examples are built with the tests"));
+        let mut took = String::new();
+        BufReader::new(hung.0.stdout.take().expect("it is piped")).read_line(&mut took).expect("it prints text");
+        let lost = took.split_whitespace().nth(2).expect("which one").to_owned();
+        hung.0.kill().expect("it runs");
+        let others = ["b", "c"].map(|name| {
+            let started = example("inbox_scheduler").args([&place, name]).stdout(Stdio::piped()).spawn();
+            started.expect("examples are built with the tests")
+        });
+        let mut lines = Vec::new();
+        for other in others {
+            let output = other.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{place}");
+            lines.extend(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned));
+        }
+        let of = |record: &str, how: &str| {
+            let start = format!(": {record} {how}");
+            lines.iter().filter(|line| line.contains(&start)).count()
+        };
+        for n in 1..=8 {
+            assert_eq!(of(&format!("presentation-{n}"), "processed"), 1, "each once: {lines:?}");
+        }
+        assert_eq!(of("presentation-3", "failed"), usize::from(lost != "presentation-3"), "{lines:?}");
+        assert_eq!(of(&lost, "processed, attempt 2"), 1, "what the dead one had was taken over: {lines:?}");
     }
 }
 

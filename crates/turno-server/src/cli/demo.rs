@@ -38,8 +38,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let database = database::open(&folder.url()).await?;
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
-    let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
-    app.shows_queues = true;
+    let app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(

@@ -3,6 +3,7 @@
 mod enqueue;
 mod look;
 mod policy;
+mod repair;
 mod work;
 mod worker;
 
@@ -74,16 +75,18 @@ enum What {
     Items(look::Items),
     /// Show one item with its attempts and errors
     Item(OfItem),
-    /// Let an exhausted or failed item be tried again; needs queues.manage
-    Retry(OfItem),
+    /// Let an exhausted or failed item be tried again, perhaps corrected; needs queues.manage
+    Retry(repair::Retry),
     /// Cancel an item that waits; needs queues.manage
     Cancel(OfItem),
     /// Hand nothing out any more; needs queues.manage
     Pause(Named),
     /// Hand out again; needs queues.manage
     Resume(Named),
-    /// Let every exhausted item be tried again; needs queues.manage
-    RetryExhausted(Named),
+    /// Let exhausted items be tried again, all or those that match; needs queues.manage
+    RetryExhausted(repair::RetryExhausted),
+    /// Forget finished items beyond the retention now; needs queues.manage
+    Purge(Named),
     /// Say why an item, or a key, is not running
     Why(look::Why),
 }
@@ -134,10 +137,7 @@ pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), 
         What::Work(wish) => worker::work(client.clone(), wish, place).await,
         What::Items(wish) => look::items(client, wish, json).await,
         What::Item(wish) => look::item(client, &wish.path(), json).await,
-        What::Retry(wish) => {
-            let answer = client.post(&format!("{}/retry", wish.path()), &nothing).await?;
-            said(&answer, json, &format!("{} will be tried again", wish.item))
-        }
+        What::Retry(wish) => repair::retry(client, wish, json).await,
         What::Cancel(wish) => {
             let answer = client.post(&format!("{}/cancel", wish.path()), &nothing).await?;
             said(&answer, json, &format!("{} is cancelled", wish.item))
@@ -150,11 +150,11 @@ pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), 
             let answer = client.post(&format!("{}/resume", path(&wish.queue)), &nothing).await?;
             said(&answer, json, &format!("{} hands out again", wish.queue))
         }
-        What::RetryExhausted(wish) => {
-            let answer = client.post(&format!("{}/retry-exhausted", path(&wish.queue)), &nothing).await?;
-            let count = answer.json.as_object().and_then(|body| body.values().find_map(serde_json::Value::as_u64));
-            let how_many = count.map_or_else(|| "the exhausted items".to_owned(), |count| format!("{count} items"));
-            said(&answer, json, &format!("{how_many} of {} will be tried again", wish.queue))
+        What::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
+        What::Purge(wish) => {
+            let answer = client.post(&format!("{}/purge", path(&wish.queue)), &nothing).await?;
+            let count = answer.json["purged"].as_u64().unwrap_or_default();
+            said(&answer, json, &format!("{count} finished items of {} are forgotten", wish.queue))
         }
         What::Why(wish) => look::why(client, wish, json).await,
     }

@@ -14,6 +14,7 @@ use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
+use crate::console::{Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
@@ -42,14 +43,16 @@ pub(crate) struct App {
     pub(crate) reports: Reports,
     /// When the queues were counted for the figures.
     pub(crate) counting: Counting,
-    /// Whether the page counts what is in the queues: only where that is little.
-    pub(crate) shows_queues: bool,
     /// The queues of the configuration file: their policies are changed there and nowhere else.
     pub(crate) managed_queues: BTreeSet<QueueName>,
     /// What is sent to endpoints.
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// What the console's charts show.
+    pub(crate) trend: Trend,
+    /// What the console last saw of all queues.
+    pub(crate) glance: Glance,
 }
 
 /// The way handlers get it.
@@ -76,10 +79,11 @@ impl App {
             stopping,
             reports: Reports::default(),
             counting: Counting::default(),
-            shows_queues: false,
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            trend: Trend::default(),
+            glance: Glance::default(),
         }
     }
 

@@ -36,7 +36,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 /// Lets somebody in, or not.
-pub(super) async fn identify(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
+pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
     let turno = match bearer(headers)? {
         Some(secret) => app.trusted().authenticate(secret).await?,
         None => {
@@ -93,7 +93,7 @@ pub(super) fn same_site(headers: &HeaderMap) -> bool {
 
 /// Refuses a form that another site's page sends on somebody's behalf, for calls that need no cookie: it would sign
 /// people in as somebody else without their noticing. A program, which is no browser, says nothing of the kind.
-pub(super) fn not_foreign(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn not_foreign(headers: &HeaderMap) -> Result<(), Problem> {
     let silent = !headers.contains_key("sec-fetch-site") && !headers.contains_key(header::ORIGIN);
     if silent || same_site(headers) { Ok(()) } else { Err(Problem::new(Code::CrossSite)) }
 }

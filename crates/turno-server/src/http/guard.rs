@@ -16,13 +16,13 @@ use turno::Permission;
 use turno::core::id::UserId;
 
 use super::access::{self, Needs, Row};
-use super::app::App;
+use super::app::{App, Shared};
 use super::caller::{self, Caller};
 use super::extract::discard;
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
-use crate::texts::Language;
+use crate::console;
 use crate::uptime::Uptime;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -48,7 +48,7 @@ fn fresh_id() -> String {
 }
 
 /// The outermost layer.
-pub(super) async fn edge<F>(app: &App, mut request: Request, inside: impl FnOnce(Request) -> F) -> Response
+pub(super) async fn edge<F>(app: &Shared, mut request: Request, inside: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Response>,
 {
@@ -56,14 +56,17 @@ where
     let id = request_id(request.headers());
     let method = report::method(request.method());
     let row = access::find(request.method().as_str(), request.uri().path());
-    let language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let language = Language::preferred(language.unwrap_or_default());
+    let language = console::language(request.headers());
+    let asked = console::Asked::of(&request);
     request.extensions_mut().insert(language);
     let route = row.map(|row| row.path);
     let span = tracing::debug_span!(target: "turno::http", "request", method, route, request_id = id);
     let mut response = inside(request).instrument(span).await;
     let user = response.extensions_mut().remove::<By>();
-    let (mut response, code) = problem::written(response, &app.texts, language, &id);
+    let (mut response, code) = match asked.zip(problem::carried(&response)) {
+        Some((asked, problem)) => (Box::pin(console::answer(app, asked, &problem, &id)).await, Some(problem.code())),
+        None => problem::written(response, &app.texts, language, &id),
+    };
     let (status, code) = (response.status(), code.map(problem::Code::as_str));
     let user = user.as_ref().map(|By(user)| user.as_str());
     app.reports.add(&Report { method, row, status, took: watch.elapsed(), code, user, id: &id });
@@ -130,7 +133,7 @@ async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<im
     if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
         request.extensions_mut().insert(Place(place.clone()));
     }
-    if needs == Needs::Nobody || is_public(request) {
+    if needs == Needs::Nobody || row.is_none() && is_public(request) {
         return Ok(inside);
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;

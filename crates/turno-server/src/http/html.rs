@@ -1,16 +1,4 @@
-//! Pages made of a template and texts. What comes from outside is text and nothing else.
-
-/// Replaces each `{{name}}` once. Values are not looked at again, so that no value can name another.
-pub(super) fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
-    let mut pieces = template.split("{{");
-    let mut page = pieces.next().unwrap_or_default().to_string();
-    for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
-        page.push_str(&value(name.trim()));
-        page.push_str(rest);
-    }
-    page
-}
+//! Markup by hand, for the page of the API: what comes from outside is text and nothing else.
 
 /// A text that cannot become markup.
 pub(super) fn escaped(text: &str) -> String {

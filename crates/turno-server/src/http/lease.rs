@@ -63,7 +63,7 @@ pub(super) fn span(field: &str, ms: Option<i64>, max: i64) -> Result<Option<Span
 }
 
 /// What a person says about what they do: something, and not a book.
-pub(super) fn text(field: &str, text: String, required: bool) -> Result<String, Problem> {
+pub(crate) fn text(field: &str, text: String, required: bool) -> Result<String, Problem> {
     let bad = |cause: String| Err(Problem::new(Code::BadField).field(field).cause(cause));
     if required && text.trim().is_empty() {
         return bad("it is empty; say why, for whoever reads the audit".to_owned());
@@ -75,7 +75,7 @@ pub(super) fn text(field: &str, text: String, required: bool) -> Result<String, 
 }
 
 /// Carries out one command, and shows the lease that it leaves.
-async fn act(
+pub(crate) async fn act(
     caller: &Caller,
     resource: Resource,
     who: Holder,

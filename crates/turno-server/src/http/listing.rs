@@ -45,6 +45,11 @@ impl Wanted {
         self.after.as_deref().map(|after| after.parse().map_err(|_| bad_cursor())).transpose()
     }
 
+    /// A place as it stands in an address.
+    pub(crate) fn cursor(place: &str) -> String {
+        cursor(place)
+    }
+
     /// What to ask for: one more than wanted tells whether there is another page.
     pub(crate) fn one_more(&self) -> u32 {
         self.limit + 1

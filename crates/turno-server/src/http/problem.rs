@@ -142,12 +142,16 @@ impl Problem {
         self
     }
 
+    /// Nobody is known to have asked.
+    pub(crate) fn is_unauthenticated(&self) -> bool {
+        self.0.code == Code::Unauthenticated
+    }
+
     /// It says who may, not what is wrong with the request.
     pub(super) fn is_about_the_caller(&self) -> bool {
         matches!(self.0.code.status(), 401 | 403)
     }
 
-    #[cfg(test)]
     pub(crate) fn code(&self) -> Code {
         self.0.code
     }
@@ -199,6 +203,11 @@ impl IntoResponse for Problem {
         response.extensions_mut().insert(Unwritten(Arc::new(self)));
         response
     }
+}
+
+/// The problem that a response carries, if it does.
+pub(super) fn carried(response: &Response) -> Option<Arc<Problem>> {
+    response.extensions().get::<Unwritten>().map(|Unwritten(problem)| problem.clone())
 }
 
 /// Writes the problem that a response carries, if it does, and answers its code.

@@ -28,7 +28,7 @@ use super::extract::{Json, Query};
 use super::people::{self, Me};
 use super::problem::{Code, Problem};
 use super::server::Peer;
-use crate::texts::Language;
+use crate::console::local;
 use form::Submitted;
 use page::Page;
 
@@ -45,6 +45,8 @@ const SESSION: Span = Span::from_secs(12 * 3_600);
 #[derive(Deserialize)]
 struct LinkQuery {
     link: Option<String>,
+    /// Where to go on; a place of ours.
+    next: Option<String>,
 }
 
 /// Who wants in, and the proof.
@@ -53,22 +55,27 @@ struct LinkQuery {
 struct SignInBody {
     user: String,
     password: String,
+    /// Where a form goes on; a place of ours.
+    next: Option<String>,
 }
 
 /// The page to sign in; with `?link=` it lets in whom the link is for, once.
 #[utoipa::path(
     get, path = "/sign-in", tag = "sign-in",
-    params(("link" = Option<String>, Query, description = "The secret of a one-time link.")),
+    params(
+        ("link" = Option<String>, Query, description = "The secret of a one-time link."),
+        ("next" = Option<String>, Query, description = "The page to go on to, on this server."),
+    ),
     responses((status = 200, content_type = "text/html", body = String), (status = 303, description = "In, by the link."))
 )]
 async fn sign_in_page(
     State(app): State<Shared>,
-    Extension(language): Extension<Language>,
+    headers: HeaderMap,
     peer: Option<Extension<Peer>>,
     method: Method,
     Query(query): Query<LinkQuery>,
 ) -> Response {
-    let page = Page::sign_in(&app, language);
+    let page = Page::sign_in(&app, &headers).leading_to(query.next);
     // Whoever only looks at the head of an answer, as scanners of links do, has not come in.
     match query.link.filter(|_| method != Method::HEAD) {
         None => page.shown(),
@@ -97,21 +104,23 @@ async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result
 )]
 async fn sign_in(
     State(app): State<Shared>,
-    Extension(language): Extension<Language>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     body: Submitted<SignInBody>,
 ) -> Result<Response, Problem> {
     let way = body.way();
     let user = body.peek(|body| body.user.clone());
+    let next = body.peek(|body| body.next.clone()).flatten();
     let entered = async {
         caller::not_foreign(&headers)?;
-        let SignInBody { user, password } = body.read()?;
+        let SignInBody { user, password, .. } = body.read()?;
         by_password(&app, peer, &user, password).await
     };
     match (entered.await, way) {
-        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::OK).await,
-        (Err(problem), form::Way::Form) => Ok(Page::sign_in(&app, language).filled(user).with(&problem)),
+        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::OK, next.as_deref()).await,
+        (Err(problem), form::Way::Form) => {
+            Ok(Page::sign_in(&app, &headers).leading_to(next).filled(user).with(&problem))
+        }
         (Err(problem), form::Way::Json) => Err(problem),
     }
 }
@@ -179,9 +188,15 @@ async fn end(app: &App, secret: &str) -> Result<(), Problem> {
 
 impl form::Way {
     /// The answer to somebody who has just got in.
-    async fn welcome(self, app: &App, secret: &str, status: StatusCode) -> Result<Response, Problem> {
+    async fn welcome(
+        self,
+        app: &App,
+        secret: &str,
+        status: StatusCode,
+        next: Option<&str>,
+    ) -> Result<Response, Problem> {
         if self == form::Way::Form {
-            return Ok(cookie::set(app, secret, Redirect::to("/")));
+            return Ok(cookie::set(app, secret, Redirect::to(local(next))));
         }
         let caller = Caller(app.trusted().authenticate(secret).await?);
         let mut answer = cookie::set(app, secret, (status, Json(Me::of(&caller).await?)));

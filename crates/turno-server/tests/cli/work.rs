@@ -9,6 +9,7 @@ use crate::world::{Running, World};
 cases![
     BOTH: [
         an_item_goes_through_a_queue,
+        exhausted_items_are_counted_corrected_and_sent_round_again,
         a_task_is_made_claimed_and_finalized,
         a_forced_release_is_audited_with_its_reason,
     ],
@@ -48,6 +49,29 @@ async fn an_item_goes_through_a_queue(world: World) {
     assert!(ana.run(&["queue", "item", "bot", "m1"]).await.done().contains("processed"));
     assert!(ana.run(&["queue", "list"]).await.done().contains("bot"));
     assert!(ana.run(&["queue", "pause", "bot"]).await.refused(1).contains("queues.manage"));
+}
+
+async fn exhausted_items_are_counted_corrected_and_sent_round_again(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    for id in ["m1", "m2", "m3"] {
+        eva.run(&["queue", "enqueue", "mails", "1", "--id", id]).await.done();
+        let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--item", id, "--json"]).await.json();
+        let (name, fence) = (claimed["delivery"].as_str().unwrap(), claimed["fence"].to_string());
+        let error = if id == "m1" { "bad address" } else { "no route" };
+        eva.run(&["queue", "fail", "mails", name, "--fence", &fence, "--error", error, "--final"]).await;
+    }
+    let matching = ["queue", "retry-exhausted", "mails", "--error", "no route"];
+    let dry = eva.run(&[&matching[..], &["--dry-run"]].concat()).await;
+    assert!(dry.talk.contains("2 exhausted items of mails match"), "{dry:?}");
+    let corrected = eva.run(&["queue", "retry", "mails", "m1", "--payload", "{\"to\":\"ana\"}"]).await;
+    assert!(corrected.talk.contains("corrected"), "{corrected:?}");
+    let shown = eva.run(&["queue", "item", "mails", "m1"]).await;
+    assert!(shown.done().contains("{\"to\":\"ana\"}") && shown.out.contains("edited"), "{shown:?}");
+    assert!(shown.out.contains("bad address") && shown.out.contains("w1, by eva"), "{shown:?}");
+    let retried = eva.run(&matching).await;
+    assert!(retried.talk.contains("2 items of mails will be tried again"), "{retried:?}");
+    assert!(eva.run(&["queue", "purge", "mails"]).await.talk.contains("0 finished items"));
 }
 
 async fn many_items_are_read_from_stdin(world: World) {

@@ -39,7 +39,7 @@ fn told(item: &Value) -> Vec<String> {
 }
 
 async fn the_timeline_tells_who_held_it_under_which_fence_and_how_each_attempt_ended(world: World) {
-    let eva = made(&world, "mails", json!({ "kind": "inbox", "lock_timeout_ms": 100, "backoff_ms": 1 })).await;
+    let eva = made(&world, "mails", json!({ "kind": "inbox", "lock_timeout_ms": 1_500, "backoff_ms": 1 })).await;
     let (ana, leo) = (world.client("ana").await, world.client("leo").await);
     add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
     let lost = claim(&ana, "mails", "a").await.remove(0);

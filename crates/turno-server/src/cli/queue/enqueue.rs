@@ -71,7 +71,7 @@ pub(super) async fn run(client: &Client, wish: &Enqueue, json: bool) -> Result<(
     Ok(())
 }
 
-fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
+pub(super) fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
     let text = match text.strip_prefix('@') {
         Some(file) => read(Path::new(file))?,
         None if text == "-" => read(Path::new("-"))?,

@@ -1,11 +1,12 @@
 //! Looking into queues.
 
 use clap::Args;
+use serde_json::Value;
 
 use super::super::lease::Page;
 use super::super::output::{Card, Table, cell, printable, say, span};
 use super::policy;
-use crate::client::{Client, part, query};
+use crate::client::{Answer, Client, part, query};
 use crate::failure::Failure;
 
 #[derive(Args, Debug)]
@@ -138,17 +139,22 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     card.line("payload", item["payload"].to_string());
     card.line("came", answer.since(&item["enqueued_at"]));
     card.line("due", answer.since(&item["due_at"]));
-    let holder = &item["holder"];
-    if holder.is_object() {
-        card.line("holder", format!("{}, fence {}", cell(&holder["instance"]), cell(&holder["fence"])));
+    for happened in item["timeline"].as_array().into_iter().flatten() {
+        card.line(&cell(&happened["what"]).replace('_', " "), told(&answer, happened));
     }
-    for error in item["errors"].as_array().into_iter().flatten() {
-        let when = answer.when(&error["at"]);
-        card.line("failed", format!("attempt {}, {when}: {}", cell(&error["attempt"]), cell(&error["error"])));
-    }
-    card.line("finished", answer.since(&item["finished_at"]));
     card.print(&cell(&item["id"]));
     Ok(())
+}
+
+/// When something happened to an item, by whom, and what was said.
+fn told(answer: &Answer, happened: &Value) -> String {
+    let mut told = answer.when(&happened["at"]);
+    for (name, before) in [("attempt", "attempt "), ("fence", "fence "), ("instance", ""), ("user", "by ")] {
+        if !happened[name].is_null() {
+            told = format!("{told}, {before}{}", cell(&happened[name]));
+        }
+    }
+    if happened["error"].is_string() { format!("{told}: {}", cell(&happened["error"])) } else { told }
 }
 
 pub(super) async fn why(client: &Client, wish: &Why, json: bool) -> Result<(), Failure> {

@@ -1,34 +1,46 @@
 //! The two pages of the way in: to sign in, and for the first administrator. No script; mistakes are said on the page.
 
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
-use fluent_bundle::FluentArgs;
+use askama::Template;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 
-use crate::http::app::App;
-use crate::http::html::{escaped, fill};
+use crate::console;
+use crate::http::app::Shared;
 use crate::http::problem::Problem;
-use crate::texts::Language;
-
-const TEMPLATE: &str = include_str!("page.html");
 
 /// A page to be shown.
-pub(super) struct Page<'a> {
-    app: &'a App,
-    language: Language,
+#[derive(Debug)]
+pub(super) struct Page {
+    app: Shared,
+    headers: HeaderMap,
     kind: Kind,
     user: String,
     link: String,
+    next: String,
     error: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct WayIn {
+    page: console::Page,
+    kind: &'static str,
+    action: &'static str,
+    autocomplete: &'static str,
+    user: String,
+    link: String,
+    next: String,
+    error: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     SignIn,
     Setup,
 }
 
 impl Kind {
-    /// Its part of the names of its texts.
+    /// Its name in the texts.
     fn name(self) -> &'static str {
         match self {
             Kind::SignIn => "sign_in",
@@ -52,46 +64,57 @@ impl Kind {
     }
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn sign_in(app: &'a App, language: Language) -> Page<'a> {
-        Page::of(app, language, Kind::SignIn)
+impl Page {
+    pub(super) fn sign_in(app: &Shared, headers: &HeaderMap) -> Page {
+        Page::of(app, headers, Kind::SignIn)
     }
 
-    pub(super) fn setup(app: &'a App, language: Language) -> Page<'a> {
-        Page::of(app, language, Kind::Setup)
+    pub(super) fn setup(app: &Shared, headers: &HeaderMap) -> Page {
+        Page::of(app, headers, Kind::Setup)
     }
 
-    fn of(app: &'a App, language: Language, kind: Kind) -> Page<'a> {
-        Page { app, language, kind, user: String::new(), link: String::new(), error: String::new() }
+    fn of(app: &Shared, headers: &HeaderMap, kind: Kind) -> Page {
+        let [user, link, next, error] = [const { String::new() }; 4];
+        Page { app: app.clone(), headers: headers.clone(), kind, user, link, next, error }
     }
 
     /// With what was typed before; never the password.
-    pub(super) fn filled(mut self, user: Option<String>) -> Page<'a> {
+    pub(super) fn filled(mut self, user: Option<String>) -> Page {
         self.user = user.unwrap_or_default();
         self
     }
 
     /// With the secret of the link, which the form sends along.
-    pub(super) fn linked(mut self, link: String) -> Page<'a> {
+    pub(super) fn linked(mut self, link: String) -> Page {
         self.link = link;
         self
     }
 
+    /// With the place to go on to.
+    pub(super) fn leading_to(mut self, next: Option<String>) -> Page {
+        self.next = next.unwrap_or_default();
+        self
+    }
+
     pub(super) fn shown(self) -> Response {
-        let headers = [
-            (header::CONTENT_LANGUAGE, self.language.tag()),
-            (header::VARY, "accept-language"),
-            (header::CACHE_CONTROL, "no-store"),
-            // Not `no-referrer`: under it a form would not say where it comes from, and could not be told from another
-            // site's.
-            (header::REFERRER_POLICY, "same-origin"),
-        ];
-        (headers, Html(self.render())).into_response()
+        let Page { app, headers, kind, user, link, next, error } = self;
+        let part =
+            |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+        // Where whoever changes the language comes back to.
+        let here = match (link.is_empty(), next.is_empty()) {
+            (false, _) => format!("{}?link={}", kind.action(), part(&link)),
+            (true, false) => format!("{}?next={}", kind.action(), part(&next)),
+            (true, true) => kind.action().to_owned(),
+        };
+        let page = console::Page::new(app, &headers, &here, None);
+        let (name, action, autocomplete) = (kind.name(), kind.action(), kind.autocomplete());
+        let shown = page.show(|page| WayIn { page, kind: name, action, autocomplete, user, link, next, error });
+        shown.unwrap_or_else(IntoResponse::into_response)
     }
 
     /// With what went wrong, in a sentence, and under its status.
     pub(super) fn with(mut self, problem: &Problem) -> Response {
-        let document = problem.document(&self.app.texts, self.language, None);
+        let document = problem.document(&self.app.texts, console::language(&self.headers), None);
         self.error = document["detail"].as_str().unwrap_or_default().to_owned();
         let answer = problem.clone().into_response();
         let retry: Option<HeaderValue> = answer.headers().get(header::RETRY_AFTER).cloned();
@@ -102,53 +125,5 @@ impl<'a> Page<'a> {
             page.headers_mut().insert(header::RETRY_AFTER, retry);
         }
         page
-    }
-
-    fn render(&self) -> String {
-        fill(TEMPLATE, |name| match name {
-            "lang" => self.language.tag().to_owned(),
-            "action" => self.kind.action().to_owned(),
-            "autocomplete" => self.kind.autocomplete().to_owned(),
-            "user" => escaped(&self.user),
-            "link" if self.link.is_empty() => String::new(),
-            "link" => format!("<input type=\"hidden\" name=\"link\" value=\"{}\">", escaped(&self.link)),
-            "error" if self.error.is_empty() => String::new(),
-            "error" => format!("<p class=\"error\" id=\"error\" role=\"alert\">{}</p>", escaped(&self.error)),
-            "described" if self.error.is_empty() => String::new(),
-            "described" => " aria-describedby=\"error\" aria-invalid=\"true\"".to_owned(),
-            text => escaped(&self.text(text)),
-        })
-    }
-
-    /// A text of this page; empty if there is none, which a test refuses.
-    fn text(&self, name: &str) -> String {
-        let id = format!("page-{}.{name}", self.kind.name());
-        self.app.texts.find(self.language, &id, &FluentArgs::new()).unwrap_or_default().into_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::texts::Texts;
-
-    #[test]
-    fn every_name_in_the_template_has_a_text_in_both_languages() {
-        let texts = Texts::load();
-        let computed = ["lang", "action", "autocomplete", "user", "link", "error", "described"];
-        for name in TEMPLATE.split("{{").skip(1).filter_map(|piece| piece.split("}}").next()) {
-            for (language, kind) in [(Language::Spanish, Kind::SignIn), (Language::English, Kind::Setup)] {
-                let id = format!("page-{}.{name}", kind.name());
-                let known = texts.find(language, &id, &FluentArgs::new()).is_some();
-                assert!(computed.contains(&name) || known, "{id} in {language:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_page_brings_no_script_and_no_style_of_its_own() {
-        for forbidden in ["<script", "<style", "style=", " onload", " onclick", "http:", "https:"] {
-            assert!(!TEMPLATE.contains(forbidden), "{forbidden}");
-        }
     }
 }

@@ -21,7 +21,6 @@ use crate::http::extract::Query;
 use crate::http::people::{self, Me};
 use crate::http::problem::{Code, Problem};
 use crate::http::server::Peer;
-use crate::texts::Language;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(setup_page, setup))
@@ -49,12 +48,8 @@ struct SetupBody {
     params(("link" = Option<String>, Query, description = "The secret of the link that the server printed.")),
     responses((status = 200, content_type = "text/html", body = String))
 )]
-async fn setup_page(
-    State(app): State<Shared>,
-    Extension(language): Extension<Language>,
-    Query(query): Query<LinkQuery>,
-) -> Response {
-    let page = Page::setup(&app, language);
+async fn setup_page(State(app): State<Shared>, headers: HeaderMap, Query(query): Query<LinkQuery>) -> Response {
+    let page = Page::setup(&app, &headers);
     match (query.link, app.trusted().has_admin().await) {
         (Some(link), Ok(false)) => page.linked(link).shown(),
         (_, Ok(_)) => page.with(&Problem::new(Code::LinkUsed)),
@@ -70,7 +65,6 @@ async fn setup_page(
 )]
 async fn setup(
     State(app): State<Shared>,
-    Extension(language): Extension<Language>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     body: Submitted<SetupBody>,
@@ -83,9 +77,9 @@ async fn setup(
         first(&app, body.read()?).await
     };
     match (entered.await, way) {
-        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::CREATED).await,
+        (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::CREATED, None).await,
         (Err(problem), Way::Form) => {
-            Ok(Page::setup(&app, language).linked(link.unwrap_or_default()).filled(user).with(&problem))
+            Ok(Page::setup(&app, &headers).linked(link.unwrap_or_default()).filled(user).with(&problem))
         }
         (Err(problem), Way::Json) => Err(problem),
     }

@@ -1,0 +1,286 @@
+# The console: what stands on every page.
+
+motto = De a uno, por turno, sin perder nada
+skip = Ir al contenido
+nav = Secciones
+nav-overview = Resumen
+nav-tasks = Tareas
+nav-leases = Bloqueos
+nav-queues = Colas
+nav-sync = Sincronización
+nav-audit = Auditoría
+nav-admin = Administración
+sign-out = Salir
+sign-in = Iniciar sesión
+theme-now = Colores: { $theme ->
+        [dark] oscuros
+        [light] claros
+       *[auto] como el equipo
+    }
+theme-next = { $theme ->
+        [dark] Oscuro
+        [light] Claro
+       *[auto] Auto
+    }
+live-updated = Actualizado { $ago }
+live-lost = Sin conexión desde { $since }. { $updated }. Se reintenta solo.
+ago-now = ahora
+ago-s = hace { $n } s
+ago-m = hace { $n } min
+ago-h = hace { $n } h
+ago-d = hace { $n } d
+in-s = en { $n } s
+in-m = en { $n } min
+in-h = en { $n } h
+in-d = en { $n } d
+copied = Copiado
+copy = Copiar
+filter = Filtrar
+pages = Páginas
+page-first = ‹ Al principio
+page-next = Siguientes ›
+dismiss = Volver
+reason = Motivo
+reason-hint = Queda en la auditoría, con su nombre.
+go-home = Ir al resumen
+request-id = Si pide ayuda, dé este número:
+tasks-soon = Las tareas se ven pronto aquí
+
+# The way in.
+
+way-in-title = { $kind ->
+        [setup] Primer administrador
+       *[sign_in] Iniciar sesión
+    }
+way-in-lead = { $kind ->
+        [setup] Todavía no hay nadie. Usted será quien agregue a los demás.
+       *[sign_in] Entre con su usuario para ver y hacer su trabajo.
+    }
+way-in-user = { $kind ->
+        [setup] Su usuario
+       *[sign_in] Usuario
+    }
+way-in-password = { $kind ->
+        [setup] Una contraseña nueva
+       *[sign_in] Contraseña
+    }
+way-in-hint = { $kind ->
+        [setup] Al menos 8 caracteres.
+       *[sign_in] ¿No la recuerda? Pida a un administrador un enlace para entrar.
+    }
+way-in-button = { $kind ->
+        [setup] Crear y entrar
+       *[sign_in] Entrar
+    }
+
+# States: the one word for each, wherever it is shown.
+
+state-pending = En espera
+state-in_process = En proceso
+state-processed = Procesado
+state-error = Con error
+state-exhausted = Agotado
+state-cancelled = Cancelado
+state-free = Libre
+state-locked = Bloqueada
+state-offered = Ofrecida
+state-paused = En pausa
+state-active = Activa
+
+# Locks.
+
+fence = Fence
+instance = Instancia
+filters-clear = Quitar los filtros
+leases-lead = Quién tiene qué, desde cuándo y hasta cuándo.
+leases-prefix = Recurso que empieza con
+leases-resource = Recurso
+leases-holder = Quién
+leases-since = Desde
+leases-until = Hasta
+leases-beat = Último latido
+leases-worked = Último trabajo
+leases-expires = Vence
+leases-waiting = Esperan
+leases-asked = { $count ->
+        [one] 1 persona la pide
+       *[other] { $count } personas la piden
+    }
+leases-empty = Nadie tiene nada bloqueado
+leases-empty-what = Un bloqueo aparece aquí en cuanto una persona procesa una tarea o un programa toma un recurso. Pruébelo:
+leases-held-by = Bloqueada por { $name } desde
+leases-request = { $name } pide que la libere,
+leases-offered-to = Está libre y se ofrece primero a { $name }; la oferta termina
+leases-is-free = Libre. Nadie la tiene.
+leases-line = Esperan su turno
+leases-history = Historial
+leases-history-empty = Todavía nadie la tuvo
+leases-ended = Cómo terminó
+leases-force-release = Liberar
+leases-force-claim = Tomar para mí
+leases-force-release-title = ¿Liberar lo que tiene { $name }?
+leases-force-claim-title = ¿Tomar lo que tiene { $name }?
+leases-force-release-what = Pierde el bloqueo en este momento y se entera del motivo. Lo que ya se aplicó queda aplicado.
+leases-force-claim-what = Pasa a usted en este momento, antes que a quienes esperan, y quien lo tenía se entera del motivo.
+leases-force-released = { $resource } quedó libre
+leases-force-claimed = { $resource } es suyo ahora
+cause-no_heartbeat = Venció: dejó de renovarse
+cause-idle = Venció por inactividad
+cause-rolling_timeout = Venció: pasó demasiado tiempo sin trabajo
+cause-override = Un administrador intervino
+cause-user_disabled = La persona fue deshabilitada
+cause-released = La liberó
+
+# Overview.
+
+all = Todo
+state = Estado
+overview-lead = Lo que pasa ahora, cómo viene, y lo que espera por una persona.
+overview-now = Ahora
+overview-held = Bloqueos tomados
+overview-held-what = personas y programas
+overview-working = En proceso
+overview-lanes = { $count ->
+        [one] 1 clave trabajando
+       *[other] { $count } claves trabajando
+    }
+overview-waiting = En espera
+overview-lanes-waiting = { $count ->
+        [one] 1 clave con mensajes
+       *[other] { $count } claves con mensajes
+    }
+overview-failing = Con error
+overview-failing-what = se reintentan solos
+overview-exhausted-what = sin intentos, esperan decisión
+overview-collisions = Colisiones evitadas
+overview-collisions-since = en este servidor desde
+overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
+chart-span = por minuto, en este servidor
+chart-items = Elementos de las colas
+chart-processed = Procesados
+chart-failed = Fallidos
+chart-locks = Bloqueos
+chart-claimed = Tomados
+chart-collisions = Rechazados
+needs = Necesita a una persona
+needs-none = Nada espera por usted
+needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
+needs-exhausted = { $count ->
+        [one] 1 elemento agotado en { $queue }: reintentar o cancelar
+       *[other] { $count } elementos agotados en { $queue }: reintentar o cancelar
+    }
+needs-paused = { $queue } está en pausa, con { $count } en espera
+needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
+needs-task = La tarea "{ $title }" quedó finalizada en parte
+
+# Queues.
+
+kind = { $kind ->
+        [lane] Por clave
+        [inbox] Bandeja
+       *[sync] Sincronización
+    }
+kind-what = { $kind ->
+        [lane] Por clave, en orden: de cada clave una entrega a la vez, y lo que llega junto se entrega junto.
+        [inbox] Bandeja: cada elemento por su cuenta, para quien lo tome primero.
+       *[sync] Sincronización: de cada clave solo lo más nuevo.
+    }
+queues-lead = Cuánto espera, desde cuándo y qué tan rápido sale.
+queues-name = Cola
+queues-kind = Tipo
+queues-waiting = En espera
+queues-failing = Con error
+queues-exhausted = Agotados
+queues-oldest = El más viejo,
+queues-none-waits = nada espera
+queues-processed-minute = Procesados/min
+queues-failed-minute = Fallidos/min
+queues-unfinished = Sin terminar
+queues-error = El último error contiene
+queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
+queues-states = Estados
+queues-key = Clave
+queues-see-key = Ver la clave
+queues-items = Elementos
+queues-empty = No hay colas
+queues-empty-what = Una cola se declara en el archivo de configuración, o se crea con una llamada:
+queues-pause = Pausar
+queues-resume = Reanudar
+queues-retry = Reintentar agotados
+queues-pause-title = ¿Pausar { $name }?
+queues-pause-what = { $count ->
+        [0] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda.
+        [one] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y 1 elemento en proceso termina.
+       *[other] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y { $count } elementos en proceso terminan.
+    }
+queues-retry-title = { $count ->
+        [one] ¿Reintentar 1 elemento?
+       *[other] ¿Reintentar { $count } elementos?
+    }
+queues-retry-what = { $count ->
+        [one] 1 elemento agotado vuelve a su lugar, con sus intentos en cero.
+       *[other] { $count } elementos agotados vuelven a su lugar, con sus intentos en cero. Se reintentan hasta 10.000 por vez.
+    }
+queues-paused = { $name } quedó en pausa
+queues-resumed = { $name } sigue
+queues-retried = { $count ->
+        [one] 1 elemento vuelve a intentarse
+       *[other] { $count } elementos vuelven a intentarse
+    }
+queues-policy = Política en vigor
+queues-managed = la fija el archivo de configuración
+policy-lock_timeout = Sin aviso, queda libre en
+policy-window = Ventana de agrupación
+policy-max_wait = Espera máxima
+policy-on_exhausted = Si el primero se agota
+policy-hold = la clave espera a una persona
+policy-continue = sigue con el siguiente
+policy-max_attempts = Intentos
+policy-backoff = Primera espera entre intentos
+policy-retention = Terminados, se guardan
+items-id = Elemento
+items-attempts = Intentos
+items-came = Llegó
+items-detail = Detalle
+items-due = Se entrega
+items-empty = No hay elementos así
+items-empty-what = Lo que llegue se ve aquí al momento. Pruébelo:
+why = ¿Por qué?
+key-window = Ventana de agrupación { $window }, como mucho { $max }
+key-items = { $count ->
+        [one] 1 sin terminar
+       *[other] { $count } sin terminar
+    }
+key-all = Ver todos, también los terminados
+key-empty = Nada sin terminar
+key-head = va primero
+item-attempt = Intento { $attempt }
+item-again = se reintenta
+happened-enqueued = Llegó
+happened-handed_out = Se entregó
+happened-failed = Falló
+happened-expired = Nadie avisó a tiempo
+happened-exhausted = Se agotó
+happened-processed = Se procesó
+happened-cancelled = Se canceló
+happened-retried = Alguien lo reintentó
+happened-edited = Alguien lo corrigió y reintentó
+item-timeline = Qué pasó
+item-payload = Contenido
+item-until = si no avisa, queda libre
+item-due = Se entrega
+item-action = Acción
+item-revision = Revisión
+item-retry = Reintentar
+item-edit = Corregir y reintentar
+item-edit-title = Corregir y reintentar
+item-edit-what = El contenido nuevo reemplaza al anterior. En la auditoría queda la huella de ambos.
+item-cancel = Cancelar
+item-cancel-title = ¿Cancelar este elemento?
+item-cancel-what = No se procesa, y lo que espera detrás sigue. Queda en la auditoría.
+item-retried = { $id } vuelve a intentarse
+item-cancelled = { $id } quedó cancelado
+
+# More states.
+
+state-partially_completed = Finalizada en parte

@@ -1,0 +1,71 @@
+//! Dead letters: one goes round again, perhaps corrected, or all that match.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::super::duration;
+use super::super::lease::{Body, said};
+use super::OfItem;
+use super::enqueue::payload;
+use crate::client::Client;
+use crate::failure::Failure;
+
+#[derive(Args, Debug)]
+pub(super) struct Retry {
+    #[command(flatten)]
+    item: OfItem,
+    /// Carry this from now on: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    payload: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RetryExhausted {
+    /// Which queue
+    queue: String,
+    /// Only of this key
+    #[arg(long)]
+    key: Option<String>,
+    /// Only those whose last error contains this
+    #[arg(long, value_name = "TEXT")]
+    error: Option<String>,
+    /// Only what was exhausted within the last so long
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    within: Option<Duration>,
+    /// Only say how many there are
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn retry(client: &Client, wish: &Retry, json: bool) -> Result<(), Failure> {
+    #[derive(serde::Serialize)]
+    struct Corrected {
+        payload: Box<RawValue>,
+    }
+    let path = format!("{}/retry", wish.item.path());
+    let answer = match &wish.payload {
+        Some(text) => client.post(&path, &Corrected { payload: payload(text)? }).await?,
+        None => client.post(&path, &json!({})).await?,
+    };
+    let how = if wish.payload.is_some() { ", corrected" } else { "" };
+    said(&answer, json, &format!("{} will be tried again{how}", wish.item.item))
+}
+
+pub(super) async fn retry_exhausted(client: &Client, wish: &RetryExhausted, json: bool) -> Result<(), Failure> {
+    let body = Body::new()
+        .maybe("key", wish.key.clone())
+        .maybe("error", wish.error.clone())
+        .span("within_ms", wish.within)
+        .maybe("dry_run", wish.dry_run.then_some(true));
+    let answer = client.post(&format!("{}/retry-exhausted", super::path(&wish.queue)), &body).await?;
+    let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
+    let told = if wish.dry_run {
+        format!("{} exhausted items of {} match; nothing was changed", count("matching"), wish.queue)
+    } else {
+        format!("{} items of {} will be tried again", count("retried"), wish.queue)
+    };
+    said(&answer, json, &told)
+}

@@ -1,0 +1,34 @@
+//! The one way to show a state: a word with a tone and a mark, the same on every page.
+
+use askama::Template;
+
+/// A state as people see it.
+#[derive(Template)]
+#[template(path = "parts/badge.html")]
+pub(crate) struct Badge {
+    tone: &'static str,
+    label: String,
+}
+
+impl askama::filters::HtmlSafe for Badge {}
+
+impl Badge {
+    /// `label` is the word for it in the reader's language.
+    pub(super) fn new(state: &str, label: String) -> Badge {
+        Badge { tone: tone(state), label }
+    }
+}
+
+/// What a state means for whoever looks: nothing to do, at work, well, look at it, do something.
+pub(super) fn tone(state: &str) -> &'static str {
+    match state {
+        "pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head" | "behind_in_flight"
+        | "expired" => "wait",
+        "in_process" | "locked" | "processing" | "running" | "live" => "work",
+        "processed" | "completed" | "verified" | "active" | "installed" | "healthy" | "released" => "good",
+        "error" | "paused" | "retry_later" | "partially_completed" | "outdated" | "probing" | "lost" => "warn",
+        "exhausted" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
+        "cancelled" | "draft" | "empty" | "revoked" => "over",
+        _ => "",
+    }
+}

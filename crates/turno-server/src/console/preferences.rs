@@ -1,0 +1,36 @@
+//! How somebody likes the console: language and colours, kept in their browser.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use super::form::{Form, local};
+use super::page::{LANGUAGE, THEME, Theme};
+use crate::http::{Problem, not_foreign};
+
+/// A year.
+const KEPT_S: u32 = 31_536_000;
+
+/// What one may choose.
+#[derive(Deserialize)]
+pub(super) struct Wishes {
+    language: Option<String>,
+    theme: Option<String>,
+    back: Option<String>,
+}
+
+/// Remembers the choice and goes back to the page.
+pub(super) async fn save(headers: HeaderMap, Form(wishes): Form<Wishes>) -> Result<Response, Problem> {
+    not_foreign(&headers)?;
+    let mut answer = Redirect::to(local(wishes.back.as_deref())).into_response();
+    let language = wishes.language.filter(|language| ["es", "en"].contains(&language.as_str()));
+    let theme = wishes.theme.and_then(|theme| Theme::named(&theme)).map(|theme| theme.name().to_owned());
+    for (cookie, value) in [(LANGUAGE, language), (THEME, theme)] {
+        let Some(value) = value else { continue };
+        let cookie = format!("{cookie}={value}; Path=/; Max-Age={KEPT_S}; HttpOnly; SameSite=Lax");
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+    }
+    Ok(answer)
+}

@@ -1,0 +1,90 @@
+//! The guides, walked as they stand there: the same commands, in the same order, with the program of this build, other
+//! ports and databases of their own.
+#![expect(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use turno_testkit::postgres::Cluster;
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The shell blocks of a guide, in order.
+fn blocks(guide: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(root().join("docs/guides").join(guide)).unwrap();
+    page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// Fails with the name of what is missing, so that nobody takes a walk that did not happen for one that did.
+fn needs(programs: &[&str]) {
+    let missing = |program: &&&str| {
+        let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
+        !found.status.success()
+    };
+    let missing: Vec<_> = programs.iter().filter(missing).collect();
+    assert!(missing.is_empty(), "install these to walk the guides: {missing:?}");
+}
+
+/// A port that nobody listens on at this moment.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Walks a guide; answers all that was said.
+fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
+    let mut script =
+        format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n{}", blocks(guide).join("\n"));
+    let first = free_port();
+    for (port, free) in [("7171", first), ("7172", free_port()), ("7173", free_port())] {
+        script = script.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{free}"));
+    }
+    for (from, to) in replaced {
+        script = script.replace(from, to);
+    }
+    let folder = std::env::temp_dir().join(format!("turno-{guide}-{}", std::process::id()));
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(root().join("examples"), folder.join("examples")).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_turno")).parent().unwrap();
+    let walked = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(&folder)
+        .env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()))
+        .env("TURNO_LISTEN", format!("127.0.0.1:{first}"))
+        .env_remove("TURNO_DATABASE")
+        .output()
+        .expect("there is a shell");
+    let said = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
+    assert!(walked.status.success(), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    said
+}
+
+#[test]
+fn the_chat_bot_guide_works_as_it_stands_there() {
+    needs(&["bash", "curl", "jq", "python3", "node"]);
+    let said = walk("chat-bot.md", &[]);
+    for wanted in [
+        "\"differs\":false",
+        "5491122334455: Hola | ¿Disponibilidad 15 enero? | Para 2 personas",
+        "5491122334455: Otra cosa",
+        "5491122334455: Gracias",
+        "1 exhausted items of bot match",
+    ] {
+        assert!(said.contains(wanted), "{wanted} in {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_inbox_guide_works_as_it_stands_there() {
+    needs(&["bash", "curl", "python3"]);
+    let database = Cluster::for_tests().fresh_database().await;
+    let said = walk("inbox.md", &[("postgres://localhost/turno", &database)]);
+    for wanted in ["somebody else has it: skipped", "p-1 acked, attempt 2", "p-21 retrying, attempt 1", "expired"] {
+        assert!(said.contains(wanted), "{wanted} in {said}");
+    }
+}

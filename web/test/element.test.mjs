@@ -1,0 +1,145 @@
+// <turno-lease> in a document, and what the server serves.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { PATIENCE_MS, ROOT, Server, newContext, openBrowser, until } from './harness.mjs';
+
+let server, browser, ana, leo;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+/** A page of the server's origin with this body, and `token` as Ana's. */
+async function open(body) {
+  const page = await (await newContext(browser)).newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const html = `<!doctype html><html lang="es"><title>page</title><script>const token = '${ana.token}'</script>${body}`;
+  await page.route('**/test-page', (route) => route.fulfill({ contentType: 'text/html', body: html }));
+  await page.goto(`${server.url}/test-page`);
+  return page;
+}
+
+const load = (page) => page.evaluate(() => import('/turno.js').then(() => {}));
+const state = (page, wanted) => page.locator(`turno-lease[state=${wanted}]`).first().waitFor();
+const held = async (resource) => (await leo.lease(resource)).state;
+
+test('a token that was set before the module was there is used', async () => {
+  const page = await open('<turno-lease resource="caja:1">x</turno-lease>');
+  await page.evaluate(() => (document.querySelector('turno-lease').token = token));
+  await load(page);
+  await state(page, 'free');
+  assert.equal(await page.evaluate(() => document.querySelector('turno-lease').token === token), true);
+});
+
+test('moving the element within the page keeps the lease, removing it gives it back', async () => {
+  const page = await open('<main></main><turno-lease resource="caja:2">x</turno-lease>');
+  await load(page);
+  const fence = await page.evaluate(async () => {
+    globalThis.box = document.querySelector('turno-lease');
+    box.token = token;
+    await Promise.resolve();
+    await box.claim();
+    document.querySelector('main').append(box);
+    await Promise.resolve();
+    return box.fence;
+  });
+  await state(page, 'held');
+  assert.equal((await leo.lease('caja:2')).fence, fence);
+  await page.evaluate(() => box.remove());
+  await until('free', () => held('caja:2'), (state) => state === 'free');
+  assert.equal(await page.evaluate(() => box.lease), null);
+});
+
+test('another resource in the attribute gives back the first', async () => {
+  const page = await open('<turno-lease resource="caja:3">x</turno-lease>');
+  await page.evaluate(() => (document.querySelector('turno-lease').token = token));
+  await load(page);
+  await page.evaluate(() => document.querySelector('turno-lease').claim());
+  await state(page, 'held');
+  await page.evaluate(() => document.querySelector('turno-lease').setAttribute('resource', 'caja:4'));
+  await until('free', () => held('caja:3'), (state) => state === 'free');
+  await state(page, 'free');
+  await page.evaluate(() => document.querySelector('turno-lease').claim());
+  assert.equal(await held('caja:4'), 'locked');
+});
+
+test('buttons, texts and what is shown follow the state, each for the element around it', async () => {
+  const inside = (name) => `
+    <button data-turno-action="claim" data-turno-show="free">Procesar ${name}</button>
+    <button data-turno-action="release" data-turno-enable="held">Soltar ${name}</button>
+    <p data-turno-show="other">De <b data-turno-text="holder"></b></p>`;
+  const page = await open(`
+    <turno-lease resource="caja:5">${inside('uno')}<turno-lease resource="caja:6">${inside('dos')}</turno-lease></turno-lease>`);
+  await leo.claim('caja:6');
+  await page.evaluate(() => document.querySelectorAll('turno-lease').forEach((box) => (box.token = token)));
+  await load(page);
+  const button = (name) => page.getByRole('button', { name, exact: true });
+  await page.getByText('De Leo').waitFor();
+  assert.equal(await button('Procesar dos').isVisible(), false);
+  assert.equal(await button('Soltar uno').isDisabled(), true);
+  await button('Procesar uno').click();
+  await until('held', () => held('caja:5'), (state) => state === 'locked');
+  await until('enabled', () => button('Soltar uno').isEnabled());
+  assert.equal(await button('Soltar dos').isDisabled(), true);
+  await button('Soltar uno').click();
+  await button('Procesar uno').waitFor();
+  assert.deepEqual([await held('caja:5'), await held('caja:6')], ['free', 'locked']);
+});
+
+test('what a button could not do is told as an event', async () => {
+  const page = await open('<turno-lease resource="caja:7"><button data-turno-action="claim">Procesar</button></turno-lease>');
+  await leo.claim('caja:7');
+  await page.evaluate(() => {
+    const box = document.querySelector('turno-lease');
+    box.token = token;
+    box.addEventListener('error', ({ detail }) => (globalThis.code = detail.error.code));
+  });
+  await load(page);
+  await state(page, 'other');
+  await page.getByRole('button', { name: 'Procesar' }).click();
+  await page.waitForFunction(() => globalThis.code === 'lease_held');
+});
+
+test('the server serves the module and its types to every origin, and nothing but what is in the repository', async () => {
+  for (const [name, kind] of [['turno.js', 'text/javascript'], ['turno.d.ts', 'text/plain']]) {
+    const response = await fetch(`${server.url}/${name}`);
+    assert.ok(response.headers.get('content-type').startsWith(kind), name);
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+    assert.equal(await response.text(), readFileSync(join(ROOT, 'web', name), 'utf8'), `${name}: build the program again`);
+  }
+});
+
+test('the module needs nothing but itself', () => {
+  const text = readFileSync(join(ROOT, 'web', 'turno.js'), 'utf8');
+  assert.doesNotMatch(text, /^\s*import\b(?!\.meta)/m);
+  assert.doesNotMatch(text, /\bimport\(/);
+});
+
+test('everything that the module exports is declared, and nothing else is', async () => {
+  const module = await import('../turno.js');
+  const types = readFileSync(join(ROOT, 'web', 'turno.d.ts'), 'utf8');
+  const declared = [...types.matchAll(/^export (?:class|function|const) (\w+)/gm)].map(([, name]) => name);
+  assert.deepEqual(declared.sort(), Object.keys(module).sort());
+  for (const [name, value] of Object.entries(module)) {
+    if (!/^class /.test(Function.prototype.toString.call(value))) continue;
+    const [, body] = new RegExp(`^export class ${name} [^{]*\\{\\n([^]*?)^\\}`, 'm').exec(types);
+    const members = new Set([...body.matchAll(/^  (?:static )?(?:readonly )?(?:[gs]et )?(\w+)[(<:?]/gm)].map(([, member]) => member));
+    for (const member of Object.getOwnPropertyNames(value.prototype)) {
+      assert.ok(members.has(member), `${name}.${member} is not declared`);
+    }
+    const real = new Set([...Object.getOwnPropertyNames(value.prototype), ...fields(value)]);
+    for (const member of members) assert.ok(real.has(member), `${name}.${member} is declared and not there`);
+  }
+});
+
+/** What a constructor sets, what a class has, and what it inherits and only says more exactly. */
+function fields(value) {
+  const text = Function.prototype.toString.call(value);
+  const set = [...text.matchAll(/\bthis\.(\w+) = /g)].map(([, name]) => name);
+  return [...set, ...Object.getOwnPropertyNames(value), 'addEventListener'];
+}

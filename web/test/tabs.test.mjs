@@ -1,0 +1,182 @@
+// Several tabs of one person, and leaving.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { CALM, Server, newContext, openBrowser, until } from './harness.mjs';
+import { openPage } from './page.mjs';
+
+let server, browser, ana, leo;
+before(async () => {
+  const leases = { default: CALM, idle: { ttl_ms: 4_000, heartbeat_interval_ms: 200, idle_guard_ms: 2_000 } };
+  [server, browser] = await Promise.all([Server.start({ leases }), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+/** Two tabs of Ana's browser that both hold the lease. */
+async function pair(resource, prepare = async () => {}) {
+  const context = await newContext(browser);
+  await prepare(context);
+  const first = await openPage(context, server, ana, resource);
+  const second = await openPage(context, server, ana, resource);
+  const { fence } = await first.claim();
+  await second.becomes('elsewhere');
+  assert.equal(await second.fence(), null, 'a tab that has not claimed holds nothing');
+  assert.equal((await second.claim()).fence, fence);
+  await Promise.all([first.becomes('held'), second.becomes('held')]);
+  return { context, first, second, fence };
+}
+
+const held = async (resource) => (await leo.lease(resource)).state;
+
+test('two tabs of one person share one beat', async () => {
+  const { first, second, fence } = await pair('caja:1');
+  const before = second.beats().length;
+  await until('beats', () => first.beats().length, (count) => count >= 8);
+  assert.equal(second.beats().length, before);
+  assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
+  // The tab that is silent knows of every beat, or its own time would run out.
+  const left = await second.page.evaluate(() => lease.expires_in_ms);
+  assert.ok(left > CALM.ttl_ms - 5_000, `${left} ms`);
+});
+
+test('when the beating tab is hidden, the other one beats', async () => {
+  const { first, second } = await pair('caja:2');
+  await until('a beat', () => first.beats().length);
+  await first.show(false);
+  await until('beats of the other', () => second.beats().length, (count) => count >= 3);
+  const silent = first.beats().length;
+  await until('more of them', () => second.beats().length, (count) => count >= 6);
+  assert.equal(first.beats().length, silent);
+  await second.show(false);
+  const all = () => first.beats().length + second.beats().length;
+  const none = all();
+  await Promise.all([first, second].map((tab) => tab.page.evaluate(() => lease.refresh())));
+  assert.ok(all() <= none + 1, 'nobody looks, nobody beats');
+});
+
+test('activity in one tab counts for all', async () => {
+  const { first, second } = await pair('idle:1');
+  await until('a beat', () => first.beats().length);
+  const refused = leo.claim('idle:1', { wait_ms: 9_000 });
+  let over = false;
+  refused.then(() => (over = true));
+  await until('the end of the wait', async () => (await second.press(), over));
+  assert.deepEqual([(await refused).status, await first.state(), second.beats().length], [409, 'held', 0]);
+});
+
+test('closing one of two tabs does not release, whichever it is; closing the last one does', async () => {
+  for (const [resource, order] of [['caja:3', ['first', 'second']], ['caja:4', ['second', 'first']]]) {
+    const tabs = await pair(resource);
+    const [closes, stays] = order.map((name) => tabs[name]);
+    await closes.page.close();
+    const beats = stays.beats().length;
+    await until('beats of who is left', () => stays.beats().length, (count) => count >= beats + 3);
+    assert.equal(await held(resource), 'locked', `${order[0]} closed`);
+    assert.deepEqual([await stays.state(), await stays.events('lost')], ['held', []]);
+    await stays.page.close();
+    await until('free', () => held(resource), (state) => state === 'free');
+    const [ended] = await leo.history(resource);
+    assert.equal(ended.cause, 'released');
+  }
+});
+
+test('a tab that dies without a word does not keep the last one from releasing', async () => {
+  const { first, second } = await pair('caja:5');
+  const cdp = await second.page.context().newCDPSession(second.page);
+  await Promise.race([cdp.send('Page.crash').catch(() => {}), second.page.waitForEvent('crash')]);
+  const beats = first.beats().length;
+  await until('beats', () => first.beats().length, (count) => count >= beats + 3);
+  await first.page.close();
+  await until('free', () => held('caja:5'), (state) => state === 'free');
+});
+
+test('a tab that is closed or leaves the page releases', async () => {
+  for (const leave of [(page) => page.close(), (page) => page.goto('about:blank')]) {
+    const tab = await openPage(await newContext(browser), server, ana, 'caja:6');
+    const { fence } = await tab.claim();
+    assert.equal(await held('caja:6'), 'locked');
+    await leave(tab.page);
+    await until('free', () => held('caja:6'), (state) => state === 'free');
+    const [ended] = await leo.history('caja:6');
+    assert.deepEqual([ended.fence, ended.reason], [fence, 'released']);
+  }
+});
+
+test('a page that is reloaded and claims again keeps it, whichever request comes first', async () => {
+  const tab = await openPage(await newContext(browser), server, ana, 'caja:7');
+  await tab.claim();
+  await tab.page.reload();
+  await tab.load(ana);
+  const { fence, claim } = await tab.claim();
+  await tab.becomes('held');
+  // The release of the page before, arriving late.
+  const late = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim: claim - 1 });
+  assert.deepEqual([late.status, late.body.released ?? false], [200, false]);
+  await until('beats', () => tab.beats().length, (count) => count >= 2);
+  assert.equal(await tab.fence(), fence);
+  // The control: with the newest claim it is a release.
+  const now = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim });
+  assert.equal(now.body.released, true);
+  assert.equal((await tab.hears('lost')).reason, 'released');
+});
+
+test('a release by hand is one for all tabs, and no beat follows it', async () => {
+  const { first, second } = await pair('caja:8');
+  await second.release();
+  assert.equal((await first.hears('lost')).reason, 'released');
+  await second.becomes('free');
+  const beats = first.beats().length + second.beats().length;
+  await Promise.all([first, second].map((tab) => tab.page.evaluate(() => lease.refresh())));
+  assert.equal(first.beats().length + second.beats().length, beats);
+});
+
+test('a page that goes back to one left behind does not believe to hold what it gave back', async () => {
+  const tab = await openPage(await newContext(browser), server, ana, 'caja:9');
+  await tab.claim();
+  // As the browser tells a page that it keeps in memory.
+  await tab.page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })));
+  await until('free', () => held('caja:9'), (state) => state === 'free');
+  await tab.page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
+  assert.equal((await tab.hears('lost')).reason, 'released');
+});
+
+test('an object that is closed releases, unless another one of the page still holds', async () => {
+  const tab = await openPage(await newContext(browser), server, ana, 'caja:10');
+  await tab.claim();
+  await tab.page.evaluate(async () => {
+    globalThis.other = new turno.Lease('caja:10', { turno: lease.turno });
+    await other.claim();
+  });
+  await tab.page.evaluate(() => new Promise((resolve) => {
+    // It must have been told that it is not alone.
+    other.addEventListener('state', resolve, { once: true });
+  }));
+  await tab.page.evaluate(() => other.close());
+  await until('a beat', () => tab.beats().length);
+  assert.equal(await held('caja:10'), 'locked');
+  await tab.page.evaluate(() => lease.close());
+  await until('free', () => held('caja:10'), (state) => state === 'free');
+});
+
+test('without locks, as on plain HTTP, tabs still share a beat by listening to each other', async () => {
+  const bare = (context) => context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
+  const { first, second } = await pair('caja:11', bare);
+  await until('beats', () => first.beats().length + second.beats().length, (count) => count >= 12);
+  const [less, more] = [first.beats().length, second.beats().length].sort((a, b) => a - b);
+  assert.ok(less <= more / 2, `${less} and ${more}`);
+  await second.page.close();
+  await until('beats of who is left', () => first.beats().length, (count) => count >= less + 2);
+  assert.equal(await held('caja:11'), 'locked');
+});
+
+test('without anything to talk through, each tab beats for itself and nothing is lost', async () => {
+  const bare = (context) => context.addInitScript(() => {
+    Object.defineProperty(navigator, 'locks', { value: undefined });
+    Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
+  });
+  const { first, second, fence } = await pair('caja:12', bare);
+  for (const tab of [first, second]) await until('beats', () => tab.beats().length, (count) => count >= 3);
+  assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
+});
