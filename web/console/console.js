@@ -127,6 +127,7 @@ document.addEventListener('htmx:after:swap', () => {
   readAt = Date.now();
   tellTimes();
   drawCharts();
+  reachScrolls();
 });
 document.addEventListener('htmx:error', (event) => {
   if (event.detail.ctx) connectionLost();
@@ -301,6 +302,16 @@ function plot(host, data, points) {
   return made;
 }
 
+/** What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. */
+function reachScrolls() {
+  for (const element of document.querySelectorAll('.scroll, pre')) {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute('tabindex');
+  }
+}
+
+window.addEventListener('resize', reachScrolls);
+
 // Small comforts; without them the same works by the form's own button.
 
 for (const element of document.querySelectorAll('[data-address]')) {
@@ -323,4 +334,5 @@ setInterval(() => {
 }, 1_000);
 tellTimes();
 drawCharts();
+reachScrolls();
 void listen();
