@@ -30,6 +30,16 @@ mod metrics;
 mod operation;
 #[path = "http/people.rs"]
 mod people;
+#[path = "http/push.rs"]
+mod push;
+#[path = "http/push_guard.rs"]
+mod push_guard;
+#[path = "http/push_guide.rs"]
+mod push_guide;
+#[path = "http/push_many.rs"]
+mod push_many;
+#[path = "http/push_outage.rs"]
+mod push_outage;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -42,6 +52,8 @@ mod queue_items;
 mod queue_look;
 #[path = "http/queue_settle.rs"]
 mod queue_settle;
+#[path = "http/receiver.rs"]
+mod receiver;
 #[path = "http/seed_002.rs"]
 mod seed_002;
 #[path = "http/seed_003.rs"]
@@ -96,6 +108,11 @@ fn main() {
             metrics::all(),
             operation::all(),
             people::all(),
+            push::all(),
+            push_guard::all(),
+            push_guide::all(),
+            push_many::all(),
+            push_outage::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),

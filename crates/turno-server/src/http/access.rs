@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use turno::core::access::Permission::{
     self, AuditRead, InventoryManage, LocksOverride, QueuesConsume, QueuesManage, QueuesProduce, SessionsMint,
-    UsersManage,
+    SyncManage, UsersManage,
 };
 
 use super::room::Room::{self, Free, Kept, Stream, Usual, Waiting};
@@ -166,6 +166,8 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/purge", May(QueuesManage), Usual),
     row("GET", "/v1/sync/sources", Anybody, Usual),
+    row("GET", "/v1/sync/sources/{name}", Anybody, Usual),
+    row("POST", "/v1/sync/sources/{name}/resync", May(SyncManage), Usual),
 ];
 
 /// The row of the route that serves a path as it was sent; HEAD is answered as GET is.

@@ -144,6 +144,8 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/purge", [401, 403, 403, OK]),
     ("GET /v1/sync/sources", [401, OK, OK, OK]),
+    ("GET /v1/sync/sources/{name}", [401, OK, OK, OK]),
+    ("POST /v1/sync/sources/{name}/resync", [401, 403, 403, OK]),
 ];
 
 /// Served, and not described: pages and what they bring. The forms of the console are not part of the API either.
@@ -180,6 +182,7 @@ async fn status(client: &Client, route: &str) -> u16 {
         ("{sku}", "sku"),
         ("{queue}", "none"),
         ("{key}", "k"),
+        ("{name}", "none"),
     ]
     .iter()
     .fold(path.to_owned(), |path, (name, value)| path.replace(name, value));

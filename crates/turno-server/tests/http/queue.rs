@@ -124,7 +124,7 @@ async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
         (json!({ "kind": "inbox", "retention_s": 0 }), "retention_s"),
         (json!({ "kind": "inbox", "retention_s": i64::MAX }), "retention_s"),
         (json!({ "kind": "inbox", "on_exhausted": "stop" }), "on_exhausted"),
-        (json!({ "kind": "inbox", "push": { "url": "http://127.0.0.1:9/x" } }), "push"),
+        (json!({ "kind": "inbox", "push": { "url": "ftp://127.0.0.1/x" } }), "push.url"),
     ] {
         let refused = eva.send(Method::PUT, "/v1/queues/bot", body.clone()).await.problem(400, "bad_field");
         assert_eq!(refused["field"], field, "{body}");

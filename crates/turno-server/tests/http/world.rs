@@ -37,6 +37,11 @@ impl Running {
         Running::spawned(Running::command(url).args(arguments))
     }
 
+    /// With these variables.
+    pub(crate) fn with(url: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Running {
+        Running::spawned(Running::command(url).args(arguments).envs(variables.iter().copied()))
+    }
+
     /// In production; or what it said when it did not start.
     pub(crate) fn in_production(url: &str) -> Result<Running, String> {
         let mut command = Running::command(url);
