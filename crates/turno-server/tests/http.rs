@@ -6,6 +6,8 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/console.rs"]
+mod console;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -96,6 +98,7 @@ fn main() {
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         for case in [
             access::all(),
+            console::all(),
             events::all(),
             idempotency::all(),
             input::all(),
