@@ -41,8 +41,10 @@ pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::Wanted;
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::DeliveryView;
+pub(crate) use reader::Reader;
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
+pub(crate) use task::{changed as task_changed, line_said as task_line_said, task_id, unknown as task_unknown};
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
