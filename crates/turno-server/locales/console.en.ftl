@@ -44,7 +44,6 @@ reason = Reason
 reason-hint = It stays in the audit, with your name.
 go-home = Go to the overview
 request-id = If you ask for help, give this number:
-tasks-soon = Tasks will be shown here soon
 
 # The way in.
 

@@ -44,7 +44,6 @@ reason = Motivo
 reason-hint = Queda en la auditoría, con su nombre.
 go-home = Ir al resumen
 request-id = Si pide ayuda, dé este número:
-tasks-soon = Las tareas se ven pronto aquí
 
 # The way in.
 

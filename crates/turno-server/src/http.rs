@@ -45,8 +45,10 @@ pub(crate) use queue::{
     DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,
     timeline as queue_timeline,
 };
+pub(crate) use reader::Reader;
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
+pub(crate) use task::{changed as task_changed, line_said as task_line_said, task_id, unknown as task_unknown};
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;

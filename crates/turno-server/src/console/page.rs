@@ -202,6 +202,13 @@ impl Page {
         self.text(id, &args)
     }
 
+    /// A text with any number of them, as words.
+    pub(crate) fn told(&self, id: &str, values: &[(&'static str, String)]) -> String {
+        let mut args = FluentArgs::new();
+        values.iter().for_each(|(name, value)| args.set(*name, value.as_str()));
+        self.text(id, &args)
+    }
+
     fn text(&self, id: &str, args: &FluentArgs<'_>) -> String {
         self.app.texts.find(self.language, id, args).map_or_else(|| id.to_owned(), std::borrow::Cow::into_owned)
     }
