@@ -40,6 +40,8 @@ mod push_guide;
 mod push_many;
 #[path = "http/push_outage.rs"]
 mod push_outage;
+#[path = "http/push_sync.rs"]
+mod push_sync;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -115,6 +117,7 @@ fn main() {
             push_guide::all(),
             push_many::all(),
             push_outage::all(),
+            push_sync::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),
