@@ -95,8 +95,8 @@ export interface LeaseEventMap {
   state: CustomEvent<StateDetail>;
   /** It is held, for the first time or again. */
   held: CustomEvent<{ lease: LeaseDocument }>;
-  /** It will end soon unless the person does something: is active (`idle`), or works (`rolling_timeout`). */
-  'idle-warning': CustomEvent<{ reason: 'idle' | 'rolling_timeout'; expires_in_ms: number; lease: LeaseDocument }>;
+  /** It will end soon unless the person is active (`idle`), works (`rolling_timeout`), or comes back (`hidden`). */
+  'idle-warning': CustomEvent<{ reason: 'idle' | 'rolling_timeout' | 'hidden'; expires_in_ms: number; lease: LeaseDocument }>;
   /** The warning is over. */
   active: CustomEvent<StateDetail>;
   /** Somebody asks for it. */

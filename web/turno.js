@@ -456,7 +456,7 @@ export class Lease extends EventTarget {
     on(document, 'visibilitychange', () => this.#seen());
     on(document, 'resume', () => this.#doubt());
     on(globalThis, 'pageshow', (event) => event.persisted && this.#return());
-    on(globalThis, 'online', () => this.#look().catch(nothing));
+    on(globalThis, 'online', () => (this.#grant ? this.#tick() : this.#look().catch(nothing)));
     on(globalThis, 'pagehide', () => this.#leave());
     this.#unwatch = this.turno.watch(resource, (event) => this.#event(event));
     this.#look().catch(nothing);
@@ -529,26 +529,23 @@ export class Lease extends EventTarget {
   /** Takes a place in the waiting line and keeps it for as long as the page is open; `offered` says when it is our turn. */
   async takeTurn() {
     const answer = await this.#call('POST', 'turn', { ...this.#instance });
+    this.#overcome();
     this.#stand(answer);
     return answer;
   }
 
   /** Gives the place up. */
-  async leaveTurn() {
-    this.#clear('turn');
-    this.turn = null;
-    const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
-    this.#emit('turn', { position: null, offered: false, missed: false });
-    if (!this.#grant) this.#see(answer);
-    return answer;
+  leaveTurn() {
+    return this.#leaveLine(false);
   }
 
   /** Real work was done: the rolling timeout begins anew with the next beat. */
   worked() {
     this.#worked = true;
     this.#tabs?.say({ kind: 'work' });
+    activity.touch(clock());
     if (this.#warned) this.#beat();
-    this.keep();
+    else this.#active();
   }
 
   /** The person says that they are still there. */
@@ -582,7 +579,10 @@ export class Lease extends EventTarget {
   async #take(verb, body, options) {
     const sent = clock();
     const lease = await this.#call('POST', verb, body, options).catch((error) => {
-      if (error.problem?.lease && !this.#grant) this.#see(error.problem.lease);
+      if (error.problem?.lease && !this.#grant) {
+        this.#overcome();
+        this.#see(error.problem.lease);
+      }
       throw error;
     });
     if (this.#closed.signal.aborted) {
@@ -597,8 +597,7 @@ export class Lease extends EventTarget {
     this.#grant.claim = Math.max(this.#grant.claim, lease.claim);
     this.lost = null;
     this.turn = null;
-    this.#clear('turn');
-    this.#clear('look');
+    for (const name of ['turn', 'offer', 'look']) this.#clear(name);
     this.#hold(lease, sent);
     this.#tabs.lead(!hidden());
     this.#share();
@@ -627,7 +626,10 @@ export class Lease extends EventTarget {
     this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
     this.#mind(beaten && lease.renewed !== false);
     // What was sent before something happened says nothing about what is true after it.
-    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) return;
+    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) {
+      if (this.#state !== 'unknown') this.#become('unknown');
+      return;
+    }
     const before = this.#state;
     this.#become('held');
     if (before !== 'held') this.#emit('held', { lease });
@@ -649,6 +651,7 @@ export class Lease extends EventTarget {
     this.lease = lease;
     this.#heard = clock();
     this.#foresee(lease);
+    if (this.turn?.offered && lease.state !== 'offered') this.#miss();
     // Somebody who has lost it must see that until they do something about it.
     if (this.#state === 'lost') return this.#emit('state', this.#detail());
     const shown = { free: 'free', locked: lease.mine ? 'elsewhere' : 'other', offered: 'other' }[lease.state];
@@ -657,6 +660,13 @@ export class Lease extends EventTarget {
     this.turno.me().then((me) => {
       if (this.lease === lease && !this.#grant && lease.offered_to?.id === me.id) this.#become('offered');
     }, nothing);
+  }
+
+  /** The person has done something about it, and sees from now on how it is. */
+  #overcome() {
+    if (this.#state !== 'lost') return;
+    this.lost = null;
+    this.#state = 'unknown';
   }
 
   /** What ends by itself ends without a word: nobody is told when a lease expires or an offer passes. */
@@ -669,7 +679,10 @@ export class Lease extends EventTarget {
 
   #lose({ reason = 'expired', cause = null, by = null, note = null, detail = null, lease = null }) {
     this.#letGo();
-    if (lease) this.lease = lease;
+    if (lease) {
+      this.lease = lease;
+      this.#foresee(lease);
+    }
     this.lost = { reason, cause, by, note, message: detail };
     this.#become('lost');
     this.#emit('lost', { ...this.lost, lease: this.lease });
@@ -756,7 +769,7 @@ export class Lease extends EventTarget {
     if (error.status >= 400 && error.status < 500 && error.status !== 429) this.#emit('error', { error });
     // One failed beat is a hiccup: the lease lives until its time is up, and it is tried again before.
     const left = this.expires_in_ms;
-    const pause = left > 0 ? Math.min(this.#retry, Math.max(left / 3, 50)) : this.#retry;
+    const pause = left > 0 ? Math.min(this.#retry, Math.max(left / 3, RETRY_MS)) : this.#retry;
     this.#retry = Math.min(this.#retry * 2, RETRY_MAX_MS);
     this.#later('beat', pause * (0.75 + Math.random() / 4), () => this.#tick());
   }
@@ -804,6 +817,7 @@ export class Lease extends EventTarget {
   #seen() {
     const held = this.#grant !== null;
     this.#tabs?.lead(!hidden());
+    if (held) this.#mind();
     if (hidden()) return;
     const interval = this.lease?.policy.heartbeat_interval_ms ?? 0;
     if (held && Date.now() - this.#ticked > interval + SLEPT_MS) this.#doubt();
@@ -826,26 +840,36 @@ export class Lease extends EventTarget {
 
   /** Warns if it is time to, or sees to it that this happens when it is. */
   #mind(renewed = false) {
-    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
-    const idle = activity.idle();
     let next = Infinity;
-    if (guard) {
-      // Where the time to live alone leaves little time to react, the warning comes before the guard does.
-      const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
-      if (idle < warn) {
-        next = warn - idle;
-        if (renewed) this.#calm('idle');
-      } else this.#warn('idle', idle < guard ? guard - idle + ttl : this.expires_in_ms);
-    }
-    if (rolling && this.lease.rolling_in_ms !== null) {
-      const left = this.lease.rolling_in_ms - since(this.#sent);
-      const warn = Math.min(WARNING_MS, rolling / 2);
-      if (left > warn) {
-        this.#calm('rolling_timeout');
-        next = Math.min(next, left - warn);
-      } else this.#warn('rolling_timeout', Math.max(0, left));
+    for (const [reason, warn_in_ms, expires_in_ms] of this.#ends()) {
+      if (warn_in_ms <= 0) this.#warn(reason, expires_in_ms);
+      else {
+        // An idle person is kept once the server has renewed, and not when they have moved.
+        if (renewed || reason === 'rolling_timeout') this.#calm(reason);
+        next = Math.min(next, warn_in_ms);
+      }
     }
     if (next < Infinity) this.#later('warn', next, () => this.#mind());
+  }
+
+  /** Everything that will end it if nothing happens: why, when to warn of it, and when it ends. */
+  #ends() {
+    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
+    const ends = [];
+    if (guard) {
+      const idle = activity.idle();
+      // Where the time to live alone leaves little time to react, the warning comes before the guard does.
+      const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
+      ends.push(['idle', warn - idle, idle < guard ? guard - idle + ttl : this.expires_in_ms]);
+    }
+    if (rolling && this.lease.rolling_in_ms !== null) {
+      const left = Math.max(0, this.lease.rolling_in_ms - since(this.#sent));
+      ends.push(['rolling_timeout', left - Math.min(WARNING_MS, rolling / 2), left]);
+    }
+    // A hidden page is not renewed; it may still show something in its title.
+    const left = hidden() ? this.expires_in_ms : Infinity;
+    ends.push(['hidden', left - Math.min(WARNING_MS, ttl / 2), left]);
+    return ends;
   }
 
   #warn(reason, expires_in_ms) {
@@ -932,15 +956,26 @@ export class Lease extends EventTarget {
   #stand(answer) {
     if (this.#grant || this.#closed.signal.aborted) return;
     const before = this.turn;
-    if (before?.offered && !answer.offered) {
-      // It was our turn, and nobody took it: to stand in line without anybody there would only make others wait.
-      this.leaveTurn().catch(nothing);
-      return this.#emit('turn', { position: null, offered: false, missed: true });
-    }
+    if (before?.offered && !answer.offered) return this.#miss();
+    if (answer.offered && !before?.offered) this.#later('offer', answer.policy.offer_ms, () => this.#miss());
     this.turn = { position: answer.position, offered: answer.offered };
     this.#later('turn', answer.ticket_expires_in_ms / 3, () => this.#keepTurn());
     if (before?.position !== answer.position) this.#emit('turn', { ...this.turn, missed: false });
     this.#see(answer);
+  }
+
+  /** It was our turn, and nobody took it: to stand in line without anybody there would only make others wait. */
+  #miss() {
+    this.#leaveLine(true).catch(nothing);
+  }
+
+  async #leaveLine(missed) {
+    for (const name of ['turn', 'offer']) this.#clear(name);
+    this.turn = null;
+    this.#emit('turn', { position: null, offered: false, missed });
+    const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
+    if (!this.#grant) this.#see(answer);
+    return answer;
   }
 
   #keepTurn() {
@@ -1085,7 +1120,8 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
         if (this.#lease !== lease) return;
         this.#note(name, detail);
         this.#show();
-        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+        // Except errors, which at the window would look like a script's.
+        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== 'error' }));
       });
     }
     this.#show();
@@ -1107,7 +1143,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     try {
       await action(this.#lease);
     } catch (error) {
-      this.dispatchEvent(new CustomEvent('error', { detail: { error }, bubbles: true }));
+      this.dispatchEvent(new CustomEvent('error', { detail: { error } }));
     }
   }
 

@@ -34,7 +34,8 @@ export function spoken(ms) {
 /** The clocks of this machine and of the server differ; what is shown is reckoned by the server's. */
 let skew = 0;
 const now = () => Date.now() + skew;
-const clock = (at, options) => new Intl.DateTimeFormat(document.documentElement.lang, options).format(at);
+const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+const clock = (at, options) => new Intl.DateTimeFormat(locale, options).format(at);
 
 function tellTimes() {
   for (const element of document.querySelectorAll('time[datetime]')) {
@@ -293,7 +294,7 @@ function plot(host, data, points) {
     legend: { show: false },
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
-    axes: [{ ...axis, size: 22, values: (_, ticks) => ticks.map((at) => clock(at * 1_000, { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 34 }],
+    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 34 }],
   };
   const made = new window.uPlot(options, points, host);
   new ResizeObserver(() => made.setSize(size())).observe(host);

@@ -48,6 +48,18 @@ test('a hidden page does not beat, and so loses it to whoever waits', async () =
   assert.ok(hers.beats().length <= beats + 1, `${hers.beats().length - beats} beats`);
 });
 
+test('a hidden page is warned before its time is up, and calm again once it is shown', async () => {
+  const hers = await open(ana, 'short:7');
+  await hers.claim();
+  await hers.show(false);
+  const warning = await hers.hears('idle-warning');
+  assert.equal(warning.reason, 'hidden');
+  assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
+  await hers.show(true);
+  await hers.hears('active');
+  assert.equal(await hers.state(), 'held');
+});
+
 test('a page that is shown again in time goes on beating', async () => {
   const hers = await open(ana, 'caja:1');
   await hers.claim();
@@ -190,6 +202,33 @@ test('a page never says held once its time is up, even before any timer has fire
     return [before, lease.state, lease.fence, lease.expires_in_ms];
   });
   assert.deepEqual(seen, ['held', 'unknown', null, 0]);
+});
+
+test('a lease is trusted from when the request was sent, not from when the answer came', async () => {
+  const hers = await open(ana, 'caja:8', { clock: true });
+  await hers.page.clock.pauseAt(Date.now() + 3_600_000);
+  await hers.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await hers.page.clock.runFor(4_000);
+    await route.fulfill({ response });
+  });
+  await hers.claim();
+  const left = await hers.page.evaluate(() => lease.expires_in_ms);
+  assert.ok(left <= CALM.ttl_ms - 4_000, `${left} ms`);
+  assert.equal(await hers.state(), 'held');
+});
+
+test('an answer that comes after the time that it promises is worth nothing', async () => {
+  const hers = await open(ana, 'short:8', { clock: true });
+  await hers.page.clock.pauseAt(Date.now() + 3_600_000);
+  await hers.page.route('**/heartbeat', () => {});
+  await hers.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await hers.page.clock.runFor(3_000);
+    await route.fulfill({ response });
+  });
+  await hers.claim();
+  assert.deepEqual([await hers.state(), await hers.fence(), await hers.events('held')], ['unknown', null, []]);
 });
 
 test('whoever took it while the machine slept is found out on waking', async () => {

@@ -97,7 +97,7 @@ test('what a button could not do is told as an event', async () => {
   await page.evaluate(() => {
     const box = document.querySelector('turno-lease');
     box.token = token;
-    document.addEventListener('error', ({ detail }) => (globalThis.code = detail.error.code));
+    box.addEventListener('error', ({ detail }) => (globalThis.code = detail.error.code));
   });
   await load(page);
   await state(page, 'other');

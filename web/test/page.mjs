@@ -1,6 +1,9 @@
 // A page with one lease, and what tests want to know about it.
 
-import { PATIENCE_MS } from './harness.mjs';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PATIENCE_MS, ROOT } from './harness.mjs';
 
 const EMPTY = '<!doctype html><html lang="es"><title>page</title><p>a page</p></html>';
 
@@ -15,6 +18,16 @@ export async function openPage(context, server, person, resource, { clock = fals
   await page.goto(url ?? `${server.url}/test-page`);
   await view.load(person, options);
   return view;
+}
+
+/** Lets the browser load the module with something else in place of a piece of it, for tests that must fail. */
+export async function sabotage(context, pieces) {
+  let body = readFileSync(join(ROOT, 'web', 'turno.js'), 'utf8');
+  for (const [right, wrong] of pieces) {
+    assert.equal(body.split(right).length, 2, `once in turno.js: ${right}`);
+    body = body.replace(right, () => wrong);
+  }
+  await context.route('**/turno.js', (route) => route.fulfill({ contentType: 'text/javascript', body }));
 }
 
 /** One tab. */

@@ -68,6 +68,32 @@ test('what an admin releases is lost, too, and can be claimed again under a new 
   assert.ok(after.fence > before.fence);
 });
 
+test('after a loss a refused claim shows who has it now, and a place in line leads back to it', async () => {
+  const hers = await open(ana, 'caja:10');
+  await hers.claim();
+  await server.admin.call('POST', '/v1/leases/caja:10/force-claim', { reason: 'revisión' });
+  await hers.becomes('lost');
+  assert.equal(await hers.page.evaluate(() => lease.claim().catch((error) => error.code)), 'lease_held');
+  assert.deepEqual([await hers.state(), await hers.page.evaluate(() => lease.lost)], ['other', null]);
+  await hers.page.evaluate(() => lease.takeTurn());
+  await server.admin.call('POST', '/v1/leases/caja:10/force-release', { reason: 'listo' });
+  await hers.hears('offered');
+  await hers.claim();
+  await hers.becomes('held');
+});
+
+test('whoever misses their turn does not stand in line any more', async () => {
+  const his = await open(leo, 'caja:11');
+  await ana.claim('caja:11');
+  await his.page.evaluate(() => lease.takeTurn());
+  await server.admin.call('POST', '/v1/leases/caja:11/force-release', { reason: 'prueba' });
+  await his.hears('offered');
+  // Nobody is there to take it. Afterwards it is free for anybody.
+  await until('the end of the offer', () => his.events('turn').then((turns) => turns.some(({ missed }) => missed)));
+  assert.equal((await ana.claim('caja:11')).status, 200);
+  assert.equal((await ana.lease('caja:11')).waiting, 0);
+});
+
 test('a page forces by itself only for those who may', async () => {
   const [hers, evas] = [await open(ana, 'caja:4'), await open(server.admin, 'caja:4')];
   await hers.claim();

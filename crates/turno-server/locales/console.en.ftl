@@ -129,3 +129,157 @@ cause-rolling_timeout = Expired: too long without work
 cause-override = An administrator stepped in
 cause-user_disabled = The person was disabled
 cause-released = They released it
+
+# Overview.
+
+all = All
+state = State
+overview-lead = What is happening now, how it has been going, and what waits for a person.
+overview-now = Now
+overview-held = Locks held
+overview-held-what = by people and programs
+overview-working = In process
+overview-lanes = { $count ->
+        [one] 1 key at work
+       *[other] { $count } keys at work
+    }
+overview-waiting = Waiting
+overview-lanes-waiting = { $count ->
+        [one] 1 key with messages
+       *[other] { $count } keys with messages
+    }
+overview-failing = Failed
+overview-failing-what = retried by themselves
+overview-exhausted-what = out of attempts, need a decision
+overview-collisions = Collisions avoided
+overview-collisions-since = on this server since
+overview-collisions-what = How often somebody wanted what another held, or came late with a fence that was over
+chart-span = per minute, on this server
+chart-items = Items of the queues
+chart-processed = Processed
+chart-failed = Failed
+chart-locks = Locks
+chart-claimed = Claimed
+chart-collisions = Refused
+needs = Needs a person
+needs-none = Nothing waits for you
+needs-first = There are no queues and no locks yet. To begin, see how they are made:
+needs-exhausted = { $count ->
+        [one] 1 exhausted item in { $queue }: retry or cancel it
+       *[other] { $count } exhausted items in { $queue }: retry or cancel them
+    }
+needs-paused = { $queue } is paused, with { $count } waiting
+needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work
+needs-task = The task "{ $title }" was finalized only in part
+
+# Queues.
+
+kind = { $kind ->
+        [lane] Lane
+        [inbox] Inbox
+       *[sync] Sync
+    }
+kind-what = { $kind ->
+        [lane] Lane: per key in order, one delivery at a time, and what arrives together is handed over together.
+        [inbox] Inbox: each item on its own, for whoever takes it first.
+       *[sync] Sync: of each key only the newest.
+    }
+queues-lead = How much waits, since when, and how fast it goes.
+queues-name = Queue
+queues-kind = Kind
+queues-waiting = Waiting
+queues-failing = Failed
+queues-exhausted = Exhausted
+queues-oldest = The oldest,
+queues-none-waits = nothing waits
+queues-processed-minute = Processed/min
+queues-failed-minute = Failed/min
+queues-unfinished = Unfinished
+queues-error = The last error contains
+queues-cut = These are the first; choose a state to see the rest page by page.
+queues-states = States
+queues-key = Key
+queues-see-key = See the key
+queues-items = Items
+queues-empty = There are no queues
+queues-empty-what = A queue is declared in the configuration file, or made with a call:
+queues-pause = Pause
+queues-resume = Resume
+queues-retry = Retry exhausted
+queues-pause-title = Pause { $name }?
+queues-pause-what = { $count ->
+        [0] Nothing more is handed out until somebody resumes it. What arrives is kept.
+        [one] Nothing more is handed out until somebody resumes it. What arrives is kept, and 1 item in process goes on.
+       *[other] Nothing more is handed out until somebody resumes it. What arrives is kept, and { $count } items in process go on.
+    }
+queues-retry-title = { $count ->
+        [one] Retry 1 item?
+       *[other] Retry { $count } items?
+    }
+queues-retry-what = { $count ->
+        [one] 1 exhausted item goes back to its place, with no attempts counted.
+       *[other] { $count } exhausted items go back to their places, with no attempts counted. Up to 10,000 at a time.
+    }
+queues-paused = { $name } is paused
+queues-resumed = { $name } goes on
+queues-retried = { $count ->
+        [one] 1 item is tried again
+       *[other] { $count } items are tried again
+    }
+queues-policy = Policy in force
+queues-managed = set by the configuration file
+policy-lock_timeout = Free again without a sign of life after
+policy-window = Grouping window
+policy-max_wait = Longest wait
+policy-on_exhausted = If the first one is exhausted
+policy-hold = the key waits for a person
+policy-continue = goes on with the next
+policy-max_attempts = Attempts
+policy-backoff = First pause between attempts
+policy-retention = Finished ones are kept
+items-id = Item
+items-attempts = Attempts
+items-came = Arrived
+items-detail = Detail
+items-due = Handed out
+items-empty = There are no such items
+items-empty-what = Whatever arrives is seen here at once. Try it:
+why = Why?
+key-window = Grouping window { $window }, at most { $max }
+key-items = { $count ->
+        [one] 1 unfinished
+       *[other] { $count } unfinished
+    }
+key-all = See all, finished ones too
+key-empty = Nothing unfinished
+key-head = goes first
+item-attempt = Attempt { $attempt }
+item-again = tried again
+happened-enqueued = Arrived
+happened-handed_out = Handed out
+happened-failed = Failed
+happened-expired = Nobody answered in time
+happened-exhausted = Exhausted
+happened-processed = Processed
+happened-cancelled = Cancelled
+happened-retried = Somebody retried it
+happened-edited = Somebody corrected and retried it
+item-timeline = What happened
+item-payload = Payload
+item-until = free again without a sign of life
+item-due = Handed out
+item-action = Action
+item-revision = Revision
+item-retry = Retry
+item-edit = Correct and retry
+item-edit-title = Correct and retry
+item-edit-what = The new payload replaces the old one. The audit keeps the fingerprints of both.
+item-cancel = Cancel
+item-cancel-title = Cancel this item?
+item-cancel-what = It is not processed, and what waits behind it goes on. The audit says so.
+item-retried = { $id } is tried again
+item-cancelled = { $id } is cancelled
+
+# More states.
+
+state-partially_completed = Partly finalized

@@ -30,6 +30,14 @@ mod operation;
 mod people;
 #[path = "http/push.rs"]
 mod push;
+#[path = "http/push_guard.rs"]
+mod push_guard;
+#[path = "http/push_guide.rs"]
+mod push_guide;
+#[path = "http/push_many.rs"]
+mod push_many;
+#[path = "http/push_outage.rs"]
+mod push_outage;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -98,6 +106,10 @@ fn main() {
             operation::all(),
             people::all(),
             push::all(),
+            push_guard::all(),
+            push_guide::all(),
+            push_many::all(),
+            push_outage::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),

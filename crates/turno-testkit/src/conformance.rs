@@ -11,6 +11,7 @@ mod clear;
 mod console;
 mod delivery;
 mod desk;
+mod destination;
 mod inbox;
 mod instances;
 mod lane;
@@ -72,6 +73,7 @@ pub fn all() -> Vec<Case> {
         console::cases(),
         once::cases(),
         desk::cases(),
+        destination::cases(),
         schema::cases(),
         audit::cases(),
         worker::cases(),

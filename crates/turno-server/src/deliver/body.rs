@@ -158,8 +158,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_push_carries_the_delivery_and_its_queue_and_the_payload_as_it_came() {
-        let body = Form::Delivery.body(&QueueName::new("mails").unwrap(), Kind::Lane, &got(None, r#"{"n": 1.50}"#));
-        let text = String::from_utf8(body.await.unwrap()).unwrap();
+        let (queue, got) = (QueueName::new("mails").unwrap(), got(None, r#"{"n": 1.50}"#));
+        let body = Form::Delivery.body(&queue, Kind::Lane, &got).await.unwrap();
+        let text = String::from_utf8(body).unwrap();
         assert!(text.contains(r#""payload":{"n": 1.50}"#), "{text}");
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&value["queue"], &value["key"], &value["fence"]), (&json!("mails"), &json!("ana"), &json!(4)));

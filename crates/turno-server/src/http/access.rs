@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use turno::core::access::Permission::{
     self, AuditRead, InventoryManage, LocksOverride, QueuesConsume, QueuesManage, QueuesProduce, SessionsMint,
-    UsersManage,
+    SyncManage, UsersManage,
 };
 
 use super::room::Room::{self, Free, Kept, Stream, Usual, Waiting};
@@ -63,6 +63,15 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/leases/{resource}", Anybody, Usual),
     row("POST", "/console/leases/{resource}/force-release", May(LocksOverride), Usual),
     row("POST", "/console/leases/{resource}/force-claim", May(LocksOverride), Usual),
+    row("GET", "/queues", Anybody, Usual),
+    row("GET", "/queues/{queue}", Anybody, Usual),
+    row("GET", "/queues/{queue}/keys/{key}", Anybody, Usual),
+    row("GET", "/queues/{queue}/items/{id}", Anybody, Usual),
+    row("POST", "/console/queues/{queue}/pause", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/resume", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/items/{id}/retry", May(QueuesManage), Usual),
+    row("POST", "/console/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
     row("GET", "/healthz", Nobody, Free),
     row("GET", "/readyz", Nobody, Free),
     row("GET", "/openapi.json", Nobody, Free),
@@ -149,6 +158,8 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/purge", May(QueuesManage), Usual),
     row("GET", "/v1/sync/sources", Anybody, Usual),
+    row("GET", "/v1/sync/sources/{name}", Anybody, Usual),
+    row("POST", "/v1/sync/sources/{name}/resync", May(SyncManage), Usual),
 ];
 
 /// The row of the route that serves a path as it was sent; HEAD is answered as GET is.

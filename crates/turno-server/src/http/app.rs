@@ -14,6 +14,7 @@ use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
+use crate::console::{Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
@@ -48,6 +49,10 @@ pub(crate) struct App {
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// What the console's charts show.
+    pub(crate) trend: Trend,
+    /// What the console last saw of all queues.
+    pub(crate) glance: Glance,
 }
 
 /// The way handlers get it.
@@ -77,6 +82,8 @@ impl App {
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            trend: Trend::default(),
+            glance: Glance::default(),
         }
     }
 

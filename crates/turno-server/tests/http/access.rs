@@ -41,6 +41,15 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("GET /leases/{resource}", [401, OK, OK, OK]),
     ("POST /console/leases/{resource}/force-release", [401, 403, 403, OK]),
     ("POST /console/leases/{resource}/force-claim", [401, 403, 403, OK]),
+    ("GET /queues", [401, OK, OK, OK]),
+    ("GET /queues/{queue}", [401, OK, OK, OK]),
+    ("GET /queues/{queue}/keys/{key}", [401, OK, OK, OK]),
+    ("GET /queues/{queue}/items/{id}", [401, OK, OK, OK]),
+    ("POST /console/queues/{queue}/pause", [401, 403, 403, OK]),
+    ("POST /console/queues/{queue}/resume", [401, 403, 403, OK]),
+    ("POST /console/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
+    ("POST /console/queues/{queue}/items/{id}/retry", [401, 403, 403, OK]),
+    ("POST /console/queues/{queue}/items/{id}/cancel", [401, 403, 403, OK]),
     ("GET /healthz", [OK, OK, OK, OK]),
     ("GET /readyz", [OK, OK, OK, OK]),
     ("GET /openapi.json", [OK, OK, OK, OK]),
@@ -127,6 +136,8 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /v1/queues/{queue}/retry-exhausted", [401, 403, 403, OK]),
     ("POST /v1/queues/{queue}/purge", [401, 403, 403, OK]),
     ("GET /v1/sync/sources", [401, OK, OK, OK]),
+    ("GET /v1/sync/sources/{name}", [401, OK, OK, OK]),
+    ("POST /v1/sync/sources/{name}/resync", [401, 403, 403, OK]),
 ];
 
 /// Served, and not described: pages and what they bring. The forms of the console are not part of the API either.
@@ -143,6 +154,10 @@ const PAGES: &[&str] = &[
     "GET /tasks/{id}/edit",
     "GET /leases",
     "GET /leases/{resource}",
+    "GET /queues",
+    "GET /queues/{queue}",
+    "GET /queues/{queue}/keys/{key}",
+    "GET /queues/{queue}/items/{id}",
 ];
 
 /// The status of a call with nothing in it; of one that was let through and refused for another reason, that it was.
@@ -156,6 +171,7 @@ async fn status(client: &Client, route: &str) -> u16 {
         ("{sku}", "sku"),
         ("{queue}", "none"),
         ("{key}", "k"),
+        ("{name}", "none"),
     ]
     .iter()
     .fold(path.to_owned(), |path, (name, value)| path.replace(name, value));

@@ -21,7 +21,8 @@ fn every_field_reaches_its_place_in_the_policy() {
         "kind": "lane", "lock_timeout_ms": 1001, "max_hold_ms": 1002, "window_ms": 1003, "typing_extension_ms": 1004,
         "max_wait_ms": 1005, "batch_max": 6, "max_attempts": 7, "backoff_ms": 1008, "retention_s": 9,
         "on_exhausted": "hold",
-        "push": {"url": "http://a/{key}", "method": "PATCH", "timeout_ms": 1010, "secret_env": "S"},
+        "push": {"url": "http://a/{key}", "method": "PATCH", "timeout_ms": 1000, "secret_env": "S",
+            "concurrency": 11, "probe_ms": 1012},
     });
     let settings = fields(all.clone()).settings().unwrap();
     let policy = Policy {
@@ -38,7 +39,7 @@ fn every_field_reaches_its_place_in_the_policy() {
         on_exhausted: OnExhausted::Hold,
     };
     assert_eq!(settings.policy, policy);
-    assert_eq!(settings.push.unwrap().shown(), "PATCH http://a/{key} (1010 ms, signed with S)");
+    assert_eq!(settings.push.unwrap().shown(), "PATCH http://a/{key} (1000 ms, signed with S)");
     assert_eq!(serde_json::to_value(fields(all.clone())).unwrap(), all, "nothing is lost on the way back");
     let known: std::collections::BTreeSet<&str> = FIELDS.iter().map(|field| field.name).collect();
     let sent: std::collections::BTreeSet<&str> = all.as_object().unwrap().keys().map(String::as_str).collect();

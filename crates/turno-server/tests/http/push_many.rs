@@ -1,0 +1,106 @@
+//! Several servers, one receiver: a key is never called twice at once, and never backwards.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::cases;
+use crate::push::pushed;
+use crate::queue::add;
+use crate::receiver::{PATIENCE, Receiver};
+use crate::world::{Client, World};
+use serde_json::json;
+
+cases![
+    two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order,
+    the_observer_sees_calls_of_a_key_that_overlap,
+    what_a_killed_server_had_under_way_is_called_again_under_a_greater_fence,
+];
+
+/// What was seen of each key.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Calls under way.
+    inside: usize,
+    /// Two of a key at once.
+    overlaps: usize,
+    /// A fence that is not greater than the one before.
+    backward: usize,
+    fence: i64,
+    ids: Vec<String>,
+}
+
+/// Takes calls until so many items were taken, and answers each only when others are under way beside it.
+async fn observe(mut receiver: Receiver, items: usize) -> HashMap<String, Seen> {
+    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let (mut begun, mut held) = (0, VecDeque::new());
+    while begun < items || !held.is_empty() {
+        if begun < items && held.len() < TOGETHER {
+            let call = receiver.next().await;
+            let of_key = seen.entry(call.uri.path().to_owned()).or_default();
+            of_key.overlaps += usize::from(of_key.inside > 0);
+            of_key.backward += usize::from(call.fence() <= of_key.fence);
+            (of_key.fence, of_key.inside) = (call.fence(), of_key.inside + 1);
+            of_key.ids.extend(call.ids());
+            begun += call.ids().len();
+            held.push_back(call);
+        } else if let Some(call) = held.pop_front() {
+            seen.get_mut(call.uri.path()).unwrap().inside -= 1;
+            call.answer(200);
+        }
+    }
+    seen
+}
+
+async fn enqueue(client: &Client, queue: &str, keys: &[&str], each: usize) {
+    for n in 0..each {
+        let batch: Vec<_> =
+            keys.iter().map(|key| json!({ "id": format!("{key}-{n:03}"), "key": key, "payload": n })).collect();
+        add(client, queue, json!(batch)).await;
+    }
+}
+
+const KEYS: [&str; 4] = ["ana", "leo", "eva", "vera"];
+const EACH: usize = 12;
+/// Fewer than there are keys, so that there is always another one to wait for.
+const TOGETHER: usize = 2;
+
+async fn two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order(world: World) {
+    let receiver = Receiver::start().await;
+    let policy = json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 });
+    let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/{key}"), "concurrency": 4 })).await;
+    let second = world.second();
+    enqueue(&eva.at(&second), "bot", &KEYS, EACH).await;
+    let seen = tokio::time::timeout(PATIENCE, observe(receiver, KEYS.len() * EACH)).await.expect("all are delivered");
+    for (key, of_key) in seen {
+        assert_eq!((of_key.overlaps, of_key.backward), (0, 0), "{key}");
+        let sorted = of_key.ids.iter().is_sorted();
+        assert!(sorted && of_key.ids.len() == EACH, "{key}: {:?}", of_key.ids);
+    }
+}
+
+/// The check can fail: in an inbox nothing keeps the items of a key apart.
+async fn the_observer_sees_calls_of_a_key_that_overlap(world: World) {
+    let receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/{key}"), "concurrency": 4 });
+    let eva = pushed(&world, "bot", json!({ "kind": "inbox" }), push).await;
+    enqueue(&eva, "bot", &KEYS[..1], EACH).await;
+    let seen = tokio::time::timeout(PATIENCE, observe(receiver, EACH)).await.expect("all are delivered");
+    assert!(seen["/ana"].overlaps > 0, "{seen:?}");
+}
+
+async fn what_a_killed_server_had_under_way_is_called_again_under_a_greater_fence(world: World) {
+    let mut world = world;
+    let mut receiver = Receiver::start().await;
+    let policy = json!({ "kind": "lane", "window_ms": 0, "lock_timeout_ms": 1_000, "max_hold_ms": 10_000 });
+    let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/") })).await;
+    add(&eva, "bot", json!({ "id": "a1", "key": "ana", "payload": 1 })).await;
+    let first = receiver.next().await;
+    let (id, fence) = (first.header("webhook-id").to_owned(), first.fence());
+    world.server.kill();
+    first.abandoned().await;
+    let second = world.second();
+    let again = receiver.next().await;
+    assert!(again.fence() > fence, "the receiver can refuse whoever comes late");
+    assert_eq!((again.header("webhook-id"), again.header("turno-attempt")), (id.as_str(), "2"));
+    again.answer(200);
+    crate::push::item_in(&eva.at(&second), "bot", "a1", "processed").await;
+}

@@ -1,0 +1,237 @@
+//! A destination that fails as a whole is left alone, and nobody's attempts are spent on it.
+
+use crate::cases;
+use crate::push::{item_in, pushed};
+use crate::queue::{add, audited};
+use crate::receiver::{PATIENCE, Receiver};
+use crate::world::{Client, World};
+use serde_json::{Value, json};
+
+cases![
+    three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_and_the_first_success_closes_it,
+    what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends,
+    one_key_that_fails_alone_is_exhausted_and_nothing_is_opened,
+    a_dead_receiver_costs_no_other_queue_anything,
+    a_restarted_server_still_knows_that_a_destination_is_down,
+    two_servers_see_the_same_outage_and_one_of_them_probes,
+    another_endpoint_is_asked_at_once,
+];
+
+/// The queue, once its destination is as wanted.
+async fn destination(client: &Client, queue: &str, is: impl Fn(&Value) -> bool) -> Value {
+    let waiting = async {
+        loop {
+            let seen = client.get(&format!("/v1/queues/{queue}")).await.expect(200);
+            if is(&seen["destination"]) {
+                return seen;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.expect("the destination changes")
+}
+
+async fn down(client: &Client, queue: &str) -> Value {
+    destination(client, queue, |destination| destination["down"] == true).await
+}
+
+fn changes(ids: &[&str]) -> Value {
+    ids.iter().map(|id| json!({ "id": id, "key": format!("key of {id}"), "payload": id })).collect()
+}
+
+async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_and_the_first_success_closes_it(
+    world: World,
+) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
+    add(&eva, "mails", changes(&["m-1", "m-2"])).await;
+    let mut spent = Vec::new();
+    for _ in 0..3 {
+        let call = receiver.next().await;
+        spent.extend(call.ids());
+        call.answer_with(503, &[], "closed");
+    }
+    assert!(spent.contains(&"m-1".to_owned()) && spent.contains(&"m-2".to_owned()), "{spent:?}");
+    let seen = down(&eva, "mails").await;
+    assert_eq!(seen["destination"]["last_error"], "HTTP 503: closed");
+    assert!(
+        seen["destination"]["down_since"].is_string() && seen["destination"]["next_probe_at"].is_string(),
+        "{seen}"
+    );
+    assert!(eva.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 1"#));
+    // Many more probes than attempts were allowed; a gentle one after the other.
+    for _ in 0..25 {
+        let call = receiver.next().await;
+        assert!(!receiver.has_more(), "one probe at a time");
+        call.answer(503);
+    }
+    let attempts =
+        async |id: &str| eva.get(&format!("/v1/queues/mails/items/{id}")).await.expect(200)["errors"].clone();
+    let errors = attempts("m-1").await.as_array().unwrap().len() + attempts("m-2").await.as_array().unwrap().len();
+    assert_eq!(errors, 3, "a probe is not an attempt");
+    receiver.next().await.answer(200);
+    destination(&eva, "mails", |destination| destination["failures"] == 0).await;
+    receiver.next().await.answer(200);
+    for id in ["m-1", "m-2"] {
+        item_in(&eva, "mails", id, "processed").await;
+    }
+    assert!(eva.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 0"#));
+    assert!(audited(&world, "sync_revived").await.is_empty(), "nothing was exhausted");
+}
+
+async fn what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
+    let eva = pushed(&world, "users", json!({ "kind": "sync", "max_attempts": 1 }), push).await;
+    // One that was exhausted before the outage: it stays so.
+    add(&eva, "users", changes(&["old"])).await;
+    receiver.next().await.answer(422);
+    item_in(&eva, "users", "old", "exhausted").await;
+    add(&eva, "users", changes(&["well"])).await;
+    receiver.next().await.answer(200);
+    item_in(&eva, "users", "well", "processed").await;
+    destination(&eva, "users", |destination| destination["failures"] == 0).await;
+    add(&eva, "users", changes(&["u-1", "u-2", "u-3"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(503);
+    }
+    for id in ["u-1", "u-2", "u-3"] {
+        item_in(&eva, "users", id, "exhausted").await;
+    }
+    // Nothing waits: the oldest that this outage has exhausted is the probe.
+    let probe = receiver.next().await;
+    assert_eq!(probe.ids(), ["u-1"]);
+    probe.answer(503);
+    let probe = receiver.next().await;
+    assert_eq!(probe.ids(), ["u-1"]);
+    probe.answer(200);
+    for _ in 0..2 {
+        receiver.next().await.answer(200);
+    }
+    for id in ["u-1", "u-2", "u-3"] {
+        item_in(&eva, "users", id, "processed").await;
+    }
+    assert_eq!(eva.get("/v1/queues/users/items/old").await.expect(200)["state"], "exhausted");
+    let mut revived = audited(&world, "sync_revived").await;
+    revived.sort();
+    let by_system = |id: &str| ("system".to_owned(), format!("users/{id}"));
+    assert_eq!(revived, [by_system("u-1"), by_system("u-2"), by_system("u-3")]);
+}
+
+async fn one_key_that_fails_alone_is_exhausted_and_nothing_is_opened(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/") });
+    let eva = pushed(&world, "users", json!({ "kind": "sync", "backoff_ms": 1 }), push).await;
+    add(&eva, "users", changes(&["u-1"])).await;
+    for attempt in ["1", "2", "3", "4", "5"] {
+        let call = receiver.next().await;
+        assert_eq!(call.header("turno-attempt"), attempt);
+        call.answer(500);
+    }
+    item_in(&eva, "users", "u-1", "exhausted").await;
+    let seen = eva.get("/v1/queues/users").await.expect(200);
+    assert_eq!((&seen["destination"]["down"], &seen["destination"]["failures"]), (&json!(false), &json!(5)));
+}
+
+async fn a_dead_receiver_costs_no_other_queue_anything(world: World) {
+    let mut alive = Receiver::start().await;
+    let mut hanging = Receiver::start().await;
+    let dead = json!({ "url": hanging.url("/"), "timeout_ms": 60_000, "concurrency": 2 });
+    let eva = pushed(&world, "dead", json!({ "kind": "inbox" }), dead).await;
+    let push = json!({ "url": alive.url("/") });
+    pushed(&world, "alive", json!({ "kind": "inbox" }), push).await;
+    add(&eva, "dead", changes(&["d-1", "d-2", "d-3"])).await;
+    // Both hands of the dead one are taken and stay so.
+    let _held = [hanging.next().await, hanging.next().await];
+    for n in 0..20 {
+        let id = format!("a-{n}");
+        add(&eva, "alive", changes(&[&id])).await;
+        let call = alive.next().await;
+        assert_eq!(call.ids(), [id.clone()]);
+        call.answer(200);
+        item_in(&eva, "alive", &id, "processed").await;
+    }
+    // The check can fail: behind the same hands, nothing comes through.
+    assert_eq!(eva.get("/v1/queues/dead/items/d-3").await.expect(200)["state"], "pending");
+    assert!(!hanging.has_more());
+}
+
+async fn a_restarted_server_still_knows_that_a_destination_is_down(world: World) {
+    let mut world = world;
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 3_600_000, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
+    add(&eva, "mails", changes(&["m-1", "m-2"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(503);
+    }
+    let before = down(&eva, "mails").await;
+    world.server.kill();
+    let server = world.second();
+    let eva = eva.at(&server);
+    let after = eva.get("/v1/queues/mails").await.expect(200);
+    assert_eq!(after["destination"], before["destination"]);
+    // A queue that is well is served by then, and this one is not.
+    let mut other = Receiver::start().await;
+    let put = json!({ "kind": "inbox", "push": { "url": other.url("/") } });
+    eva.send(reqwest::Method::PUT, "/v1/queues/other", put).await.expect(200);
+    add(&eva, "other", changes(&["o-1"])).await;
+    other.next().await.answer(200);
+    item_in(&eva, "other", "o-1", "processed").await;
+    assert!(!receiver.has_more());
+}
+
+async fn two_servers_see_the_same_outage_and_one_of_them_probes(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 1_000, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
+    let second = world.second();
+    let there = eva.at(&second);
+    add(&eva, "mails", changes(&["m-1", "m-2", "m-3", "m-4"])).await;
+    while eva.get("/v1/queues/mails").await.expect(200)["destination"]["down"] == false {
+        if receiver.has_more() {
+            receiver.next().await.answer(503);
+        }
+    }
+    assert_eq!(down(&there, "mails").await["destination"], down(&eva, "mails").await["destination"]);
+    // What one of them had under way is over with the next look of both.
+    for server in [&eva, &there] {
+        while !server.get("/metrics").await.text.contains(r#"turno_destination_down{queue="mails"} 1"#) {
+            if receiver.has_more() {
+                receiver.next().await.answer(503);
+            }
+        }
+    }
+    while receiver.has_more() {
+        receiver.next().await.answer(503);
+    }
+    for _ in 0..3 {
+        let probe = receiver.next().await;
+        let before = eva.get("/v1/queues/mails").await.expect(200)["destination"].clone();
+        assert!(!receiver.has_more(), "the other one does not probe, too");
+        probe.answer(503);
+        let moved = |now: &Value| now["next_probe_at"] != before["next_probe_at"];
+        destination(&there, "mails", moved).await;
+    }
+}
+
+async fn another_endpoint_is_asked_at_once(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = |url: String| json!({ "url": url, "probe_ms": 3_600_000, "concurrency": 1 });
+    let policy = json!({ "kind": "inbox", "backoff_ms": 1 });
+    let eva = pushed(&world, "mails", policy.clone(), push(receiver.url("/wrong"))).await;
+    add(&eva, "mails", changes(&["m-1", "m-2"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(404);
+    }
+    down(&eva, "mails").await;
+    pushed(&world, "mails", policy, push(receiver.url("/right"))).await;
+    for _ in 0..2 {
+        let call = receiver.next().await;
+        assert_eq!(call.uri.path(), "/right");
+        call.answer(200);
+    }
+    for id in ["m-1", "m-2"] {
+        item_in(&eva, "mails", id, "processed").await;
+    }
+}

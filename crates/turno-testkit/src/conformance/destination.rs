@@ -1,0 +1,191 @@
+//! Destinations of queues: what all instances know about them, what is revived when they are back, and workers that
+//! hold back meanwhile.
+
+use super::world::{World, put, settle, take};
+use tokio::sync::watch;
+use turno::core::destination::{Destination, FAILURES, Failure};
+use turno::core::id::{ItemId, Lane};
+use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
+use turno::core::time::{Span, Time};
+use turno::store::{AuditQuery, Push};
+use turno::{Got, QueueHandle};
+
+super::cases![
+    a_destination_is_known_to_every_instance_and_after_a_restart,
+    failures_noted_at_the_same_time_are_all_counted,
+    of_two_instances_that_want_to_probe_one_does,
+    what_was_exhausted_since_then_is_revived_and_nothing_else,
+    a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue,
+    a_worker_without_hands_claims_nothing_until_it_has_some,
+];
+
+const PROBE: Span = Span::from_secs(30);
+
+fn failure(of: i64, handed_at: Time) -> Failure {
+    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}") }
+}
+
+async fn fail(queue: &QueueHandle, of: i64, handed_at: Time) -> (bool, Destination) {
+    queue.destination_failed(&failure(of, handed_at), PROBE).await.unwrap()
+}
+
+async fn a_destination_is_known_to_every_instance_and_after_a_restart(mut world: World) {
+    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let name = queue.row().await.unwrap().name.clone();
+    let other = world.instance().await.queue(name.clone()).await.unwrap();
+    assert_eq!(other.destination().await.unwrap(), None);
+    let began = super::START;
+    fail(&queue, -7, began).await;
+    fail(&other, 8, began + Span(1)).await;
+    let (was_down, down) = fail(&queue, 9, began + Span(2)).await;
+    assert!(!was_down && down.is_down());
+    let expected = Destination {
+        version: 3,
+        failures: FAILURES,
+        first: Lane(-7),
+        several: true,
+        began_at: began,
+        down_at: down.down_at,
+        probe_at: down.probe_at,
+        error: "HTTP 503 for 9".to_owned(),
+        revive_since: None,
+    };
+    assert_eq!(other.destination().await.unwrap(), Some(expected.clone()));
+    let id = queue.row().await.unwrap().id;
+    world.reopen().await;
+    assert_eq!(world.turno.destinations().await.unwrap(), [(id, expected)]);
+    let queue = world.turno.queue(name).await.unwrap();
+    let back = queue.destination_succeeded().await.unwrap().unwrap();
+    assert_eq!((back.is_down(), back.revive_since), (false, Some(began)));
+    assert_eq!(world.turno.destinations().await.unwrap(), [(id, back)], "there is something left to do");
+    queue.destination_revived(began).await.unwrap().unwrap();
+    assert_eq!(world.turno.destinations().await.unwrap(), []);
+    assert_eq!(queue.destination_succeeded().await.unwrap(), None, "nothing changes any more");
+}
+
+async fn failures_noted_at_the_same_time_are_all_counted(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
+    let notes = (0..20).map(|n| {
+        let queue = if n % 2 == 0 { queue.clone() } else { other.clone() };
+        tokio::spawn(async move { fail(&queue, n, super::START).await.0 })
+    });
+    let mut opened = 0;
+    for note in notes.collect::<Vec<_>>() {
+        opened += usize::from(!note.await.unwrap());
+    }
+    assert_eq!(opened, FAILURES as usize, "each of the others found it down");
+    assert_eq!(queue.destination().await.unwrap().unwrap().failures, 20);
+    // What keeps them apart: of two changes of one version the second is refused.
+    let store = world.turno.store().unwrap();
+    let id = queue.row().await.unwrap().id;
+    let known = queue.destination().await.unwrap().unwrap();
+    let next = Destination { version: known.version + 1, failures: 0, ..known };
+    assert!(store.put_destination(id, next.clone()).await.unwrap());
+    assert!(!store.put_destination(id, Destination { failures: 1, ..next }).await.unwrap());
+    assert_eq!(queue.destination().await.unwrap().unwrap().failures, 0);
+}
+
+async fn of_two_instances_that_want_to_probe_one_does(world: World) {
+    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let other = world.instance().await.queue(queue.row().await.unwrap().name.clone()).await.unwrap();
+    for key in [1, 2, 3] {
+        fail(&queue, key, super::START).await;
+    }
+    let both = async || {
+        let (one, two) = tokio::join!(queue.destination_probe(PROBE), other.destination_probe(PROBE));
+        [one.unwrap(), two.unwrap()].into_iter().flatten().count()
+    };
+    assert_eq!(both().await, 0, "it is not time");
+    world.time.advance(PROBE);
+    // Whoever reads the time from the database knows it.
+    take(&queue, 1).await;
+    take(&other, 1).await;
+    assert_eq!(both().await, 1);
+    assert_eq!(both().await, 0, "the next one comes later");
+}
+
+async fn exhaust(queue: &QueueHandle) -> Got {
+    let got = take(queue, 1).await.remove(0);
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    assert_eq!(settle(queue, got.handed, act).await.outcome, SettleOutcome::Exhausted);
+    got
+}
+
+async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World) {
+    for kind in [Kind::Sync, Kind::Inbox] {
+        let queue = world.turno.put_queue(if kind == Kind::Sync { "sync" } else { "inbox" }, Policy::of(kind)).await;
+        let queue = queue.unwrap();
+        put(&queue, "a", &["before"]).await;
+        exhaust(&queue).await;
+        world.time.advance(Span(1));
+        put(&queue, "b", &["first"]).await;
+        let since = exhaust(&queue).await.now;
+        put(&queue, "c", &["second"]).await;
+        exhaust(&queue).await;
+        put(&queue, "d", &["waits"]).await;
+        assert_eq!(queue.revive(since, 1).await.unwrap(), 1, "no more than asked for, the oldest first");
+        assert_eq!(queue.revive(since, 100).await.unwrap(), 1);
+        assert_eq!(queue.revive(since, 100).await.unwrap(), 0, "none is left");
+        let state = async |id: &str| {
+            let record = queue.item(ItemId::new(id).unwrap()).await.unwrap().unwrap();
+            (record.state(record.now), record.item.map(|item| item.attempt))
+        };
+        assert_eq!(state("before").await.0, ItemState::Exhausted);
+        for id in ["first", "second", "waits"] {
+            assert_eq!(state(id).await, (ItemState::Pending, Some(0)), "{id}");
+        }
+        let action = Some("sync_revived".to_owned());
+        let query = AuditQuery { after: Some(0), action, limit: 100, ..AuditQuery::default() };
+        let entries = world.turno.audit(query).await.unwrap();
+        let name = queue.row().await.unwrap().name.to_string();
+        let mine = entries.iter().filter(|entry| entry.resource.starts_with(&name));
+        let mine: Vec<_> = mine.map(|entry| (entry.actor.user.as_str(), entry.resource.clone())).collect();
+        assert_eq!(mine, [("system", format!("{name}/first")), ("system", format!("{name}/second"))]);
+    }
+}
+
+async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue(world: World) {
+    let name = || "mails".try_into().unwrap();
+    let push = |to: &str| Some(Push { text: format!("{{\"to\":\"{to}\"}}").into(), shown: to.into() });
+    let policy = || Policy::of(Kind::Inbox);
+    world.turno.put_queue_pushed(name(), policy(), push("one")).await.unwrap();
+    let there = world.instance().await;
+    let seen = async || {
+        let row = there.queues().await.unwrap().remove(0);
+        (row.version, row.push.as_deref().map(str::to_owned))
+    };
+    assert_eq!(seen().await, (1, Some(r#"{"to":"one"}"#.to_owned())));
+    world.turno.put_queue_pushed(name(), policy(), push("one")).await.unwrap();
+    assert_eq!(seen().await.0, 1, "nothing changed");
+    world.turno.put_queue_pushed(name(), policy(), push("two")).await.unwrap();
+    assert_eq!(seen().await, (2, Some(r#"{"to":"two"}"#.to_owned())));
+    world.turno.put_queue("mails", policy()).await.unwrap();
+    assert_eq!(seen().await, (3, None), "who says nothing about it means none");
+    let query = AuditQuery { after: Some(0), limit: 100, ..AuditQuery::default() };
+    let entries = world.turno.audit(query).await.unwrap();
+    let told: Vec<bool> = entries.iter().map(|entry| entry.detail.contains(r#""push":null"#)).collect();
+    assert_eq!(told, [false, false, true]);
+    assert!(entries[1].detail.contains(r#""push":"two""#), "{}", entries[1].detail);
+}
+
+async fn a_worker_without_hands_claims_nothing_until_it_has_some(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["x", "y", "z"]).await;
+    let (sent, mut taken) = tokio::sync::mpsc::unbounded_channel();
+    let (hands, allowed) = watch::channel(0);
+    let worker = queue.delivery_worker(move |got: Got| {
+        let _ = sent.send(got.handed);
+        std::future::pending()
+    });
+    let running = worker.hands(allowed).grace(Span::ZERO).start().unwrap();
+    // Somebody who asks for work gets it: nobody else has it.
+    assert_eq!(take(&queue, 1).await.len(), 1);
+    hands.send(1).unwrap();
+    taken.recv().await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().in_process, 2, "one hand, one delivery");
+    hands.send(2).unwrap();
+    taken.recv().await.unwrap();
+    running.stop().await;
+    assert_eq!(queue.counts().await.unwrap().pending, 2, "given back");
+}
