@@ -4,7 +4,7 @@
 // something (an event, an answer, an element), with a time limit; nothing here sleeps.
 
 import { spawn, execFile } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, extname, join, normalize } from 'node:path';
@@ -63,8 +63,16 @@ export async function newContext(browser, options = {}) {
       headers: { 'access-control-allow-origin': '*' },
     };
     await context.route('**/turno.js', (route) => route.fulfill(answer));
+    await context.route(/\/assets\/[a-z]+(\.[0-9a-f]{12})?\.(js|css)$/, (route) => sourced(route));
   }
   return context;
+}
+
+/** A file of the console as it is on the disk; what is not ours comes from the program. */
+function sourced(route) {
+  const [, name, kind] = /\/([a-z]+)(?:\.[0-9a-f]{12})?\.(js|css)$/.exec(new URL(route.request().url()).pathname);
+  const path = join(ROOT, 'web', 'console', `${name}.${kind}`);
+  return existsSync(path) ? route.fulfill({ path }) : route.continue();
 }
 
 /** A running server with its own database. `leases` are policies by prefix, as in the configuration file. */

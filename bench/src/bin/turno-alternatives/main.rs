@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(6);
 #[command(name = "turno-alternatives")]
 struct Args {
     /// Records in the inbox
-    #[arg(long, default_value_t = 4_000)]
+    #[arg(long, default_value_t = 2_000)]
     records: usize,
     /// Instances of the application
     #[arg(long, default_value_t = 4)]
@@ -42,6 +42,9 @@ struct Args {
     /// How long the web service takes for one, where it takes anything
     #[arg(long, default_value_t = 2)]
     work_ms: u64,
+    /// Only this way: its number, from 1
+    #[arg(long)]
+    only: Option<usize>,
     /// Rounds; of the rates, the best one counts
     #[arg(long, default_value_t = 3)]
     runs: usize,
@@ -81,7 +84,8 @@ async fn measure(args: &Args) -> Outcome<()> {
     );
     println!("| way | no work | with work | wasted | called twice | an instance dies | an instance hangs |");
     println!("|---|---|---|---|---|---|---|");
-    for way in Way::ALL {
+    let chosen = |index: usize| args.only.is_none_or(|only| only == index + 1);
+    for (_, way) in Way::ALL.into_iter().enumerate().filter(|(index, _)| chosen(*index)) {
         let mut row = Row::default();
         for round in 1..=args.runs {
             eprintln!("{way:?}, round {round}/{}", args.runs);

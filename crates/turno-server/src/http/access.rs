@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use turno::core::access::Permission::{
     self, AuditRead, InventoryManage, LocksOverride, QueuesConsume, QueuesManage, QueuesProduce, SessionsMint,
-    UsersManage,
+    SyncManage, UsersManage,
 };
 
 use super::room::Room::{self, Free, Kept, Stream, Usual, Waiting};
@@ -52,6 +52,13 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/assets/{file}", Nobody, Free),
     row("POST", "/console/preferences", Nobody, Free),
     row("GET", "/tasks", Anybody, Usual),
+    row("GET", "/tasks/new", May(InventoryManage), Usual),
+    row("GET", "/tasks/{id}", Anybody, Usual),
+    row("GET", "/tasks/{id}/edit", May(InventoryManage), Usual),
+    row("POST", "/console/tasks", May(InventoryManage), Usual),
+    row("POST", "/console/tasks/{id}/edit", May(InventoryManage), Usual),
+    row("POST", "/console/tasks/{id}/ready", May(InventoryManage), Usual),
+    row("POST", "/console/tasks/{id}/cancel", May(InventoryManage), Usual),
     row("GET", "/leases", Anybody, Usual),
     row("GET", "/leases/{resource}", Anybody, Usual),
     row("POST", "/console/leases/{resource}/force-release", May(LocksOverride), Usual),
@@ -65,6 +72,21 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/console/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/items/{id}/retry", May(QueuesManage), Usual),
     row("POST", "/console/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
+    row("GET", "/audit", May(AuditRead), Usual),
+    row("GET", "/audit/export", May(AuditRead), Usual),
+    row("POST", "/console/audit/verify", May(AuditRead), Usual),
+    row("GET", "/admin", May(UsersManage), Usual),
+    row("GET", "/admin/people/{id}", May(UsersManage), Usual),
+    row("GET", "/admin/tokens", May(UsersManage), Usual),
+    row("GET", "/admin/settings", May(UsersManage), Usual),
+    row("POST", "/console/people", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/change", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/disable", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/enable", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/remove", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/link", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/token", May(UsersManage), Usual),
+    row("POST", "/console/tokens/{id}/revoke", May(UsersManage), Usual),
     row("GET", "/healthz", Nobody, Free),
     row("GET", "/readyz", Nobody, Free),
     row("GET", "/openapi.json", Nobody, Free),
@@ -151,6 +173,8 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/queues/{queue}/retry-exhausted", May(QueuesManage), Usual),
     row("POST", "/v1/queues/{queue}/purge", May(QueuesManage), Usual),
     row("GET", "/v1/sync/sources", Anybody, Usual),
+    row("GET", "/v1/sync/sources/{name}", Anybody, Usual),
+    row("POST", "/v1/sync/sources/{name}/resync", May(SyncManage), Usual),
 ];
 
 /// The row of the route that serves a path as it was sent; HEAD is answered as GET is.

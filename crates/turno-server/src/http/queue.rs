@@ -14,6 +14,7 @@ mod why;
 
 pub(crate) use claim::DeliveryView;
 pub(crate) use manage::refused;
+pub(crate) use timeline::{Happened, audited, of as timeline};
 pub(crate) use why::sentence;
 
 use turno::QueueHandle;

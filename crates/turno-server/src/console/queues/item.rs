@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::store::QueueRow;
-use turno::{HandOut, ItemRecord, ItemState, Why};
+use turno::{ItemRecord, ItemState, Why};
 
 use super::super::form::{Form, given};
 use super::super::page::Page;
 use super::one::known;
-use crate::http::{Code, Path, Problem, queue_managed, queue_why};
+use crate::http::{Code, Happened, Path, Problem, queue_audited, queue_managed, queue_timeline, queue_why};
 
 #[derive(Template)]
 #[template(path = "queues/item.html")]
@@ -24,6 +24,7 @@ struct OneItem {
     why: Why,
     sentence: String,
     payload: String,
+    timeline: Vec<Happened>,
 }
 
 impl OneItem {
@@ -39,9 +40,14 @@ impl OneItem {
         format!("/console{}/items/{}/{verb}", self.queue_path(), self.page.part(&self.record.body.id))
     }
 
-    /// Who has it now; who had it last is in the timeline.
-    fn live(&self) -> Option<HandOut> {
-        self.record.hand_out().filter(|hand_out| hand_out.expires_at.is_some())
+    /// How what happened looks.
+    fn mark(&self, happened: &Happened) -> &'static str {
+        match happened.what {
+            "failed" | "expired" | "exhausted" => "bad",
+            "processed" => "good",
+            "handed_out" => "work",
+            _ => "",
+        }
     }
 
     fn can_retry(&self) -> bool {
@@ -54,14 +60,15 @@ impl OneItem {
 }
 
 pub(super) async fn show(page: Page, Path((name, id)): Path<(QueueName, ItemId)>) -> Result<Response, Problem> {
-    let queue = known(&page, name).await?;
+    let queue = known(&page, name.clone()).await?;
     let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
     let record = queue.item(id.clone()).await?.ok_or_else(unknown)?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(unknown)?;
     let state: ItemState = record.state(record.now);
     let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
     let payload = pretty(&record.body.payload);
-    page.show(|page| OneItem { page, row, record, state: state.as_str(), why, sentence, payload })
+    let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &id).await?);
+    page.show(|page| OneItem { page, row, record, state: state.as_str(), why, sentence, payload, timeline })
 }
 
 /// As people read it; what is no JSON as it is.

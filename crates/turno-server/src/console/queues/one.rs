@@ -6,23 +6,28 @@ use serde::Deserialize;
 use turno::core::id::{Key, QueueName, Seq};
 use turno::core::queue::{ItemState, OnExhausted};
 use turno::core::time::Span;
-use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
+use turno::{Exhausted, ItemQuery, ItemRecord, Overview, QueueHandle};
 
 use super::super::form::{Form, address, given};
 use super::super::page::Page;
 use super::kind;
 use crate::http::{Code, Path, Problem, Query, Wanted};
 
-/// Exhausted items of one key counted for the preview; beyond, it says "more than".
-const PREVIEW_MAX: u32 = 1_000;
+/// What somebody may still have to do with, first what needs it most.
+const UNFINISHED: [ItemState; 4] = [ItemState::Exhausted, ItemState::Error, ItemState::InProcess, ItemState::Pending];
+/// Unfinished items that are shown together.
+const SHOWN: u32 = 50;
 /// As the API: one call retries so many at most, so that it ends.
 const RETRY_MAX: u32 = 10_000;
 
 /// Which items.
 #[derive(Deserialize)]
 pub(super) struct Filter {
+    /// Nothing means what is unfinished, `all` means all.
     state: Option<String>,
     key: Option<String>,
+    /// Part of the last error, of exhausted ones.
+    error: Option<String>,
     cursor: Option<String>,
 }
 
@@ -34,6 +39,7 @@ struct One {
     managed: bool,
     state: String,
     key: String,
+    error: String,
     items: Vec<ItemRecord>,
     /// Exhausted ones that match, for the preview.
     exhausted: i64,
@@ -54,8 +60,13 @@ impl One {
         ItemState::ALL.iter().map(|state| (state.as_str(), self.queue.counts.of(*state))).collect()
     }
 
-    fn all(&self) -> i64 {
-        self.states().iter().map(|(_, count)| count).sum()
+    fn unfinished(&self) -> i64 {
+        UNFINISHED.iter().map(|state| self.queue.counts.of(*state)).sum()
+    }
+
+    /// Not all that is unfinished is on the page.
+    fn is_cut(&self) -> bool {
+        self.state.is_empty() && self.items.len() >= SHOWN as usize
     }
 
     /// The same page with another state.
@@ -106,30 +117,57 @@ pub(super) async fn show(
     Query(filter): Query<Filter>,
 ) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
-    let (state, key) = (given(filter.state), given(filter.key));
-    let parsed = state.as_deref().map(str::parse::<ItemState>).transpose();
-    let parsed = parsed.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}")))?;
+    let [state, key, error] = [filter.state, filter.key, filter.error].map(given);
     let of_key = key.as_deref().map(Key::new).transpose()?;
     let handle = known(&page, name.clone()).await?;
     let queue = handle.overview().await?;
-    let query =
-        ItemQuery { state: parsed, key: of_key.clone(), after: wanted.after()?.map(Seq), limit: wanted.one_more() };
-    let found = wanted.page(handle.items(query).await?, |record| record.body.seq.0.to_string());
-    let exhausted = match of_key {
-        None => queue.counts.exhausted,
-        Some(key) => {
-            let query =
-                ItemQuery { state: Some(ItemState::Exhausted), key: Some(key), after: None, limit: PREVIEW_MAX };
-            handle.items(query).await?.len() as i64
+    let (items, cursor) = match state.as_deref() {
+        None => (unfinished(&handle, of_key.clone()).await?, None),
+        Some(state) => {
+            let found = in_state(&handle, state, of_key.clone(), &wanted).await?;
+            (found.items, found.next_cursor)
         }
     };
-    let (state, key) = (state.unwrap_or_default(), key.unwrap_or_default());
+    let exhausted = match (&of_key, &error) {
+        (None, None) => queue.counts.exhausted,
+        _ if !page.may("queues.manage") => 0,
+        _ => {
+            let which = Exhausted { key: of_key, error: error.clone(), since: None };
+            i64::try_from(handle.count_matching(&which, RETRY_MAX).await?).unwrap_or(i64::MAX)
+        }
+    };
+    let [state, key, error] = [state, key, error].map(Option::unwrap_or_default);
     let path = format!("/queues/{}", page.part(&name));
-    let to = |cursor: &str| address(&path, &[("state", &state), ("key", &key), ("cursor", cursor)]);
-    let next = found.next_cursor.map(|cursor| to(&cursor)).unwrap_or_default();
-    let first = filter.cursor.map(|_| to("")).unwrap_or_default();
+    let to = |cursor: &str| address(&path, &[("state", &state), ("key", &key), ("error", &error), ("cursor", cursor)]);
+    let (next, first) = (cursor.map(|cursor| to(&cursor)), filter.cursor.map(|_| to("")));
+    let [next, first] = [next, first].map(Option::unwrap_or_default);
     let managed = page.app().managed_queues.contains(&name);
-    page.show(|page| One { page, queue, managed, state, key, items: found.items, exhausted, first, next })
+    page.show(|page| One { page, queue, managed, state, key, error, items, exhausted, first, next })
+}
+
+/// The first of each unfinished state: a page that is looked at needs no more.
+async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<Vec<ItemRecord>, Problem> {
+    let mut items: Vec<ItemRecord> = Vec::new();
+    for state in UNFINISHED {
+        let left = SHOWN - u32::try_from(items.len()).unwrap_or(SHOWN).min(SHOWN);
+        if left > 0 {
+            let query = ItemQuery { state: Some(state), key: key.clone(), after: None, limit: left };
+            items.extend(queue.items(query).await?);
+        }
+    }
+    Ok(items)
+}
+
+async fn in_state(
+    queue: &QueueHandle,
+    state: &str,
+    key: Option<Key>,
+    wanted: &Wanted,
+) -> Result<crate::http::Page<ItemRecord>, Problem> {
+    let bad = |cause: String| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}"));
+    let state = if state == "all" { None } else { Some(state.parse::<ItemState>().map_err(bad)?) };
+    let query = ItemQuery { state, key, after: wanted.after()?.map(Seq), limit: wanted.one_more() };
+    Ok(wanted.page(queue.items(query).await?, |record| record.body.seq.0.to_string()))
 }
 
 /// Nothing but where to go back to.
@@ -158,15 +196,17 @@ pub(super) async fn resume(page: Page, Path(name): Path<QueueName>, Form(form): 
 
 /// Which exhausted items go round again.
 #[derive(Deserialize)]
-pub(super) struct Exhausted {
+pub(super) struct Matching {
     key: Option<String>,
+    error: Option<String>,
     back: Option<String>,
 }
 
-pub(super) async fn retry_exhausted(page: Page, Path(name): Path<QueueName>, Form(form): Form<Exhausted>) -> Response {
+pub(super) async fn retry_exhausted(page: Page, Path(name): Path<QueueName>, Form(form): Form<Matching>) -> Response {
     let became = async {
         let key = given(form.key).as_deref().map(Key::new).transpose()?;
-        let retried = known(&page, name.clone()).await?.retry_exhausted(key, RETRY_MAX).await?;
+        let which = Exhausted { key, error: given(form.error), since: None };
+        let retried = known(&page, name.clone()).await?.retry_matching(&which, RETRY_MAX).await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-retried", "count", retried))
     };

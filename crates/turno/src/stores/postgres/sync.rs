@@ -144,14 +144,22 @@ impl PostgresStore {
         done
     }
 
-    async fn source_look(&self, source: &Source, queue: QueueId) -> Result<Result<SourceLook, SourceRefused>, Failure> {
+    async fn source_look(
+        &self,
+        source: &Source,
+        queue: QueueId,
+        count_left: bool,
+    ) -> Result<Result<SourceLook, SourceRefused>, Failure> {
         let Seen { facts, found, rendered } = match self.source_seen(source).await? {
             Ok(seen) => seen,
             Err(refused) => return Ok(Err(refused)),
         };
         let rows = self.read(vec![Call::new(&call::SYNC_REFUSED).int(queue.0)]).await?.take();
         let refused = rows.first().map_or(Ok(0), |row| get(row, 0))?;
-        let left = self.source_left(source, queue, &facts, SourceLook::MOST).await?;
+        let left = match count_left {
+            true => Some(self.source_left(source, queue, &facts, SourceLook::MOST).await?),
+            false => None,
+        };
         Ok(Ok(SourceLook { parts: found.parts(source, &facts, &rendered), refused, left }))
     }
 }
@@ -169,8 +177,8 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_remove(&source).await?) })
     }
 
-    fn look(&self, source: Arc<Source>, queue: QueueId) -> Sourced<'_, SourceLook> {
-        Box::pin(async move { Ok(self.source_look(&source, queue).await?) })
+    fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook> {
+        Box::pin(async move { Ok(self.source_look(&source, queue, count_left).await?) })
     }
 
     fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>> {
