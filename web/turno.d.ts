@@ -95,9 +95,9 @@ export interface LeaseEventMap {
   state: CustomEvent<StateDetail>;
   /** It is held, for the first time or again. */
   held: CustomEvent<{ lease: LeaseDocument }>;
-  /** It will end soon unless the person is active (`idle`), works (`rolling_timeout`), or comes back (`hidden`). */
+  /** It will end soon unless the person is active on a page that is seen (`idle`), or works (`rolling_timeout`). */
   'idle-warning': CustomEvent<{
-    reason: 'idle' | 'rolling_timeout' | 'hidden';
+    reason: 'idle' | 'rolling_timeout';
     expires_in_ms: number;
     lease: LeaseDocument;
   }>;

@@ -901,7 +901,9 @@ export class Lease extends EventTarget {
     if (this.#warned) return;
     this.#warned = { reason };
     if (reason === 'idle') activity.warned.add(this);
-    this.#emit('idle-warning', { reason, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
+    // To people it is the same whether they do nothing or look elsewhere: nobody seems to be there.
+    const told = reason === 'hidden' ? 'idle' : reason;
+    this.#emit('idle-warning', { reason: told, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
   }
 
   #calm(reason) {

@@ -53,7 +53,7 @@ test('a hidden page is warned before its time is up, and calm again once it is s
   await hers.claim();
   await hers.show(false);
   const warning = await hers.hears('idle-warning');
-  assert.equal(warning.reason, 'hidden');
+  assert.equal(warning.reason, 'idle');
   assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
   await hers.show(true);
   await hers.hears('active');
