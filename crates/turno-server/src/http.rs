@@ -47,6 +47,7 @@ pub(crate) use queue::{
 };
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
+pub(crate) use sync::{SourceView, resync as sync_resync, sources as sync_sources};
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
