@@ -52,6 +52,10 @@ mod queue_look;
 mod queue_settle;
 #[path = "http/receiver.rs"]
 mod receiver;
+#[path = "http/seed_000.rs"]
+mod seed_000;
+#[path = "http/seed_001.rs"]
+mod seed_001;
 #[path = "http/seed_002.rs"]
 mod seed_002;
 #[path = "http/seed_003.rs"]
@@ -116,6 +120,8 @@ fn main() {
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_000::all(),
+            seed_001::all(),
             seed_002::all(),
             seed_003::all(),
             sign_in::all(),
