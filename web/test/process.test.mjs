@@ -179,7 +179,7 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   const page = await processing(ana, id);
   await page.context().setOffline(true);
   await text(page, /No se logra renovar; segura por 0:\d\d más/).waitFor();
-  await text(page, /Sin conexión desde/).waitFor();
+  await page.getByText(/Sin conexión desde/).waitFor();
   await quantity(page).fill('33');
   await quantity(page).press('Tab');
   await text(page, /Sin guardar: no hubo respuesta/).waitFor();
