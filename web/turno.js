@@ -26,8 +26,8 @@ const SILENCE_MS = 40_000;
 const TOKEN_SPARE_MS = 60_000;
 /** Moving a mouse is many events and one activity. */
 const ACTIVITY_MS = 250;
-/** No `scroll`: scripts scroll, too, and the browser does not tell the difference. */
-const ACTIVITY = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchmove', 'input'];
+/** `click` for screen readers, which have no pointer. No `scroll`: scripts scroll, too, and nobody can tell who it was. */
+const ACTIVITY = ['pointerdown', 'pointermove', 'click', 'keydown', 'wheel', 'touchmove', 'input'];
 
 /** The timers of a lease that is held. */
 const HOLDING = ['beat', 'end', 'warn'];
@@ -139,7 +139,7 @@ export class Turno {
     return fetch(this.server + path, this.#dressed(init, fresh));
   }
 
-  /** Something to be said while the page goes away: at once, with the token that is known, and nobody hears the answer. */
+  /** Something to be said while the page goes away: at once, with the token that is known; nobody hears the answer. */
   farewell(path, body) {
     const init = { method: 'POST', body: JSON.stringify(body), keepalive: true };
     fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
@@ -183,6 +183,24 @@ export class Turno {
     // A clock that is wrong must not make us ask for a token with every call; a dead one is noticed by its 401.
     this.#ends = Math.max(ends - TOKEN_SPARE_MS, Date.now() + (ends - Date.now()) / 2, Date.now() + 1_000);
   }
+}
+
+/** What leases that were given no `Turno` use together: each has a stream, and browsers allow six per server. */
+const shared = new Set();
+
+function share({ server = home(), token = null, language = null }) {
+  const same = (one) => one.server === server && one.token === token && one.language === language;
+  let found = [...shared].find(same);
+  if (!found) {
+    found = { server, token, language, users: 0, turno: new Turno({ server, token, language }) };
+    shared.add(found);
+  }
+  found.users += 1;
+  const leave = () => {
+    found.users -= 1;
+    if (found.users === 0) shared.delete(found);
+  };
+  return { turno: found.turno, leave };
 }
 
 /** One live stream for all leases of a page, open only while the page is visible: browsers allow six per server. */
@@ -250,7 +268,7 @@ class Stream {
       opened();
       this.#tell({ name: 'open' });
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let text = ''; ; ) {
+      for (let text = ''; ;) {
         const { value, done } = await reader.read();
         if (done) return;
         clearTimeout(timer);
@@ -441,7 +459,9 @@ export class Lease extends EventTarget {
 
   constructor(resource, { turno = null, instance = null, ...options } = {}) {
     super();
-    this.turno = turno ?? new Turno(options);
+    const source = turno ? { turno, leave: nothing } : share(options);
+    this.turno = source.turno;
+    this.#closed.signal.addEventListener('abort', source.leave);
     this.resource = resource;
     // The leases of tasks have a place of their own in the API: claiming there also begins the task.
     const task = /^task:(\d+)$/.exec(resource);
@@ -526,7 +546,7 @@ export class Lease extends EventTarget {
     return this.#call('POST', 'request-release', message ? { message, ...this.#instance } : { ...this.#instance });
   }
 
-  /** Takes a place in the waiting line and keeps it for as long as the page is open; `offered` says when it is our turn. */
+  /** Takes a place in line and keeps it for as long as the page is open; `offered` says when it is our turn. */
   async takeTurn() {
     const answer = await this.#call('POST', 'turn', { ...this.#instance });
     this.#overcome();
@@ -606,7 +626,11 @@ export class Lease extends EventTarget {
 
   #join() {
     const name = `turno:${this.turno.server}:${this.resource}:${this.#grant.fence}`;
-    this.#tabs = new Tabs(name, (said) => this.#told(said), () => this.#led());
+    this.#tabs = new Tabs(
+      name,
+      (said) => this.#told(said),
+      () => this.#led(),
+    );
   }
 
   /** It is ours, said the answer to what was sent then. */
@@ -621,7 +645,8 @@ export class Lease extends EventTarget {
     this.#retry = RETRY_MS;
     // Whoever only looked has renewed nothing: the next beat is due when it was.
     if (beaten) this.#renewed = clock();
-    if (beaten || !this.#timers.has('beat')) this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
+    if (beaten || !this.#timers.has('beat'))
+      this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
     // Not at once again, where the server's end comes a moment after ours.
     this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
     this.#mind(beaten && lease.renewed !== false);
@@ -876,7 +901,9 @@ export class Lease extends EventTarget {
     if (this.#warned) return;
     this.#warned = { reason };
     if (reason === 'idle') activity.warned.add(this);
-    this.#emit('idle-warning', { reason, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
+    // To people it is the same whether they do nothing or look elsewhere: nobody seems to be there.
+    const told = reason === 'hidden' ? 'idle' : reason;
+    this.#emit('idle-warning', { reason: told, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
   }
 
   #calm(reason) {
@@ -1023,13 +1050,21 @@ const ACTIONS = {
 };
 const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
 
+const sources = new Map();
+
+/** The same address is the same source, or elements could not share what they use. */
+function sourceOf(url) {
+  if (!sources.has(url)) sources.set(url, tokenFrom(url));
+  return sources.get(url);
+}
+
 /**
  * `<turno-lease resource="invoice:7" server="https://turno.example" token-url="/turno/session">`
  *
  * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
  * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
- * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`, `since`,
- * `reason`, `message`, `asker`, `request` or `position`.
+ * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`,
+ * `since`, `reason`, `message`, `asker`, `request` or `position`.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance'];
@@ -1112,7 +1147,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const server = this.getAttribute('server');
     if (server !== null) options.server = server;
     const url = this.getAttribute('token-url');
-    options.token = this.#token ?? (url ? tokenFrom(url) : null);
+    options.token = this.#token ?? (url ? sourceOf(url) : null);
     const lease = new Lease(resource, options);
     this.#lease = lease;
     for (const name of EVENTS) {
@@ -1150,9 +1185,14 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   #show() {
     const { state } = this;
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
-    const ours = (selector) => [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
+    const ours = (selector) =>
+      [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
     const now = [state, this.#warned && 'warning', this.#request && 'requested', this.#lease?.turn && 'waiting'];
-    const listed = (one, name) => one.getAttribute(name).split(/\s+/).some((word) => word && now.includes(word));
+    const listed = (one, name) =>
+      one
+        .getAttribute(name)
+        .split(/\s+/)
+        .some((word) => word && now.includes(word));
     for (const one of ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
     for (const one of ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
     for (const one of ours('[data-turno-text]')) {
@@ -1177,4 +1217,5 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   }
 }
 
-if (globalThis.customElements && !customElements.get('turno-lease')) customElements.define('turno-lease', TurnoLeaseElement);
+if (globalThis.customElements && !customElements.get('turno-lease'))
+  customElements.define('turno-lease', TurnoLeaseElement);

@@ -127,6 +127,7 @@ document.addEventListener('htmx:after:swap', () => {
   readAt = Date.now();
   tellTimes();
   drawCharts();
+  reachScrolls();
 });
 document.addEventListener('htmx:error', (event) => {
   if (event.detail.ctx) connectionLost();
@@ -301,12 +302,27 @@ function plot(host, data, points) {
   return made;
 }
 
+/** What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. */
+function reachScrolls() {
+  for (const element of document.querySelectorAll('.scroll, pre')) {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute('tabindex');
+  }
+}
+
+window.addEventListener('resize', reachScrolls);
+
 // Small comforts; without them the same works by the form's own button.
+
+for (const element of document.querySelectorAll('[data-address]')) {
+  element.textContent = location.origin + element.dataset.address;
+}
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
-  await navigator.clipboard?.writeText(button.dataset.copy);
+  const { copy } = button.dataset;
+  await navigator.clipboard?.writeText(copy.startsWith('/') ? location.origin + copy : copy);
   button.textContent = text('copied');
 });
 
@@ -318,4 +334,5 @@ setInterval(() => {
 }, 1_000);
 tellTimes();
 drawCharts();
+reachScrolls();
 void listen();

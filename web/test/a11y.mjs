@@ -21,7 +21,9 @@ export async function accessibilityProblems(page, { weights = GRAVE, within = nu
   );
   return violations
     .filter(({ impact }) => weights.includes(impact))
-    .map(({ id, impact, help, nodes }) => `${impact} ${id}: ${help}\n${nodes.map(({ html }) => `    ${html}`).join('\n')}`);
+    .map(
+      ({ id, impact, help, nodes }) => `${impact} ${id}: ${help}\n${nodes.map(({ html }) => `    ${html}`).join('\n')}`,
+    );
 }
 
 /** Fails with all of them if there are any. */
@@ -31,8 +33,8 @@ export async function assertAccessible(page, options = {}) {
 }
 
 /**
- * A picture of the page under target/screenshots, to be looked at: light and dark, on a desk and on a phone. Returns the
- * files' paths. `looks` may name fewer.
+ * Pictures of the page under target/screenshots, to be looked at: light and dark, on a desk and on a phone. Returns
+ * the files' paths. `looks` may name fewer.
  */
 export async function screenshots(page, name, looks = ['light', 'dark', 'phone']) {
   const folder = join(ROOT, 'target', 'screenshots');

@@ -11,7 +11,8 @@ let server, browser, application, broken;
 before(async () => {
   [server, browser] = await Promise.all([Server.start(), openBrowser()]);
   application = await start({ turno: server.url, token: server.admin.token, port: 0 });
-  const body = '<!doctype html><title></title><input><img src="/x.png"><p style="width:3000px;color:#ccc;background:#ddd">casi no se lee</p>';
+  const body =
+    '<!doctype html><title></title><input><img src="/x.png"><p style="width:3000px;color:#ccc">casi no se lee</p>';
   broken = await site({ routes: { '/': () => ({ type: 'text/html', body }) } });
 });
 after(() => Promise.all([browser?.close(), server?.stop(), application?.stop(), broken?.stop()]));
@@ -24,7 +25,12 @@ async function open(url) {
 
 test('the example of the guide, and the doors of the server, have nothing serious against them', async () => {
   // Of the documentation only the way around: to look at eighty operations takes longer than everything else.
-  for (const [url, within] of [[application.url], [`${server.url}/sign-in`], [server.url], [`${server.url}/docs`, 'nav']]) {
+  for (const [url, within] of [
+    [application.url],
+    [`${server.url}/sign-in`],
+    [server.url],
+    [`${server.url}/docs`, 'nav'],
+  ]) {
     const page = await open(url);
     await assertAccessible(page, { within });
     await page.setViewportSize({ width: 390, height: 844 });

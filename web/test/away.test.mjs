@@ -53,7 +53,7 @@ test('a hidden page is warned before its time is up, and calm again once it is s
   await hers.claim();
   await hers.show(false);
   const warning = await hers.hears('idle-warning');
-  assert.equal(warning.reason, 'hidden');
+  assert.equal(warning.reason, 'idle');
   assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
   await hers.show(true);
   await hers.hears('active');
@@ -67,7 +67,11 @@ test('a page that is shown again in time goes on beating', async () => {
   const silent = hers.beats().length;
   await hers.page.evaluate(() => lease.refresh());
   await hers.show(true);
-  await until('beats', () => hers.beats().length, (count) => count > silent + 1);
+  await until(
+    'beats',
+    () => hers.beats().length,
+    (count) => count > silent + 1,
+  );
   assert.deepEqual([await hers.state(), await hers.events('unknown')], ['held', []]);
 });
 
@@ -308,7 +312,7 @@ test('a network that stays away makes it unknown when its time is up, and lost o
   assert.deepEqual([lost.reason, lost.cause], ['expired', 'no_heartbeat']);
 });
 
-test('a server that is killed and started again finds the lease held by the same page under the same fence', async () => {
+test('a server that is killed and started again finds the same page holding under the same fence', async () => {
   const hers = await open(ana, 'caja:5');
   const { fence } = await hers.claim();
   await until('a beat', () => hers.beats().length);
@@ -326,8 +330,14 @@ test('a server that is killed and started again finds the lease held by the same
 test('a single failed beat is a hiccup', async () => {
   const hers = await open(ana, 'caja:6');
   let broken = 0;
-  await hers.page.route('**/heartbeat', (route) => (broken++ === 0 ? route.fulfill({ status: 502, body: '<html>' }) : route.continue()));
+  await hers.page.route('**/heartbeat', (route) =>
+    broken++ === 0 ? route.fulfill({ status: 502, body: '<html>' }) : route.continue(),
+  );
   await hers.claim();
-  await until('a second try', () => broken, (count) => count >= 2);
+  await until(
+    'a second try',
+    () => broken,
+    (count) => count >= 2,
+  );
   assert.deepEqual([await hers.state(), await hers.events('error')], ['held', []]);
 });

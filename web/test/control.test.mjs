@@ -1,5 +1,5 @@
-// The negative controls: with a protection taken out of the module, what it protects against happens. A test elsewhere that
-// could not notice this would prove nothing.
+// The negative controls: with a protection taken out of the module, what it protects against happens. A test elsewhere
+// that could not notice this would prove nothing.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -25,15 +25,33 @@ async function open(resource, pieces, { tabs = 1, clock = false } = {}) {
 }
 
 test('a page that does not ask whether it is visible beats while hidden', async () => {
-  const [tab] = await open('caja:1', [["const hidden = () => document.visibilityState === 'hidden';", 'const hidden = () => false;']]);
+  const [tab] = await open('caja:1', [
+    ["const hidden = () => document.visibilityState === 'hidden';", 'const hidden = () => false;'],
+  ]);
   await tab.show(false);
   const beats = tab.beats().length;
-  await until('beats', () => tab.beats().length, (count) => count >= beats + 3);
+  await until(
+    'beats',
+    () => tab.beats().length,
+    (count) => count >= beats + 3,
+  );
 });
 
 test('tabs that do not agree who beats all do', async () => {
-  const [first, second] = await open('caja:2', [['hidden() || !this.#tabs.leads || away', 'hidden() || away'], ['* 1.25 - ago', '* 0.5 - ago']], { tabs: 2 });
-  for (const tab of [first, second]) await until('beats', () => tab.beats().length, (count) => count >= 3);
+  const [first, second] = await open(
+    'caja:2',
+    [
+      ['hidden() || !this.#tabs.leads || away', 'hidden() || away'],
+      ['* 1.25 - ago', '* 0.5 - ago'],
+    ],
+    { tabs: 2 },
+  );
+  for (const tab of [first, second])
+    await until(
+      'beats',
+      () => tab.beats().length,
+      (count) => count >= 3,
+    );
 });
 
 test('a tab that does not know of the others releases under their feet', async () => {
@@ -44,7 +62,9 @@ test('a tab that does not know of the others releases under their feet', async (
 
 test('a page that trusts from when the answer came believes too long', async () => {
   const context = await newContext(browser);
-  await sabotage(context, [['    this.#hold(lease, sent);\n    this.#tabs.lead', '    this.#hold(lease, clock());\n    this.#tabs.lead']]);
+  await sabotage(context, [
+    ['    this.#hold(lease, sent);\n    this.#tabs.lead', '    this.#hold(lease, clock());\n    this.#tabs.lead'],
+  ]);
   const tab = await openPage(context, server, ana, 'caja:4', { clock: true });
   await tab.page.clock.pauseAt(Date.now() + 3_600_000);
   await tab.page.route('**/claim', async (route) => {
@@ -57,14 +77,18 @@ test('a page that trusts from when the answer came believes too long', async () 
 });
 
 test('a page that does not notice the gap says held after a sleep without having asked', async () => {
-  const [tab] = await open('caja:5', [['const late = Date.now() - due > SLEPT_MS;', 'const late = false;']], { clock: true });
+  const [tab] = await open('caja:5', [['const late = Date.now() - due > SLEPT_MS;', 'const late = false;']], {
+    clock: true,
+  });
   await tab.page.route('**/heartbeat', () => {});
   await tab.page.clock.fastForward(10_000);
   assert.deepEqual([await tab.state(), await tab.events('unknown')], ['held', []]);
 });
 
 test('a page whose release does not say which claim it is from frees what its reload has claimed', async () => {
-  const [tab] = await open('caja:6', [['/release`, { fence, claim, ...this.#instance });', '/release`, { fence, ...this.#instance });']]);
+  const [tab] = await open('caja:6', [
+    ['/release`, { fence, claim, ...this.#instance });', '/release`, { fence, ...this.#instance });'],
+  ]);
   await ana.claim('caja:6');
   await tab.page.close();
   await until('free', async () => (await leo.lease('caja:6')).state === 'free');

@@ -53,7 +53,7 @@ export function openBrowser() {
   return chromium.launch({ executablePath: browserPath(), headless: true, args: [...args, '--disable-dev-shm-usage'] });
 }
 
-/** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, so that no build is needed. */
+/** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, without a build. */
 export async function newContext(browser, options = {}) {
   const context = await browser.newContext({ locale: 'es-ES', ...options });
   if (process.env.TURNO_SOURCE) {
@@ -100,13 +100,16 @@ export class Server {
     this.child = spawn(program(), args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.ended = new Promise((resolve) => this.child.once('exit', resolve));
     const lines = createInterface({ input: this.child.stdout });
-    this.url = await within('the line `listening on`', new Promise((resolve, reject) => {
-      lines.on('line', (line) => {
-        const found = /listening on (http:\S+)/.exec(line);
-        if (found) resolve(found[1]);
-      });
-      this.ended.then((code) => reject(new Error(`turno ended with ${code} before it listened`)));
-    }));
+    this.url = await within(
+      'the line `listening on`',
+      new Promise((resolve, reject) => {
+        lines.on('line', (line) => {
+          const found = /listening on (http:\S+)/.exec(line);
+          if (found) resolve(found[1]);
+        });
+        this.ended.then((code) => reject(new Error(`turno ended with ${code} before it listened`)));
+      }),
+    );
   }
 
   /** Stops it as a plug that is pulled, or gently. */
@@ -180,7 +183,9 @@ export async function site({ folder = null, routes = {} } = {}) {
     try {
       const file = join(folder ?? '', normalize(pathname));
       const content = folder && readFileSync(file);
-      response.writeHead(content ? 200 : 404, { 'content-type': `${KINDS[extname(file)] ?? 'text/plain'}; charset=utf-8` });
+      response.writeHead(content ? 200 : 404, {
+        'content-type': `${KINDS[extname(file)] ?? 'text/plain'}; charset=utf-8`,
+      });
       response.end(content || 'not found');
     } catch {
       response.writeHead(404).end('not found');

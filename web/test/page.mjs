@@ -13,7 +13,8 @@ export async function openPage(context, server, person, resource, { clock = fals
   if (clock) await page.clock.install();
   const view = new View(page, server, resource);
   // Not for pages of other origins: what intercepts requests answers the browser's CORS questions itself.
-  if (!url) await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
+  if (!url)
+    await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
   page.on('request', (request) => view.requests.push(request));
   await page.goto(url ?? `${server.url}/test-page`);
   await view.load(person, options);
@@ -45,7 +46,18 @@ export class View {
         globalThis.turno = module;
         globalThis.lease = new module.Lease(resource, { server: url, token, language: 'en', ...options });
         globalThis.events = [];
-        const names = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
+        const names = [
+          'state',
+          'held',
+          'idle-warning',
+          'active',
+          'requested',
+          'lost',
+          'unknown',
+          'offered',
+          'turn',
+          'error',
+        ];
         for (const name of names) {
           lease.addEventListener(name, ({ detail }) => {
             const error = detail.error ? { message: detail.error.message, code: detail.error.code } : undefined;
@@ -80,7 +92,9 @@ export class View {
 
   /** What has happened, in a line. */
   async story() {
-    return (await this.events()).map((event) => (event.name === 'state' ? event.state : event.name.toUpperCase())).join(' ');
+    return (await this.events())
+      .map((event) => (event.name === 'state' ? event.state : event.name.toUpperCase()))
+      .join(' ');
   }
 
   /** Waits for the state. In the page's own frames, not by its clock, which may stand still. */
@@ -123,10 +137,13 @@ export class View {
 
   /** Headless pages are always visible, so the page is told otherwise, as the browser would tell it. */
   async show(visible) {
-    await this.page.evaluate((state) => {
-      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
-      Object.defineProperty(document, 'hidden', { configurable: true, get: () => state === 'hidden' });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, visible ? 'visible' : 'hidden');
+    await this.page.evaluate(
+      (state) => {
+        Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => state === 'hidden' });
+        document.dispatchEvent(new Event('visibilitychange'));
+      },
+      visible ? 'visible' : 'hidden',
+    );
   }
 }

@@ -27,7 +27,9 @@ test('of two people in two browsers one holds it, and the other sees who', async
   assert.equal(await hers.fence(), lease.fence);
   await his.becomes('other');
   assert.equal(await his.page.evaluate(() => lease.lease.holder.name), 'Ana');
-  const refused = await his.page.evaluate(() => lease.claim().catch((error) => ({ code: error.code, holder: error.problem.holder })));
+  const refused = await his.page.evaluate(() =>
+    lease.claim().catch((error) => ({ code: error.code, holder: error.problem.holder })),
+  );
   assert.deepEqual([refused.code, refused.holder.id], ['lease_held', 'ana']);
   assert.equal(await his.fence(), null);
   await hers.release();
@@ -43,7 +45,8 @@ test('an admin who takes over makes the page lose it at once, with who and why',
   const hers = await open(ana, 'caja:2');
   await hers.claim();
   await hers.becomes('held');
-  const forced = await server.admin.call('POST', '/v1/leases/caja:2/force-claim', { reason: 'Ana está de vacaciones' });
+  const reason = 'Ana está de vacaciones';
+  const forced = await server.admin.call('POST', '/v1/leases/caja:2/force-claim', { reason });
   assert.equal(forced.status, 200);
   const lost = await hers.hears('lost');
   assert.deepEqual(
@@ -114,7 +117,11 @@ test('a request to release reaches the holder with who asks and what they say, o
   assert.equal(told, true);
   const asked = await hers.hears('requested');
   assert.deepEqual([asked.by.name, asked.message], ['Leo', 'la necesito un minuto']);
-  await until('three more beats', () => hers.beats().length, (count) => count >= 4);
+  await until(
+    'three more beats',
+    () => hers.beats().length,
+    (count) => count >= 4,
+  );
   assert.equal((await hers.events('requested')).length, 1);
   assert.equal(await hers.state(), 'held');
 });
@@ -155,10 +162,18 @@ test("a viewer's page sees everything and can neither claim nor renew what someb
   assert.equal(await veras.page.evaluate(() => lease.claim().catch((error) => error.code)), 'forbidden');
   await veras.page.evaluate(() => (lease.keep(), lease.worked()));
   await veras.press();
-  await until('beats of the holder', () => hers.beats().length, (count) => count >= 3);
+  await until(
+    'beats of the holder',
+    () => hers.beats().length,
+    (count) => count >= 3,
+  );
   assert.equal(veras.beats().length, 0);
   // Nor by hand, knowing the fence: neither as a viewer nor as another editor.
-  for (const [who, status] of [[vera, 403], [leo, 409], [ana, 200]]) {
+  for (const [who, status] of [
+    [vera, 403],
+    [leo, 409],
+    [ana, 200],
+  ]) {
     const beat = await who.call('POST', '/v1/leases/caja:8/heartbeat', { fence: lease.fence, idle_ms: 0 });
     assert.equal(beat.status, status, who.id);
   }

@@ -283,3 +283,105 @@ item-cancelled = { $id } is cancelled
 # More states.
 
 state-partially_completed = Partly finalized
+
+# Audit.
+
+audit-lead = Who did what, to what and why. Nothing is deleted or changed without being noticed.
+audit-verify = Verify the chain
+audit-whole = The chain is whole: { $count } entries, up to { $head }
+audit-action = Action
+audit-actor = Who
+audit-resource = About what
+audit-when = When
+audit-detail = Detail
+audit-empty = There are no such entries
+audit-empty-what = Every intervention stays here: forced locks, retries, changes of people and queues.
+audit-lock_force_claim = Took somebody's lock
+audit-lock_force_release = Released somebody's lock
+audit-item_retry = Retried an item
+audit-item_edit = Corrected and retried
+audit-item_cancel = Cancelled an item
+audit-lane_clear = Cleared a key
+audit-queue_put = Defined a queue
+audit-queue_pause = Paused a queue
+audit-queue_resume = Resumed a queue
+audit-queue_purge = Forgot finished items
+audit-sync_revived = Revived after an outage
+audit-task_cancel = Cancelled a task
+audit-user_add = Added a person
+audit-user_change = Changed a person
+audit-user_remove = Removed a person
+audit-token_create = Made a token
+audit-token_revoke = Revoked a token
+audit-session_open = Signed in
+audit-session_mint = Opened a session for another
+audit-link_make = Made a link
+audit-link_redeem = Used a link
+
+# Administration.
+
+save = Save
+admin-people = People
+admin-tokens = Tokens
+admin-settings = Settings
+people-lead = Who may come in and what they may do.
+people-add = Add a person
+people-add-what = They come in without a password: make them a one-time link on their page.
+people-id = User
+people-name = Name
+people-role = Role
+people-since = Since
+people-added = { $name } can be given a link to come in now
+people-changed = { $name } is saved
+people-removed = { $name } is gone
+people-enable = Enable
+people-disable = Disable
+people-remove = Remove
+people-disable-title = Disable { $name }?
+people-disable-what = They are out at once: their sessions and tokens are dead and they lose what they hold. It can be undone.
+people-remove-title = Remove { $name }?
+people-remove-what = They are out at once, with their tokens. What they did stays in the audit. It cannot be undone.
+people-change = Details
+people-way-in = The way in
+role = { $role ->
+        [admin] Administrator
+        [editor] Editor
+       *[viewer] Viewer
+    }
+link-why = A link lets them in once, without a password, within a day. For the first time, or when it was forgotten.
+link-make = Make a link
+link-title = Link for { $name }
+link-what = It works once and for one day. Copy it now, behind the address of this server: it is not shown again.
+secret-kept = I have kept it
+token-lead = A program calls with a token. It is shown when it is made, and never again.
+token-new = New token
+token-title = Token of { $name }
+token-what = Copy it now: it is not kept and not shown again.
+token-id = Token
+token-user = Whose
+token-kind = Kind
+token-of = { $kind ->
+        [console] Session of the console
+        [session] Session of another application
+       *[token] Token
+    }
+token-scope = May do
+token-all = all that its owner may
+token-expires = Expires
+token-never = never
+token-used = Last used
+token-speaks = Speaks for
+token-person = the person
+token-machine = a machine
+token-days = Days to live
+token-make = Make the token
+token-revoke = Revoke
+token-revoked = The token is dead
+token-empty = There are no tokens
+token-empty-what = A token is made on the page of the person it speaks for.
+settings-lead = What is in force and where each value comes from.
+settings-key = Key
+settings-value = Value
+settings-origin = From
+state-enabled = Enabled
+state-disabled = Disabled

@@ -283,3 +283,105 @@ item-cancelled = { $id } quedó cancelado
 # More states.
 
 state-partially_completed = Finalizada en parte
+
+# Audit.
+
+audit-lead = Quién hizo qué, a qué y por qué. Nada se borra ni se cambia sin que se note.
+audit-verify = Verificar la cadena
+audit-whole = La cadena está entera: { $count } entradas, hasta { $head }
+audit-action = Acción
+audit-actor = Quién
+audit-resource = Sobre qué
+audit-when = Cuándo
+audit-detail = Detalle
+audit-empty = No hay entradas así
+audit-empty-what = Aquí queda cada intervención: bloqueos forzados, reintentos, cambios de personas y de colas.
+audit-lock_force_claim = Tomó un bloqueo ajeno
+audit-lock_force_release = Liberó un bloqueo ajeno
+audit-item_retry = Reintentó un elemento
+audit-item_edit = Corrigió y reintentó
+audit-item_cancel = Canceló un elemento
+audit-lane_clear = Vació una clave
+audit-queue_put = Definió una cola
+audit-queue_pause = Pausó una cola
+audit-queue_resume = Reanudó una cola
+audit-queue_purge = Olvidó lo terminado
+audit-sync_revived = Revivió tras una caída
+audit-task_cancel = Canceló una tarea
+audit-user_add = Agregó a una persona
+audit-user_change = Cambió a una persona
+audit-user_remove = Quitó a una persona
+audit-token_create = Creó un token
+audit-token_revoke = Revocó un token
+audit-session_open = Inició sesión
+audit-session_mint = Abrió una sesión ajena
+audit-link_make = Hizo un enlace
+audit-link_redeem = Usó un enlace
+
+# Administration.
+
+save = Guardar
+admin-people = Personas
+admin-tokens = Tokens
+admin-settings = Configuración
+people-lead = Quién puede entrar y qué puede hacer.
+people-add = Agregar persona
+people-add-what = Entra sin contraseña: en su página puede hacerle un enlace de un solo uso.
+people-id = Usuario
+people-name = Nombre
+people-role = Rol
+people-since = Desde
+people-added = { $name } ya puede recibir un enlace para entrar
+people-changed = Los datos de { $name } quedaron guardados
+people-removed = { $name } ya no está
+people-enable = Habilitar
+people-disable = Deshabilitar
+people-remove = Quitar
+people-disable-title = ¿Deshabilitar a { $name }?
+people-disable-what = Sale ahora mismo: sus sesiones y tokens dejan de valer y pierde lo que tiene bloqueado. Se puede deshacer.
+people-remove-title = ¿Quitar a { $name }?
+people-remove-what = Sale ahora mismo, con sus tokens. Lo que hizo queda en la auditoría. No se puede deshacer.
+people-change = Datos
+people-way-in = Entrar
+role = { $role ->
+        [admin] Administración
+        [editor] Edición
+       *[viewer] Solo mira
+    }
+link-why = Un enlace la deja entrar una vez, sin contraseña, dentro de un día. Sirve la primera vez y cuando la olvidó.
+link-make = Hacer un enlace
+link-title = Enlace para { $name }
+link-what = Sirve una sola vez y durante un día. Cópielo ahora, detrás de la dirección de este servidor: no se vuelve a mostrar.
+secret-kept = Ya lo guardé
+token-lead = Con un token llama un programa. Se muestra al hacerlo, y nunca más.
+token-new = Token nuevo
+token-title = Token de { $name }
+token-what = Cópielo ahora: no se guarda y no se vuelve a mostrar.
+token-id = Token
+token-user = De quién
+token-kind = Tipo
+token-of = { $kind ->
+        [console] Sesión de la consola
+        [session] Sesión de otra aplicación
+       *[token] Token
+    }
+token-scope = Puede
+token-all = todo lo de su dueño
+token-expires = Vence
+token-never = nunca
+token-used = Último uso
+token-speaks = Habla por
+token-person = la persona
+token-machine = una máquina
+token-days = Días de vida
+token-make = Hacer el token
+token-revoke = Revocar
+token-revoked = El token ya no vale
+token-empty = No hay tokens
+token-empty-what = Un token se hace en la página de la persona por la que habla.
+settings-lead = Lo que está en vigor y de dónde sale cada valor.
+settings-key = Clave
+settings-value = Valor
+settings-origin = De dónde
+state-enabled = Habilitada
+state-disabled = Deshabilitada

@@ -9,7 +9,9 @@
 //!
 //! Not here: any rule, and the API.
 
+mod admin;
 mod assets;
+mod audit;
 mod badge;
 mod flash;
 mod form;
@@ -44,4 +46,6 @@ pub(crate) fn routes() -> Router<Shared> {
         .merge(tasks::routes())
         .merge(leases::routes())
         .merge(queues::routes())
+        .merge(audit::routes())
+        .merge(admin::routes())
 }

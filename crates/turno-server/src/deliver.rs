@@ -25,7 +25,6 @@ use turno::core::time::Span;
 use turno::store::{Push, QueueRow};
 use turno::{Error, Turno};
 
-pub(crate) use body::{Change, Current, Enqueued, Form};
 pub(crate) use guard::Guard;
 
 use crate::config::endpoint::{Endpoint, EndpointFields, SECRET_PREFIX};
@@ -34,6 +33,7 @@ use crate::config::queue::{BadField, QueueSettings};
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, PushGuard};
 use crate::failure::Failure;
+use body::Form;
 use call::Caller;
 use figures::Figures;
 use pusher::{Pusher, Shared, Target};
@@ -67,7 +67,7 @@ impl Deliveries {
         queues: &BTreeMap<QueueName, QueueSettings>,
         sources: &[SyncSource],
         env: impl Fn(&str) -> Option<String>,
-        current: impl Fn(&SyncSource) -> Box<dyn Current>,
+        turno: &Turno,
     ) -> Result<Deliveries, Failure> {
         let target = |endpoint: &Endpoint, form: Form| {
             let secret = endpoint.secret(&env)?.as_deref().map(Secret::new);
@@ -81,9 +81,8 @@ impl Deliveries {
         }
         for source in sources {
             if let Some(endpoint) = &source.deliver {
-                let (update, deactivate) = (source.update.clone(), source.deactivate.clone());
-                let change = Change { update, deactivate, current: current(source) };
-                fixed.insert(source.queue.clone(), target(endpoint, Form::Change(Arc::new(change)))?);
+                let form = Form::Change(turno.sync(source.source.clone()));
+                fixed.insert(source.queue.clone(), target(endpoint, form)?);
             }
         }
         Ok(Deliveries { guard: Arc::new(guard), fixed, changed: Notify::new() })

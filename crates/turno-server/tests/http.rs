@@ -6,6 +6,8 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/console.rs"]
+mod console;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -38,6 +40,8 @@ mod push_guide;
 mod push_many;
 #[path = "http/push_outage.rs"]
 mod push_outage;
+#[path = "http/push_sync.rs"]
+mod push_sync;
 #[path = "http/queue.rs"]
 mod queue;
 #[path = "http/queue_claim.rs"]
@@ -62,6 +66,8 @@ mod seed_002;
 mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
+#[path = "http/sync.rs"]
+mod sync;
 #[path = "http/task.rs"]
 mod task;
 #[path = "http/task_lock.rs"]
@@ -98,6 +104,7 @@ fn main() {
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         for case in [
             access::all(),
+            console::all(),
             events::all(),
             idempotency::all(),
             input::all(),
@@ -114,6 +121,7 @@ fn main() {
             push_guide::all(),
             push_many::all(),
             push_outage::all(),
+            push_sync::all(),
             queue::all(),
             queue_claim::all(),
             queue_exhausted::all(),
@@ -125,6 +133,7 @@ fn main() {
             seed_002::all(),
             seed_003::all(),
             sign_in::all(),
+            sync::all(),
             task::all(),
             task_lock::all(),
             task_process::all(),

@@ -15,7 +15,7 @@ use crate::config::production::{self, Problem};
 use crate::config::queue::QueueSettings;
 use crate::config::{Environment, Overrides, Settings};
 use crate::database;
-use crate::deliver::{Deliveries, Enqueued, Guard};
+use crate::deliver::{Deliveries, Guard};
 use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Server};
@@ -68,18 +68,19 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;
+    app.settings = settings.explain().to_vec();
     app.sync_sources = settings.sync.clone();
-    app.deliveries = deliveries(&settings)?;
+    app.deliveries = deliveries(&settings, &database.turno)?;
     invite(&database.turno, &settings, server.address()).await?;
     say(&[format!("listening on http://{}", server.address())]);
     server.run(app).await
 }
 
 /// What is sent where, as the file says.
-fn deliveries(settings: &Settings) -> Result<Deliveries, Failure> {
+fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure> {
     let guard = Guard::new(&settings.push, settings.environment);
     let env = |name: &str| std::env::var(name).ok();
-    Deliveries::of(guard, &settings.queues, &settings.sync, env, |_| Box::new(Enqueued))
+    Deliveries::of(guard, &settings.queues, &settings.sync, env, turno)
 }
 
 /// What production does not start with and only the open database can tell.

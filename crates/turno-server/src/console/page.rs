@@ -174,6 +174,12 @@ impl Page {
         self.text(id, &FluentArgs::new())
     }
 
+    /// A text, or something else if there is none.
+    pub(crate) fn t_or(&self, id: &str, other: &str) -> String {
+        let found = self.app.texts.find(self.language, id, &FluentArgs::new()).map(std::borrow::Cow::into_owned);
+        found.unwrap_or_else(|| other.to_owned())
+    }
+
     /// A text with one argument.
     pub(crate) fn t1(&self, id: &str, name: &'static str, value: impl std::fmt::Display) -> String {
         let mut args = FluentArgs::new();

@@ -1,70 +1,51 @@
 //! What a call carries: the delivery as a worker would have claimed it, or, for a source, the row as it is now.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use turno::Got;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::Kind;
+use turno::core::sync::{Source, SourceRefused};
+use turno::{Error, Got, SyncHandle};
 
 use crate::http::DeliveryView;
 
+/// What a destination expects.
+#[derive(Clone, Debug)]
+pub(crate) enum Form {
+    /// The delivery and its queue.
+    Delivery,
+    /// A change of a source: what is true now.
+    Change(SyncHandle),
+}
+
+/// What a call carries.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) bytes: Bytes,
+    /// Of a change: what the destination knows once it has taken it.
+    told: Option<Told>,
+}
+
+/// What is said about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    action: String,
+    /// JSON; nothing if no row speaks for the key.
+    data: Option<Arc<str>>,
+}
+
 /// What the table of a source says about a key at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "tables are read with the next step"))]
-pub(crate) enum Now {
+enum Now {
     /// This row speaks for it, as JSON.
     Row(Arc<str>),
     /// None does any more.
     Gone,
     /// There is no table to ask: what was enqueued is what is true.
     AsEnqueued,
-}
-
-/// Reads a key's row when it is handed out, after the claim was committed: read with it, it could be older than the
-/// change that the claim is about.
-pub(crate) trait Current: Send + Sync {
-    /// The row that speaks for `key` now.
-    fn current<'a>(&'a self, key: &'a Key) -> Pin<Box<dyn Future<Output = Result<Now, String>> + Send + 'a>>;
-}
-
-/// For a source whose changes are enqueued by applications themselves.
-#[derive(Debug)]
-pub(crate) struct Enqueued;
-
-impl Current for Enqueued {
-    fn current<'a>(&'a self, _key: &'a Key) -> Pin<Box<dyn Future<Output = Result<Now, String>> + Send + 'a>> {
-        Box::pin(std::future::ready(Ok(Now::AsEnqueued)))
-    }
-}
-
-/// What a destination expects.
-#[derive(Clone)]
-pub(crate) enum Form {
-    /// The delivery and its queue.
-    Delivery,
-    /// A change of a source: what is true now.
-    Change(Arc<Change>),
-}
-
-/// A source as far as its deliveries need it.
-pub(crate) struct Change {
-    /// What the destination calls an update.
-    pub(crate) update: String,
-    /// What it calls a deactivation.
-    pub(crate) deactivate: String,
-    pub(crate) current: Box<dyn Current>,
-}
-
-impl std::fmt::Debug for Form {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Form::Delivery => "Delivery",
-            Form::Change(_) => "Change",
-        })
-    }
 }
 
 #[derive(Serialize)]
@@ -85,38 +66,64 @@ struct Changed<'a> {
 
 impl Form {
     /// The body of a call for this delivery.
-    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Got) -> Result<Vec<u8>, String> {
+    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Got) -> Result<Body, String> {
         match self {
             Form::Delivery => {
                 let pushed = Pushed { queue: queue.as_str(), delivery: DeliveryView::new(kind, got.clone()) };
-                serde_json::to_vec(&pushed).map_err(|error| format!("failed to write the delivery: {error}"))
+                let bytes = serde_json::to_vec(&pushed).map_err(|error| format!("failed to write it: {error}"))?;
+                Ok(Body { bytes: bytes.into(), told: None })
             }
-            Form::Change(change) => change.body(got).await,
+            Form::Change(sync) => {
+                let now = match &got.key {
+                    Some(key) => current(sync, key).await?,
+                    None => Now::AsEnqueued,
+                };
+                change(sync.source(), now, got)
+            }
+        }
+    }
+
+    /// Keeps what the destination has taken, before it is acked.
+    pub(crate) async fn taken(&self, got: &Got, body: &Body) -> Result<(), Error> {
+        match (self, &body.told) {
+            (Form::Change(sync), Some(told)) => sync.delivered(got, &told.action, told.data.as_deref()).await,
+            _ => Ok(()),
         }
     }
 }
 
-impl Change {
-    async fn body(&self, got: &Got) -> Result<Vec<u8>, String> {
-        let now = match &got.key {
-            Some(key) => self.current.current(key).await?,
-            None => Now::AsEnqueued,
-        };
-        let item = got.items.first().ok_or("the delivery is empty")?;
-        let (action, data) = match &now {
-            Now::Row(row) => (self.update.as_str(), Some(&**row)),
-            Now::Gone => (self.deactivate.as_str(), None),
-            Now::AsEnqueued => {
-                let action = item.action.as_deref().unwrap_or(&self.update);
-                (action, Some(&*item.payload).filter(|payload| action != self.deactivate && *payload != "null"))
-            }
-        };
-        let data = data.map(serde_json::from_str::<&RawValue>).transpose();
-        let data = data.map_err(|error| format!("what is to be delivered is no JSON: {error}"))?;
-        let key = got.key.as_ref().map(Key::as_str);
-        let changed = Changed { key, action, revision: got.revision, fence: got.handed.fence.0, data };
-        serde_json::to_vec(&changed).map_err(|error| format!("failed to write the change: {error}"))
+/// Reads a key's row. It is read after the claim was committed: read with it, it could be older than the change that the
+/// claim is about.
+async fn current(sync: &SyncHandle, key: &Key) -> Result<Now, String> {
+    if !sync.has_triggers() {
+        return Ok(Now::AsEnqueued);
     }
+    match sync.current(key).await {
+        Ok(Some(row)) => Ok(Now::Row(row.into())),
+        Ok(None) => Ok(Now::Gone),
+        // Without its table the queue is fed through the API, as it is on SQLite.
+        Err(Error::Source(SourceRefused::NoTable(_))) => Ok(Now::AsEnqueued),
+        Err(error) => Err(format!("failed to read the row to be delivered: {error}")),
+    }
+}
+
+fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
+    let item = got.items.first().ok_or("the delivery is empty")?;
+    let told = match now {
+        Now::Row(row) => Told { action: source.update.clone(), data: Some(row) },
+        Now::Gone => Told { action: source.deactivate.clone(), data: None },
+        Now::AsEnqueued => {
+            let action = item.action.clone().unwrap_or_else(|| source.update.clone());
+            let says = action != source.deactivate && &*item.payload != "null";
+            Told { data: says.then(|| item.payload.clone()), action }
+        }
+    };
+    let data = told.data.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
+    let data = data.map_err(|error| format!("what is to be delivered is no JSON: {error}"))?;
+    let (key, action) = (got.key.as_ref().map(Key::as_str), told.action.as_str());
+    let changed = Changed { key, action, revision: got.revision, fence: got.handed.fence.0, data };
+    let bytes = serde_json::to_vec(&changed).map_err(|error| format!("failed to write the change: {error}"))?;
+    Ok(Body { bytes: bytes.into(), told: Some(told) })
 }
 
 #[cfg(test)]
@@ -126,6 +133,7 @@ mod tests {
     use turno::GotItem;
     use turno::core::id::{Fence, ItemId, Lane, QueueId, Seq};
     use turno::core::queue::Handed;
+    use turno::core::sync::{OnLeave, Relation};
     use turno::core::time::Time;
 
     fn got(action: Option<&str>, payload: &str) -> Got {
@@ -141,48 +149,55 @@ mod tests {
         Got { handed, key: Key::new("ana").ok(), attempt: 5, revision: 7, now, expires_at, items: vec![item] }
     }
 
-    struct Table(Now);
-
-    impl Current for Table {
-        fn current<'a>(&'a self, _key: &'a Key) -> Pin<Box<dyn Future<Output = Result<Now, String>> + Send + 'a>> {
-            Box::pin(std::future::ready(Ok(self.0.clone())))
+    fn source() -> Source {
+        Source {
+            name: "usuarios".to_owned(),
+            queue: QueueName::new("users").unwrap(),
+            table: Relation::of("siper.usuarios"),
+            key: "idper".to_owned(),
+            watch: vec!["nombre".to_owned()],
+            current_when: None,
+            enqueue_when: None,
+            on_leave: OnLeave::Ignore,
+            one_current_per_key: false,
+            trigger: "tr".to_owned(),
+            view: None,
+            update: "ACTUALIZAR".to_owned(),
+            deactivate: "DESACTIVAR".to_owned(),
+            payload: vec!["idper".to_owned()],
         }
     }
 
-    async fn change(now: Now, got: Got) -> Value {
-        let (update, deactivate) = ("ACTUALIZAR".to_owned(), "DESACTIVAR".to_owned());
-        let form = Form::Change(Arc::new(Change { update, deactivate, current: Box::new(Table(now)) }));
-        let body = form.body(&QueueName::new("users").unwrap(), Kind::Sync, &got).await.unwrap();
-        serde_json::from_slice(&body).unwrap()
+    fn changed(now: Now, got: &Got) -> Value {
+        serde_json::from_slice(&change(&source(), now, got).unwrap().bytes).unwrap()
     }
 
     #[tokio::test]
     async fn a_push_carries_the_delivery_and_its_queue_and_the_payload_as_it_came() {
         let (queue, got) = (QueueName::new("mails").unwrap(), got(None, r#"{"n": 1.50}"#));
         let body = Form::Delivery.body(&queue, Kind::Lane, &got).await.unwrap();
-        let text = String::from_utf8(body).unwrap();
+        let text = String::from_utf8(body.bytes.to_vec()).unwrap();
         assert!(text.contains(r#""payload":{"n": 1.50}"#), "{text}");
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&value["queue"], &value["key"], &value["fence"]), (&json!("mails"), &json!("ana"), &json!(4)));
         assert_eq!((&value["attempt"], &value["items"][0]["id"]), (&json!(5), &json!("m-1")));
     }
 
-    #[tokio::test]
-    async fn a_change_carries_what_the_table_says_now_whatever_was_enqueued() {
-        let stale = || got(Some("DESACTIVAR"), r#"{"old":true}"#);
-        let row = change(Now::Row(r#"{"nombre":"Ana"}"#.into()), stale()).await;
+    #[test]
+    fn a_change_carries_what_the_table_says_now_whatever_was_enqueued() {
+        let row = changed(Now::Row(r#"{"nombre":"Ana"}"#.into()), &got(Some("DESACTIVAR"), r#"{"old":true}"#));
         let expected =
             json!({"key": "ana", "action": "ACTUALIZAR", "revision": 7, "fence": 4, "data": {"nombre": "Ana"}});
         assert_eq!(row, expected);
-        let gone = change(Now::Gone, got(Some("ACTUALIZAR"), r#"{"old":true}"#)).await;
+        let gone = changed(Now::Gone, &got(Some("ACTUALIZAR"), r#"{"old":true}"#));
         assert_eq!((&gone["action"], &gone["data"]), (&json!("DESACTIVAR"), &Value::Null));
     }
 
-    #[tokio::test]
-    async fn without_a_table_what_was_enqueued_is_what_is_true() {
-        let update = change(Now::AsEnqueued, got(None, r#"{"a":1}"#)).await;
+    #[test]
+    fn without_a_table_what_was_enqueued_is_what_is_true() {
+        let update = changed(Now::AsEnqueued, &got(None, r#"{"a":1}"#));
         assert_eq!((&update["action"], &update["data"]), (&json!("ACTUALIZAR"), &json!({"a": 1})));
-        let gone = change(Now::AsEnqueued, got(Some("DESACTIVAR"), r#"{"a":1}"#)).await;
+        let gone = changed(Now::AsEnqueued, &got(Some("DESACTIVAR"), r#"{"a":1}"#));
         assert_eq!((&gone["action"], &gone["data"]), (&json!("DESACTIVAR"), &Value::Null));
     }
 }

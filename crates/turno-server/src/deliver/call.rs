@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{Client, Method, Response, Url};
 use turno::core::limits::BACKOFF_MAX;
@@ -42,7 +43,7 @@ pub(crate) struct Call<'a> {
     pub(crate) attempt: u32,
     /// The time now, for the signature.
     pub(crate) at: Time,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     /// How long it may take.
     pub(crate) within: Duration,
 }

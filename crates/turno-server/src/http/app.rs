@@ -12,6 +12,7 @@ use super::metrics::Counting;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
+use crate::config::origin::Shown;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
 use crate::console::{Glance, Trend};
@@ -49,6 +50,8 @@ pub(crate) struct App {
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// The settings in force and where each comes from; secrets are masked.
+    pub(crate) settings: Vec<Shown>,
     /// What the console's charts show.
     pub(crate) trend: Trend,
     /// What the console last saw of all queues.
@@ -82,6 +85,7 @@ impl App {
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            settings: Vec::new(),
             trend: Trend::default(),
             glance: Glance::default(),
         }

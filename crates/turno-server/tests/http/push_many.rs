@@ -8,6 +8,7 @@ use crate::queue::add;
 use crate::receiver::{PATIENCE, Receiver};
 use crate::world::{Client, World};
 use serde_json::json;
+use turno::Kind;
 
 cases![
     two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order,
@@ -28,30 +29,32 @@ struct Seen {
     ids: Vec<String>,
 }
 
-/// Takes calls until so many items were taken, and answers each only when others are under way beside it.
-async fn observe(mut receiver: Receiver, items: usize) -> HashMap<String, Seen> {
-    let mut seen: HashMap<String, Seen> = HashMap::new();
-    let (mut begun, mut held) = (0, VecDeque::new());
-    while begun < items || !held.is_empty() {
-        if begun < items && held.len() < TOGETHER {
+/// Takes the calls of all items, and answers each only when another is under way beside it, as long as one can come: in a
+/// lane, none of a key that is called.
+async fn observe(mut receiver: Receiver, keys: &[&str], kind: Kind) -> HashMap<String, Seen> {
+    let mut seen: HashMap<String, Seen> = keys.iter().map(|key| (format!("/{key}"), Seen::default())).collect();
+    let mut held = VecDeque::new();
+    loop {
+        let can_come = seen.values().any(|key| key.ids.len() < EACH && (kind == Kind::Inbox || key.inside == 0));
+        if can_come && held.len() < TOGETHER {
             let call = receiver.next().await;
-            let of_key = seen.entry(call.uri.path().to_owned()).or_default();
+            let of_key = seen.get_mut(call.uri.path()).unwrap();
             of_key.overlaps += usize::from(of_key.inside > 0);
             of_key.backward += usize::from(call.fence() <= of_key.fence);
             (of_key.fence, of_key.inside) = (call.fence(), of_key.inside + 1);
             of_key.ids.extend(call.ids());
-            begun += call.ids().len();
             held.push_back(call);
         } else if let Some(call) = held.pop_front() {
             seen.get_mut(call.uri.path()).unwrap().inside -= 1;
             call.answer(200);
+        } else {
+            return seen;
         }
     }
-    seen
 }
 
-async fn enqueue(client: &Client, queue: &str, keys: &[&str], each: usize) {
-    for n in 0..each {
+async fn enqueue(client: &Client, queue: &str, keys: &[&str]) {
+    for n in 0..EACH {
         let batch: Vec<_> =
             keys.iter().map(|key| json!({ "id": format!("{key}-{n:03}"), "key": key, "payload": n })).collect();
         add(client, queue, json!(batch)).await;
@@ -68,8 +71,8 @@ async fn two_servers_never_call_twice_at_once_for_a_key_nor_out_of_order(world: 
     let policy = json!({ "kind": "lane", "window_ms": 0, "batch_max": 1 });
     let eva = pushed(&world, "bot", policy, json!({ "url": receiver.url("/{key}"), "concurrency": 4 })).await;
     let second = world.second();
-    enqueue(&eva.at(&second), "bot", &KEYS, EACH).await;
-    let seen = tokio::time::timeout(PATIENCE, observe(receiver, KEYS.len() * EACH)).await.expect("all are delivered");
+    enqueue(&eva.at(&second), "bot", &KEYS).await;
+    let seen = tokio::time::timeout(PATIENCE, observe(receiver, &KEYS, Kind::Lane)).await.expect("all are delivered");
     for (key, of_key) in seen {
         assert_eq!((of_key.overlaps, of_key.backward), (0, 0), "{key}");
         let sorted = of_key.ids.iter().is_sorted();
@@ -82,8 +85,9 @@ async fn the_observer_sees_calls_of_a_key_that_overlap(world: World) {
     let receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/{key}"), "concurrency": 4 });
     let eva = pushed(&world, "bot", json!({ "kind": "inbox" }), push).await;
-    enqueue(&eva, "bot", &KEYS[..1], EACH).await;
-    let seen = tokio::time::timeout(PATIENCE, observe(receiver, EACH)).await.expect("all are delivered");
+    enqueue(&eva, "bot", &KEYS[..1]).await;
+    let seen =
+        tokio::time::timeout(PATIENCE, observe(receiver, &KEYS[..1], Kind::Inbox)).await.expect("all are delivered");
     assert!(seen["/ana"].overlaps > 0, "{seen:?}");
 }
 

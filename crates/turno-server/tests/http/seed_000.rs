@@ -37,7 +37,10 @@ async fn seed_000_force_release_frees_whatever_the_owner_and_may_be_repeated(wor
     let hers = claimed(&ana, id).await;
     for reason in ["se fue", "por las dudas"] {
         let freed = forced(&eva, id, "release", reason).await;
-        assert_eq!((&freed["state"], &freed["holder"], &freed["locked_at"]), (&json!("free"), &Value::Null, &Value::Null));
+        assert_eq!(
+            (&freed["state"], &freed["holder"], &freed["locked_at"]),
+            (&json!("free"), &Value::Null, &Value::Null)
+        );
     }
     let path = format!("/v1/tasks/{id}/heartbeat");
     let lost = ana.post(&path, json!({ "fence": hers["fence"], "idle_ms": 0 })).await.problem(409, "lease_lost");

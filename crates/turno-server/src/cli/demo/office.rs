@@ -123,7 +123,8 @@ async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
     let Some((task, _)) = page.tasks.iter().find(|(_, lease)| theirs(lease) && unasked(lease)) else {
         return Ok(());
     };
-    let action = LeaseAction::RequestRelease { message: Some("¿Te falta mucho? Me la piden para el cierre".to_owned()) };
+    let action =
+        LeaseAction::RequestRelease { message: Some("¿Te falta mucho? Me la piden para el cierre".to_owned()) };
     turno.lease(turno.command_of(task.id.resource(), who.clone(), action)).await.map(drop)
 }
 

@@ -168,13 +168,7 @@ pub(super) async fn save(
     answer(page, Some(id), sent, saved)
 }
 
-async fn edited(
-    page: &Page,
-    reader: &Reader,
-    id: TaskId,
-    sent: &Sent,
-    lines: Vec<NewLine>,
-) -> Result<TaskId, Problem> {
+async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Vec<NewLine>) -> Result<TaskId, Problem> {
     let caller = page.caller()?;
     let action = Action::Edit { title: Some(sent.title.trim().to_owned()), lines: Some(lines) };
     task_changed(&caller, reader, Some(id), action).await?;
