@@ -106,7 +106,9 @@ function show() {
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
-  for (const button of all('#lock [data-do]')) button.hidden = false;
+  // Only somebody who has it can be asked for it.
+  const asked = lease?.lease ? lease.lease.state === 'locked' : true;
+  for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
   fillIn();
   showLines();
   count();

@@ -8,6 +8,8 @@
 mod access;
 #[path = "http/console.rs"]
 mod console;
+#[path = "http/console_tasks.rs"]
+mod console_tasks;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -105,6 +107,7 @@ fn main() {
         for case in [
             access::all(),
             console::all(),
+            console_tasks::all(),
             events::all(),
             idempotency::all(),
             input::all(),
