@@ -51,7 +51,7 @@ test('by nothing but the visible Spanish labels a task is made, processed, lost,
   await text(evas, /Bloqueada por Ana desde/).waitFor();
   await anas.getByLabel('Cantidad de la línea 2, cargador').fill('3');
   await button(evas, 'Forzar liberación').click();
-  await evas.getByLabel('Motivo').fill('Hay que cerrar el depósito');
+  await evas.getByRole('dialog').getByLabel('Motivo').fill('Hay que cerrar el depósito');
   await evas.getByRole('dialog').getByRole('button', { name: 'Forzar liberación' }).click();
 
   await anas.getByRole('heading', { name: 'Lock perdido' }).waitFor();
