@@ -106,7 +106,9 @@ function show() {
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
-  for (const button of all('#lock [data-do]')) button.hidden = false;
+  // Only somebody who has it can be asked for it.
+  const asked = lease?.lease ? lease.lease.state === 'locked' : true;
+  for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
   fillIn();
   showLines();
   count();
@@ -119,6 +121,7 @@ function fillIn() {
   const holder = now?.holder ?? now?.offered_to;
   for (const place of all('#lock [data-holder]')) if (holder) place.textContent = fill(place.dataset.holder, 'name', holder.name);
   for (const place of all('#lock [data-since]')) if (now?.locked_at) place.textContent = time(now.locked_at);
+  for (const place of all('#lock [data-locked]')) place.hidden = now?.state !== 'locked';
   for (const place of all('#lock [data-lost]')) place.textContent = lost?.message ?? '';
   for (const place of all('#lock [data-kept]')) place.hidden = drafts.size === 0;
   for (const place of all('#lock [data-asker]')) if (request) place.textContent = fill(place.dataset.asker, 'name', request.by.name);
@@ -175,7 +178,7 @@ function showLines() {
     const draft = drafts.compare(number, field);
     if (draft ? field.value !== draft.typed : field.value !== field.defaultValue) field.value = draft?.typed ?? field.defaultValue;
     field.readOnly = !editable();
-    const conflict = draft && draft.base !== field.defaultValue;
+    const conflict = drafts.conflicts(number, field);
     let note = notes.get(number);
     if (conflict) note = { tone: 'warn', text: words('conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
     else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
@@ -212,7 +215,8 @@ async function saveNow(number) {
   const row = rowOf(number);
   const draft = drafts.get(number);
   if (!row || !draft) return true;
-  if (!editable()) return false;
+  // What another has saved meanwhile is overwritten only by somebody who was told of it and says so.
+  if (!editable() || drafts.conflicts(number, amountOf(row))) return false;
   const body = values(row, draft.typed);
   if (body.wrong) {
     note(number, 'bad', body.wrong);
@@ -274,10 +278,9 @@ function read() {
 
 async function finalize() {
   const saved = await Promise.all([...drafts.numbers()].filter(rowOf).map(save));
-  const conflict = document.querySelector('#process .unsaved :is(input, textarea)');
-  if (saved.includes(false) || conflict) {
+  if (saved.includes(false)) {
     trouble(words('stuck'));
-    return conflict?.focus();
+    return document.querySelector('#process .unsaved :is(input, textarea)')?.focus();
   }
   const { fence } = lease;
   finishing = true;

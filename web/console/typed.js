@@ -87,6 +87,12 @@ export class Drafts {
     return draft;
   }
 
+  /** Whether somebody else has stored something since this was typed. */
+  conflicts(number, field) {
+    const draft = this.compare(number, field);
+    return draft !== null && draft.base !== field.defaultValue;
+  }
+
   #keep() {
     try {
       if (this.#lines.size) sessionStorage.setItem(this.#key, JSON.stringify([...this.#lines]));

@@ -17,6 +17,8 @@ before(async () => {
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
+/** What is seen: not what is only read aloud, nor what waits to be shown. */
+const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
 
@@ -30,15 +32,15 @@ async function processing(id) {
 
 test('ac4 idle: a warning well before, one key keeps it; without one it is lost to inactivity', async () => {
   const page = await processing(await readyTask(ana, LINES));
-  await page.getByText('¿Sigue ahí?').waitFor();
-  await page.getByText(/Sin actividad la pierde en 0:0\d/).waitFor();
+  await text(page, '¿Sigue ahí?').waitFor();
+  await text(page, /Sin actividad la pierde en 0:0\d/).waitFor();
   await screenshots(page, 'process-idle');
   await page.keyboard.press('Shift');
-  await page.getByText('¿Sigue ahí?').waitFor({ state: 'hidden' });
+  await text(page, '¿Sigue ahí?').waitFor({ state: 'hidden' });
   assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
   await quantity(page).pressSequentially('1');
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
-  await page.getByText(/venció porque no hubo actividad/).waitFor();
+  await text(page, /venció porque no hubo actividad/).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   await screenshots(page, 'process-lost-idle', ['light', 'phone']);
   await assertAccessible(page);
@@ -68,5 +70,5 @@ test('cut off for longer than the lock lives: nobody knows, nothing can be edite
   assert.equal(await quantity(page).inputValue(), '77');
   await button(page, 'Reintentar claim').click();
   await button(page, 'Guardar').click();
-  await page.getByText('Guardado', { exact: true }).waitFor();
+  await text(page, 'Guardado', { exact: true }).waitFor();
 });

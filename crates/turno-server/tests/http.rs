@@ -8,6 +8,8 @@
 mod access;
 #[path = "http/console.rs"]
 mod console;
+#[path = "http/console_tasks.rs"]
+mod console_tasks;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -56,6 +58,10 @@ mod queue_look;
 mod queue_settle;
 #[path = "http/receiver.rs"]
 mod receiver;
+#[path = "http/seed_000.rs"]
+mod seed_000;
+#[path = "http/seed_001.rs"]
+mod seed_001;
 #[path = "http/seed_002.rs"]
 mod seed_002;
 #[path = "http/seed_003.rs"]
@@ -101,6 +107,7 @@ fn main() {
         for case in [
             access::all(),
             console::all(),
+            console_tasks::all(),
             events::all(),
             idempotency::all(),
             input::all(),
@@ -124,6 +131,8 @@ fn main() {
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            seed_000::all(),
+            seed_001::all(),
             seed_002::all(),
             seed_003::all(),
             sign_in::all(),

@@ -1,5 +1,7 @@
 //! The rules of tasks, one by one.
 
+mod seeds;
+
 use super::*;
 use crate::audit::Draft;
 use crate::id::{Numbers, Serial, Sku};

@@ -289,6 +289,8 @@ impl Page {
     /// Whether this part of the console is the one that is looked at: the first part of the address says so.
     pub(crate) fn is_in(&self, section: &str) -> bool {
         let path = self.path.split(['?', '#']).next().unwrap_or_default();
+        // A form that comes back with what is wrong is still in the part where it was sent from.
+        let path = path.strip_prefix("/console").unwrap_or(path);
         path.split('/').nth(1).unwrap_or_default() == section
     }
 

@@ -41,6 +41,11 @@ impl Browser {
         Browser::with(world, vec![format!("turno_session={}", client.secret())])
     }
 
+    /// The same who reads another language.
+    pub(crate) fn reading(self, language: &'static str) -> Browser {
+        Browser { language, ..self }
+    }
+
     fn stranger(world: &World) -> Browser {
         Browser::with(world, Vec::new())
     }
@@ -145,9 +150,11 @@ const ADMIN_PAGES: &[&str] =
     &["/audit", "/admin", "/admin/people/ana", "/admin/tokens", "/admin/settings", "/audit?action=item_retry"];
 
 /// Words that are names of texts and not texts: with a dash between lower-case words where a sentence should be.
-fn missing_texts(page: &str) -> Vec<String> {
-    let known: Vec<String> = include_str!("../../locales/console.es.ftl")
-        .lines()
+pub(crate) fn missing_texts(page: &str) -> Vec<String> {
+    let texts = [include_str!("../../locales/console.es.ftl"), include_str!("../../locales/tasks.es.ftl")];
+    let known: Vec<String> = texts
+        .iter()
+        .flat_map(|text| text.lines())
         .filter_map(|line| line.split_once(" =").map(|(name, _)| name.to_owned()))
         .filter(|name| name.contains('-') && !name.starts_with(' '))
         .collect();

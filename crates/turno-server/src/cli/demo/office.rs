@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use turno::core::id::UserId;
-use turno::core::lease::{Action as LeaseAction, Holder};
+use turno::core::id::{Serial, UserId};
+use turno::core::lease::{Action as LeaseAction, Holder, State};
 use turno::core::task::{Action, Goods, Movement, NewLine, Status, TaskId};
 use turno::core::time::Span;
 use turno::{Error, LinkFor, NewPerson, NewToken, Role, TaskQuery, Turno};
@@ -14,8 +14,11 @@ use turno::{Error, LinkFor, NewPerson, NewToken, Role, TaskQuery, Turno};
 pub(crate) const DEMO: &str = "@demo";
 /// As long as anybody will look at it.
 const LINKS: Span = Span::from_secs(86_400);
-/// Open tasks that there are always.
-const OPEN: usize = 8;
+/// Tasks that there are from the beginning.
+const OPEN: usize = 10;
+/// The lock of somebody who is about to leave, and how long they say to have been away.
+const COFFEE: Span = Span::from_secs(30);
+const IDLE: Span = Span::from_secs(180);
 
 /// The way in for one person.
 pub(super) struct Entrance {
@@ -47,21 +50,37 @@ pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
 }
 
 const COLLEAGUES: [(&str, &str); 2] = [("mar", "Mar"), ("paz", "Paz")];
-const GOODS: [(&str, &str); 4] = [
-    ("Recepción de tornillos", "tornillo-m4"),
-    ("Alta de notebooks", "notebook-14"),
-    ("Entrada de resmas", "resma-a4"),
-    ("Reposición de cables", "cable-usb-c"),
-];
+const TITLES: [&str; 4] =
+    ["Recepción de tornillos", "Alta de notebooks", "Entrada de resmas y entrega de etiquetas", "Reposición de cables"];
 
 async fn new_task(turno: &Turno, number: usize) -> Result<(), Error> {
-    let (title, sku) = GOODS[number % GOODS.len()];
-    let line = |sku: &str, count| -> Result<NewLine, Error> {
-        Ok(NewLine { movement: Movement::In, sku: sku.try_into()?, goods: Goods::Quantity(count) })
+    let title = format!("{} #{}", TITLES[number % TITLES.len()], number + 1);
+    // Every ninth is still being written, so that there is something to mark as ready.
+    let ready = number % 9 != 8;
+    turno.task_create(holder("eva", "Eva")?, &title, lines(number)?, ready, None).await.map(drop)
+}
+
+/// What moves: units and serial numbers, and now and then more going out than there is.
+fn lines(number: usize) -> Result<Vec<NewLine>, Error> {
+    let line = |movement, sku: &str, goods| -> Result<NewLine, Error> {
+        Ok(NewLine { movement, sku: sku.try_into()?, goods })
     };
-    let lines = vec![line(sku, 10 + number as i64)?, line("etiqueta", 40)?];
-    let who = holder("eva", "Eva")?;
-    turno.task_create(who, &format!("{title} #{}", number + 1), lines, true, None).await.map(drop)
+    let some = Goods::Quantity(10 + number as i64);
+    Ok(match number % TITLES.len() {
+        0 => vec![line(Movement::In, "tornillo-m4", some)?, line(Movement::In, "tuerca-m4", Goods::Quantity(40))?],
+        1 => {
+            let serial = |unit: usize| Serial::new(format!("NB-{:04}", number * 10 + unit));
+            let serials = [1, 2, 3].map(serial).into_iter().collect::<Result<Vec<_>, _>>()?;
+            let chargers = line(Movement::In, "cargador-65w", Goods::Quantity(3))?;
+            vec![line(Movement::In, "notebook-14", Goods::Serialized(serials))?, chargers]
+        }
+        2 => vec![
+            line(Movement::In, "resma-a4", some)?,
+            line(Movement::Out, "etiqueta", Goods::Quantity(25))?,
+            line(Movement::In, "sobre-a4", Goods::Quantity(100))?,
+        ],
+        _ => vec![line(Movement::In, "cable-usb-c", some)?, line(Movement::In, "etiqueta", Goods::Quantity(40))?],
+    })
 }
 
 fn holder(id: &str, name: &str) -> Result<Holder, Error> {
@@ -89,7 +108,24 @@ async fn work(turno: &Turno, who: Holder, mut turn: u64) {
         tokio::time::sleep(Duration::from_secs(4 + turn % 3)).await;
         // What fails is left, as a person would: the next task is tried.
         let _ = process(turno, &who, turn).await;
+        if turn.is_multiple_of(3) {
+            let _ = ask(turno, &who).await;
+        }
     }
+}
+
+/// Asks a visitor for the task that they have, as colleagues do.
+async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
+    let page = turno.tasks(TaskQuery { locked: Some(true), limit: 50, ..TaskQuery::default() }).await?;
+    let ours = |user: &UserId| COLLEAGUES.iter().any(|(id, _)| user.as_str() == format!("{id}{DEMO}"));
+    let theirs = |lease: &State| lease.live(page.now).is_some_and(|grant| !ours(&grant.holder.user));
+    let unasked = |lease: &State| lease.requests.iter().all(|request| request.by.user != who.user);
+    let Some((task, _)) = page.tasks.iter().find(|(_, lease)| theirs(lease) && unasked(lease)) else {
+        return Ok(());
+    };
+    let action =
+        LeaseAction::RequestRelease { message: Some("¿Te falta mucho? Me la piden para el cierre".to_owned()) };
+    turno.lease(turno.command_of(task.id.resource(), who.clone(), action)).await.map(drop)
 }
 
 /// One task from the end of the list, where a visitor looks last.
@@ -99,24 +135,31 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     let Some((task, _)) = page.tasks.last() else {
         return Ok(());
     };
-    let id: TaskId = task.id;
-    let claimed =
-        turno.task(Some(id), who.clone(), Action::Lease(LeaseAction::Claim { ttl: None, wait: false })).await?;
+    let (id, lines): (TaskId, usize) = (task.id, task.lines.len());
+    // Whoever goes for a coffee has less time than usual, so that a visitor sees them lose it.
+    let coffee = turn.is_multiple_of(4);
+    let claim = LeaseAction::Claim { ttl: coffee.then_some(COFFEE), wait: false };
+    let claimed = turno.task(Some(id), who.clone(), Action::Lease(claim)).await?;
     let Some(grant) = claimed.lease.grant.filter(|_| claimed.answer.is_ok()) else {
         return Ok(());
     };
-    if turn.is_multiple_of(5) {
-        // Went for a coffee: the lock runs out by itself, and others can take the task.
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        return Ok(());
-    }
-    for _ in 0..(2 + turn % 4) {
+    let fence = grant.fence;
+    for step in 0..(2 + turn % 4) {
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let beat = LeaseAction::Heartbeat { fence: grant.fence, idle: Some(Span::ZERO), worked: true };
+        let number = 1 + (step as usize % lines) as u32;
+        // A line that cannot be applied is refused, and the task goes on without it.
+        turno.task(Some(id), who.clone(), Action::Validate { fence, number }).await?;
+        let idle = Some(if coffee { IDLE } else { Span::ZERO });
+        let beat = LeaseAction::Heartbeat { fence, idle, worked: !coffee };
         let answer = turno.lease(turno.command_of(id.resource(), who.clone(), beat)).await?;
         if answer.answer.is_err() {
             return Ok(());
         }
+        if coffee {
+            // Nobody is there: the lock runs out by itself, and others can take the task.
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            return Ok(());
+        }
     }
-    turno.task_finalize(id, who.clone(), grant.fence).await.map(drop)
+    turno.task_finalize(id, who.clone(), fence).await.map(drop)
 }

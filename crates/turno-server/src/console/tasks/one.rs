@@ -7,7 +7,7 @@ use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task}
 use turno::core::time::Time;
 
 use super::lock::Lock;
-use super::past::{self, Happened};
+use super::past::{self, Past};
 use crate::console::form::{Form, given};
 use crate::console::page::Page;
 use crate::http::{Path, Problem, Reader, lease_text, task_changed, task_id, task_line_said, task_unknown};
@@ -64,14 +64,18 @@ struct One {
     task: Task,
     lock: Lock,
     lines: Vec<Row>,
-    history: Vec<Happened>,
-    more: bool,
+    past: Past,
 }
 
 impl One {
     /// Whether whoever looks could process it, were it free.
     fn processable(&self) -> bool {
         self.task.status.lockable() && self.page.may("inventory.manage")
+    }
+
+    /// How somebody is called, as far as this task knows.
+    fn name<'a>(&'a self, user: &'a str) -> &'a str {
+        self.past.names.get(user).map_or(user, String::as_str)
     }
 
     /// The name under which its lock is known.
@@ -113,10 +117,10 @@ pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, 
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let (history, more) = past::of(&page, turno, id).await?;
+    let past = past::of(&page, turno, id, &lease).await?;
     let lock = Lock::of(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();
-    page.show(|page| One { page, now, task, lock, lines, history, more })
+    page.show(|page| One { page, now, task, lock, lines, past })
 }
 
 /// Nothing but where to go on.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use turno::core::lease::State;
 use turno::core::task::{Note, TaskId};
 use turno::core::time::Time;
 use turno::{TaskEvent, Turno};
@@ -26,8 +27,18 @@ pub(super) struct Happened {
     pub(super) since: Option<Time>,
 }
 
-/// The newest first; and whether there is more than what is shown.
-pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId) -> Result<(Vec<Happened>, bool), Problem> {
+/// What is known about a task's past.
+pub(super) struct Past {
+    /// The newest first.
+    pub(super) events: Vec<Happened>,
+    /// There is more than what is shown.
+    pub(super) more: bool,
+    /// How people are called, by their ids, as far as their ownerships tell: notes know ids only.
+    pub(super) names: BTreeMap<String, String>,
+}
+
+/// Of a task whose lock stands like this.
+pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -37,19 +48,19 @@ pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId) -> Result<(Vec<Ha
             break;
         }
     }
-    let names = names(&events);
+    let names = names(page, &events, lease);
     let more = events.len() > SHOWN;
-    let told = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
-    Ok((told, more))
+    let events = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
+    Ok(Past { events, more, names })
 }
 
-/// What people are called, as far as their ownerships tell: notes know ids only.
-fn names(events: &[TaskEvent]) -> BTreeMap<String, String> {
-    let held = events.iter().filter_map(|event| match event {
-        TaskEvent::Held(ending) => Some(&ending.grant.holder),
+fn names(page: &Page, events: &[TaskEvent], lease: &State) -> BTreeMap<String, String> {
+    let past = events.iter().filter_map(|event| match event {
+        TaskEvent::Held(ending) => Some(&ending.grant),
         TaskEvent::Note(_) => None,
     });
-    held.map(|holder| (holder.user.to_string(), holder.name.clone())).collect()
+    let held = past.chain(&lease.grant).map(|grant| (grant.holder.user.to_string(), grant.holder.name.clone()));
+    held.chain([(page.user().to_owned(), page.name().to_owned())]).collect()
 }
 
 fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happened {
@@ -65,8 +76,7 @@ fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happ
         }
         TaskEvent::Note(Note { at, actor, what, line, detail }) => {
             let user = actor.user.to_string();
-            let who =
-                if user == page.user() { page.name() } else { names.get(&user).map_or(user.as_str(), |name| name) };
+            let who = names.get(&user).cloned().unwrap_or(user);
             let text = match (line, detail.filter(|_| what == "cancelled" || what == "finalized")) {
                 (Some(line), _) => page.t1(&format!("task-did-{what}"), "line", line),
                 (None, Some(status)) if what == "finalized" => page.t1("task-did-finalized", "status", status),
@@ -79,7 +89,7 @@ fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happ
                 "processing" | "line_edited" | "line_validated" => "work",
                 _ => "",
             };
-            Happened { at, tone, who: who.to_owned(), text, since: None }
+            Happened { at, tone, who, text, since: None }
         }
     }
 }

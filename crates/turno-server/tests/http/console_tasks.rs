@@ -1,0 +1,229 @@
+//! The pages of tasks from outside: for each role, in both languages, with what others typed shown as text; forms that do
+//! what they say. What only a browser can do, process mode, is in `web/test`.
+
+use crate::cases;
+use crate::console::{Browser, missing_texts};
+use crate::task::{claimed, made, ready, task};
+use crate::world::World;
+use serde_json::json;
+
+cases![
+    every_page_of_tasks_answers_each_role_in_both_languages,
+    what_one_may_not_do_with_a_task_is_not_offered,
+    a_list_of_tasks_is_narrowed_by_its_address,
+    a_draft_is_written_corrected_and_marked_as_ready,
+    a_draft_that_makes_no_sense_comes_back_as_it_was_typed,
+    titles_and_articles_of_others_are_text,
+    a_task_is_cancelled_with_its_reason_unless_another_has_it,
+    a_page_of_a_task_lets_nobody_edit_who_has_no_lock,
+    a_finished_task_says_line_by_line_what_became_of_it,
+];
+
+/// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
+async fn furnished(world: &World) -> Vec<i64> {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let (free, locked) = (ready(&ana).await, ready(&ana).await);
+    claimed(&leo, locked).await;
+    let short = json!([
+        { "kind": "quantity", "movement": "out", "sku": "clavos", "quantity": 500 },
+        { "kind": "quantity", "sku": "tuercas", "quantity": 8 },
+    ]);
+    let (partly, whole) = (made(&ana, short).await, ready(&ana).await);
+    for id in [partly, whole] {
+        let fence = claimed(&ana, id).await["fence"].clone();
+        ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await.expect(200);
+    }
+    let over = ready(&ana).await;
+    ana.post(&format!("/v1/tasks/{over}/cancel"), json!({ "reason": "sobra" })).await.expect(200);
+    let draft = ana.post("/v1/tasks", json!({ "title": "Borrador" })).await.expect(201)["id"].as_i64().unwrap();
+    vec![free, locked, partly, whole, over, draft]
+}
+
+async fn every_page_of_tasks_answers_each_role_in_both_languages(world: World) {
+    let ids = furnished(&world).await;
+    for user in ["vera", "ana", "eva"] {
+        for language in ["es", "en"] {
+            let browser = Browser::of(&world, user).await.reading(language);
+            let tasks = ids.iter().map(|id| format!("/tasks/{id}"));
+            let lists = ["/tasks", "/tasks?lock=mine", "/tasks?status=draft&lock=free"].map(str::to_owned);
+            let forms = ["/tasks/new".to_owned(), format!("/tasks/{}/edit", ids[5])];
+            let forms = forms.into_iter().filter(|_| user != "vera");
+            for path in tasks.chain(lists).chain(forms) {
+                let page = browser.page(&path).await;
+                assert!(page.contains(&format!("<html lang=\"{language}\"")), "{path}");
+                assert_eq!(page.matches("<h1").count(), 1, "{path} has one heading of the first level");
+                assert_eq!(missing_texts(&page), [""; 0], "{path} in {language}");
+            }
+        }
+    }
+    for (path, status) in
+        [("/tasks/999", 404), ("/tasks/x", 404), ("/tasks?status=raro", 400), ("/tasks?lock=raro", 400)]
+    {
+        assert_eq!(Browser::of(&world, "ana").await.open(path).await.status, status, "{path}");
+    }
+}
+
+async fn what_one_may_not_do_with_a_task_is_not_offered(world: World) {
+    let ids = furnished(&world).await;
+    let page = async |user: &str, id: i64| Browser::of(&world, user).await.page(&format!("/tasks/{id}")).await;
+    let offered = async |user: &str, id: i64, what: &str| page(user, id).await.contains(what);
+    for (what, vera, ana, eva) in [
+        ("data-do=\"claim\"", false, true, true),
+        ("process.", false, true, true),
+        ("data-do=\"take-turn\"", false, true, true),
+        ("/force-claim", false, false, true),
+    ] {
+        for (user, expected) in [("vera", vera), ("ana", ana), ("eva", eva)] {
+            assert_eq!(offered(user, ids[1], what).await, expected, "{what} for {user}");
+        }
+    }
+    let vera = Browser::of(&world, "vera").await;
+    assert_eq!(vera.post(&format!("/console/tasks/{}/cancel", ids[0]), &[]).await.status, 403);
+    assert_eq!(vera.open("/tasks/new").await.status, 403);
+}
+
+async fn a_list_of_tasks_is_narrowed_by_its_address(world: World) {
+    let ids = furnished(&world).await;
+    let leo = Browser::of(&world, "leo").await;
+    let listed = async |address: &str| -> Vec<i64> {
+        let page = leo.page(address).await;
+        ids.iter().copied().filter(|id| page.contains(&format!("<tr id=\"task-{id}\""))).collect()
+    };
+    assert_eq!(listed("/tasks").await, ids);
+    assert_eq!(listed("/tasks?lock=mine").await, [ids[1]]);
+    assert_eq!(listed("/tasks?lock=locked").await, [ids[1]]);
+    assert_eq!(listed("/tasks?status=ready&lock=free").await, [ids[0]]);
+    assert_eq!(listed("/tasks?status=ready&lock=mine").await, [0; 0]);
+    assert_eq!(listed("/tasks?status=partially_completed").await, [ids[2]]);
+    let page = leo.page("/tasks?status=draft").await;
+    assert!(page.contains("<option value=\"draft\" selected>Borrador</option>"), "{page}");
+    let other = Browser::of(&world, "vera").await.page("/tasks").await;
+    assert!(other.contains("Bloqueada por Leo Díaz desde"), "{other}");
+}
+
+async fn a_draft_is_written_corrected_and_marked_as_ready(world: World) {
+    let (browser, ana) = (Browser::of(&world, "ana").await, world.client("ana").await);
+    let fields = [
+        ("title", "Alta"),
+        ("sku", "clavos"),
+        ("movement", "in"),
+        ("kind", "quantity"),
+        ("amount", "12"),
+        ("sku", ""),
+        ("movement", "in"),
+        ("kind", "quantity"),
+        ("amount", ""),
+        ("sku", "taladro"),
+        ("movement", "out"),
+        ("kind", "serialized"),
+        ("amount", "T-1, T-2\r\nT-3"),
+        ("then", "draft"),
+    ];
+    let made = browser.post("/console/tasks", &fields).await;
+    assert_eq!(made.status, 303);
+    let address = made.headers["location"].to_str().unwrap().to_owned();
+    let id: i64 = address.strip_prefix("/tasks/").unwrap().parse().unwrap();
+    let draft = task(&ana, id).await;
+    assert_eq!(
+        (&draft["status"], &draft["title"], &draft["lines"][0]["quantity"]),
+        (&json!("draft"), &json!("Alta"), &json!(12))
+    );
+    let second = &draft["lines"][1];
+    assert_eq!((&second["movement"], &second["serials"]), (&json!("out"), &json!(["T-1", "T-2", "T-3"])));
+    let form = browser.page(&format!("{address}/edit")).await;
+    assert!(form.contains("value=\"taladro\"") && form.contains("T-1\nT-2\nT-3"), "{form}");
+    let change = [("title", "Alta corregida"), ("sku", "clavos"), ("amount", "13"), ("then", "ready")];
+    let said = browser.done(&format!("/console/tasks/{id}/edit"), &change).await;
+    assert_eq!(said, "La tarea está lista para procesar");
+    let after = task(&ana, id).await;
+    assert_eq!((&after["status"], &after["title"]), (&json!("ready"), &json!("Alta corregida")));
+    assert_eq!(after["lines"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        browser.open(&format!("{address}/edit")).await.headers["location"],
+        address.as_str(),
+        "no draft any more"
+    );
+}
+
+async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
+    let browser = Browser::of(&world, "ana").await;
+    for (sku, kind, amount, said) in [
+        ("clavos", "quantity", "muchos", "Línea 1: la cantidad"),
+        ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
+        ("", "quantity", "3", "Línea 1: escriba qué artículo"),
+        ("taladro", "serialized", "A A", "A is there twice"),
+    ] {
+        let fields = [("title", "Lo mío"), ("sku", sku), ("movement", "in"), ("kind", kind), ("amount", amount)];
+        let back = browser.post("/console/tasks", &fields).await;
+        assert_eq!(back.status, 422, "{amount}");
+        assert!(back.text.contains(said), "{said}: {}", back.text);
+        assert!(back.text.contains("value=\"Lo mío\"") && back.text.contains(&format!(">{amount}</textarea>")));
+    }
+    assert_eq!(world.client("ana").await.get("/v1/tasks").await.expect(200)["items"], json!([]));
+}
+
+async fn titles_and_articles_of_others_are_text(world: World) {
+    let ana = world.client("ana").await;
+    let hostile = "<script>alert(1)</script>";
+    let lines = json!([{ "kind": "serialized", "sku": hostile, "serials": ["\"><b>"] }]);
+    let new = json!({ "title": hostile, "lines": lines, "status": "ready" });
+    let id = ana.post("/v1/tasks", new).await.expect(201)["id"].as_i64().unwrap();
+    let draft =
+        ana.post("/v1/tasks", json!({ "title": hostile, "lines": lines })).await.expect(201)["id"].as_i64().unwrap();
+    let fence = claimed(&ana, id).await["fence"].clone();
+    let leo = world.client("leo").await;
+    leo.post(&format!("/v1/tasks/{id}/request-release"), json!({ "message": hostile })).await.expect(202);
+    let browser = Browser::of(&world, "eva").await;
+    for path in ["/tasks".to_owned(), format!("/tasks/{id}"), format!("/tasks/{draft}/edit")] {
+        let page = browser.page(&path).await;
+        assert!(!page.contains(hostile) && !page.contains("\"><b>"), "{path}");
+        assert!(page.contains("&#60;script&#62;"), "{path}: it is there, as text");
+    }
+    ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await.expect(200);
+    assert!(!browser.page(&format!("/tasks/{id}")).await.contains(hostile));
+}
+
+async fn a_task_is_cancelled_with_its_reason_unless_another_has_it(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let id = ready(&ana).await;
+    let lock = claimed(&leo, id).await;
+    let browser = Browser::of(&world, "ana").await;
+    let path = format!("/console/tasks/{id}/cancel");
+    let back = format!("/tasks/{id}");
+    let fields = [("reason", "ya no hace falta"), ("back", back.as_str())];
+    let refused = browser.done(&path, &fields).await;
+    assert!(refused.contains("Bloqueada por Leo Díaz"), "{refused}");
+    assert_eq!(task(&ana, id).await["status"], "processing");
+    leo.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": lock["fence"] })).await.expect(200);
+    assert_eq!(browser.done(&path, &fields).await, "La tarea quedó cancelada");
+    let page = browser.page(&back).await;
+    assert!(page.contains("la canceló: ya no hace falta"), "{page}");
+}
+
+async fn a_page_of_a_task_lets_nobody_edit_who_has_no_lock(world: World) {
+    let ana = world.client("ana").await;
+    let id = ready(&ana).await;
+    claimed(&ana, id).await;
+    for user in ["ana", "leo", "eva"] {
+        let page = Browser::of(&world, user).await.page(&format!("/tasks/{id}")).await;
+        let fields = page.split("id=\"amount-").skip(1).map(|field| field.split('>').next().unwrap());
+        let fields: Vec<_> = fields.collect();
+        assert_eq!(fields.len(), 2, "{user}");
+        assert!(
+            fields.iter().all(|field| field.contains(" readonly")),
+            "what a page is until it holds the lock: {fields:?}"
+        );
+    }
+}
+
+async fn a_finished_task_says_line_by_line_what_became_of_it(world: World) {
+    let ids = furnished(&world).await;
+    let browser = Browser::of(&world, "vera").await;
+    let partly = browser.page(&format!("/tasks/{}", ids[2])).await;
+    for said in ["Finalizada en parte", "Se aplicó 1 línea y falta 1", "se piden 500 y hay 0", "Aplicada", "Ana Pérez"]
+    {
+        assert!(partly.contains(said), "{said}: {partly}");
+    }
+    let whole = browser.page(&format!("/tasks/{}", ids[3])).await;
+    assert!(whole.contains("Sus 2 líneas están aplicadas.") && !whole.contains("id=\"lock\""), "{whole}");
+}

@@ -1,0 +1,165 @@
+// The pages of tasks as somebody uses them who has never read a manual: by what is written on them.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { CALM, Server, openBrowser } from './harness.mjs';
+import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
+import { readyTask, signedIn } from './console.mjs';
+
+let server, browser, ana, leo;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start({ leases: { task: CALM } }), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+/** What is seen: not what is only read aloud, nor what waits to be shown. */
+const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
+
+async function looked(page, name, looks) {
+  await screenshots(page, name, looks);
+  await assertAccessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.equal(await overflowsSideways(page), false, 'it fits a phone');
+  await page.setViewportSize({ width: 1180, height: 820 });
+}
+
+test('by nothing but the visible Spanish labels a task is made, processed, lost, taken back and finished', async () => {
+  const [anas, evas] = [await signedIn(browser, server, ana), await signedIn(browser, server, server.admin)];
+  await anas.getByRole('link', { name: 'Tareas' }).click();
+  await text(anas, 'No hay tareas').waitFor();
+  await looked(anas, 'tasks-empty', ['light', 'phone']);
+  await anas.getByRole('link', { name: 'Nueva tarea' }).first().click();
+  await anas.getByLabel('Título').fill('Alta de notebooks');
+  await anas.getByLabel('Artículo').nth(0).fill('notebook-14');
+  await anas.getByLabel('Se cuenta').nth(0).selectOption('Por número de serie');
+  await anas.getByLabel('Cantidad, o números de serie').nth(0).fill('NB-1, NB-2');
+  await anas.getByLabel('Artículo').nth(1).fill('cargador');
+  await anas.getByLabel('Cantidad, o números de serie').nth(1).fill('2');
+  await button(anas, 'Guardar y marcar lista').click();
+  await text(anas, 'La tarea está lista para procesar').waitFor();
+  await button(anas, 'Procesar').click();
+  await text(anas, 'La procesa usted desde').waitFor();
+  await anas.getByLabel('Números de serie de la línea 1, notebook-14').fill('NB-1\nNB-2\nNB-3');
+  await button(anas, 'Validar la línea 1').click();
+  await text(anas, 'Validada', { exact: true }).waitFor();
+
+  await evas.getByRole('link', { name: 'Tareas' }).click();
+  await evas.getByRole('link', { name: 'Alta de notebooks' }).click();
+  await text(evas, /Bloqueada por Ana desde/).waitFor();
+  await anas.getByLabel('Cantidad de la línea 2, cargador').fill('3');
+  await button(evas, 'Forzar liberación').click();
+  await evas.getByRole('dialog').getByLabel('Motivo').fill('Hay que cerrar el depósito');
+  await evas.getByRole('dialog').getByRole('button', { name: 'Forzar liberación' }).click();
+
+  await anas.getByRole('heading', { name: 'Lock perdido' }).waitFor();
+  await text(anas, /Hay que cerrar el depósito/).waitFor();
+  assert.equal(await anas.getByLabel('Cantidad de la línea 2, cargador').inputValue(), '3');
+  await button(anas, 'Reintentar claim').click();
+  await text(anas, 'La procesa usted desde').waitFor();
+  await button(anas, 'Finalizar (2 líneas)').click();
+  await anas.getByRole('heading', { name: 'Finalizada' }).waitFor();
+  await text(anas, 'Sus 2 líneas están aplicadas.').waitFor();
+  // What was typed before the lock was lost has arrived.
+  assert.equal((await ana.call('GET', '/v1/stock/cargador')).body.quantity, 3);
+  assert.deepEqual((await ana.call('GET', '/v1/stock/notebook-14')).body.serials, ['NB-1', 'NB-2', 'NB-3']);
+  await text(evas, 'Sus 2 líneas están aplicadas.').waitFor();
+});
+
+test('a task is processed with the keyboard alone, and the focus is never lost', async () => {
+  const id = await readyTask(ana, [{ kind: 'quantity', sku: 'resma-a4', quantity: 10 }]);
+  const page = await signedIn(browser, server, ana);
+  await page.goto(`${server.url}/tasks/${id}`);
+  const focused = () => page.evaluate(() => document.activeElement?.textContent.trim() || document.activeElement?.ariaLabel);
+  await button(page, 'Procesar').waitFor();
+  for (let steps = 0; (await focused()) !== 'Procesar'; steps += 1) {
+    assert.ok(steps < 40, 'it can be reached');
+    await page.keyboard.press('Tab');
+  }
+  await page.keyboard.press('Enter');
+  await text(page, 'La procesa usted desde').waitFor();
+  await page.waitForFunction(() => document.activeElement?.ariaLabel === 'Cantidad de la línea 1, resma-a4');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('12');
+  await page.keyboard.press('Enter');
+  await text(page, 'Guardado', { exact: true }).waitFor();
+  for (let steps = 0; (await focused()) !== 'Finalizar (1 línea)'; steps += 1) {
+    assert.ok(steps < 10, 'it can be reached');
+    await page.keyboard.press('Tab');
+  }
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.activeElement?.id === 'result');
+  assert.equal((await ana.call('GET', '/v1/stock/resma-a4')).body.quantity, 12);
+});
+
+test('filters live in the address, and a list says what it is a list of', async () => {
+  const free = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una libre');
+  const mine = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una mía');
+  const his = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una de Leo');
+  await ana.call('POST', '/v1/tasks', { title: 'Un borrador', lines: [] });
+  await ana.call('POST', `/v1/tasks/${mine}/claim`, {});
+  await leo.call('POST', `/v1/tasks/${his}/claim`, {});
+  const page = await signedIn(browser, server, ana);
+  await page.goto(`${server.url}/tasks`);
+  await looked(page, 'tasks-list');
+  const row = (name) => page.getByRole('row', { name });
+  await page.getByLabel('Bloqueo').selectOption('Las mías');
+  await page.waitForURL(/lock=mine/);
+  await row(/Una mía/).waitFor();
+  assert.deepEqual([await row(/Una de Leo/).count(), await row(/Una libre/).count()], [0, 0]);
+  await page.getByLabel('Bloqueo').selectOption('Bloqueadas');
+  await row(/Una de Leo/).waitFor();
+  assert.equal(await row(/Una libre/).count(), 0);
+  await page.getByLabel('Bloqueo').selectOption('Libres');
+  await row(/Una libre/).waitFor();
+  await page.getByLabel('Estado').selectOption('Borrador');
+  await row(/Un borrador/).waitFor();
+  assert.equal(await row(/Una libre/).count(), 0);
+  await page.goto(page.url());
+  await row(/Un borrador/).waitFor();
+  assert.equal(await page.getByLabel('Estado').inputValue(), 'draft', 'a link to it shows the same');
+  assert.ok(free < mine);
+});
+
+test('a draft that makes no sense comes back with everything that was typed', async () => {
+  const page = await signedIn(browser, server, ana);
+  await page.goto(`${server.url}/tasks/new`);
+  await page.getByLabel('Título').fill('<b>Salida</b>');
+  await page.getByLabel('Artículo').nth(0).fill('cable');
+  await page.getByLabel('Movimiento').nth(0).selectOption('Salida');
+  await page.getByLabel('Cantidad, o números de serie').nth(0).fill('muchos');
+  await button(page, 'Agregar línea').click();
+  await button(page, 'Guardar borrador').click();
+  await text(page, 'Línea 1: la cantidad es un número entero desde 1').waitFor();
+  assert.equal(await page.getByLabel('Artículo').nth(0).inputValue(), 'cable');
+  assert.equal(await page.getByLabel('Movimiento').nth(0).inputValue(), 'out');
+  await looked(page, 'tasks-draft');
+  await page.getByLabel('Cantidad, o números de serie').nth(0).fill('4');
+  await button(page, 'Guardar borrador').click();
+  await page.getByRole('heading', { name: '<b>Salida</b>' }).waitFor();
+  await looked(page, 'tasks-drafted', ['light', 'phone']);
+  await page.getByRole('link', { name: 'Editar borrador' }).click();
+  await page.getByLabel('Título').fill('Salida de cables');
+  await button(page, 'Guardar borrador').click();
+  await button(page, 'Marcar lista').click();
+  await button(page, 'Procesar').waitFor();
+  await button(page, 'Cancelar la tarea').click();
+  await page.getByLabel('Motivo (opcional)').fill('Ya no hace falta');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancelar la tarea' }).click();
+  await page.getByRole('heading', { name: 'Cancelada' }).waitFor();
+  await text(page, /la canceló: Ya no hace falta/).waitFor();
+});
+
+test('the same in English', async () => {
+  const id = await readyTask(ana, [{ kind: 'quantity', sku: 'resma-a4', quantity: 10 }], 'Paper');
+  const page = await signedIn(browser, server, leo, { locale: 'en-GB' });
+  await page.goto(`${server.url}/tasks/${id}`);
+  await button(page, 'Process').click();
+  await text(page, 'You are processing it since').waitFor();
+  await looked(page, 'process-held-english', ['light']);
+  await ana.server.admin.call('POST', `/v1/tasks/${id}/force-release`, { reason: 'closing' });
+  await page.getByRole('heading', { name: 'Lock lost' }).waitFor();
+  await text(page, /eva stepped in: closing/).waitFor();
+});
