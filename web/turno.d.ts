@@ -95,8 +95,12 @@ export interface LeaseEventMap {
   state: CustomEvent<StateDetail>;
   /** It is held, for the first time or again. */
   held: CustomEvent<{ lease: LeaseDocument }>;
-  /** It will end soon unless the person does something: is active (`idle`), or works (`rolling_timeout`). */
-  'idle-warning': CustomEvent<{ reason: 'idle' | 'rolling_timeout'; expires_in_ms: number; lease: LeaseDocument }>;
+  /** It will end soon unless the person is active on a page that is seen (`idle`), or works (`rolling_timeout`). */
+  'idle-warning': CustomEvent<{
+    reason: 'idle' | 'rolling_timeout';
+    expires_in_ms: number;
+    lease: LeaseDocument;
+  }>;
   /** The warning is over. */
   active: CustomEvent<StateDetail>;
   /** Somebody asks for it. */
@@ -163,7 +167,10 @@ export class Turno {
   /** Something to be said while the page goes away. */
   farewell(path: string, body: unknown): void;
   /** Hears of everything about a resource until the returned function is called. */
-  watch(resource: string, heard: (event: { name: string; resource?: string; [member: string]: unknown }) => void): () => void;
+  watch(
+    resource: string,
+    heard: (event: { name: string; resource?: string; [member: string]: unknown }) => void,
+  ): () => void;
 }
 
 /** One lease of this page. */
@@ -196,7 +203,11 @@ export class Lease extends EventTarget {
     listener: (this: Lease, event: LeaseEventMap[K]) => unknown,
     options?: boolean | AddEventListenerOptions,
   ): void;
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | AddEventListenerOptions): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
 }
 
 /** `<turno-lease resource="…">`. */

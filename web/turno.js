@@ -26,8 +26,8 @@ const SILENCE_MS = 40_000;
 const TOKEN_SPARE_MS = 60_000;
 /** Moving a mouse is many events and one activity. */
 const ACTIVITY_MS = 250;
-/** No `scroll`: scripts scroll, too, and the browser does not tell the difference. */
-const ACTIVITY = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchmove', 'input'];
+/** `click` for screen readers, which have no pointer. No `scroll`: scripts scroll, too, and nobody can tell who it was. */
+const ACTIVITY = ['pointerdown', 'pointermove', 'click', 'keydown', 'wheel', 'touchmove', 'input'];
 
 /** The timers of a lease that is held. */
 const HOLDING = ['beat', 'end', 'warn'];
@@ -139,7 +139,7 @@ export class Turno {
     return fetch(this.server + path, this.#dressed(init, fresh));
   }
 
-  /** Something to be said while the page goes away: at once, with the token that is known, and nobody hears the answer. */
+  /** Something to be said while the page goes away: at once, with the token that is known; nobody hears the answer. */
   farewell(path, body) {
     const init = { method: 'POST', body: JSON.stringify(body), keepalive: true };
     fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
@@ -183,6 +183,24 @@ export class Turno {
     // A clock that is wrong must not make us ask for a token with every call; a dead one is noticed by its 401.
     this.#ends = Math.max(ends - TOKEN_SPARE_MS, Date.now() + (ends - Date.now()) / 2, Date.now() + 1_000);
   }
+}
+
+/** What leases that were given no `Turno` use together: each has a stream, and browsers allow six per server. */
+const shared = new Set();
+
+function share({ server = home(), token = null, language = null }) {
+  const same = (one) => one.server === server && one.token === token && one.language === language;
+  let found = [...shared].find(same);
+  if (!found) {
+    found = { server, token, language, users: 0, turno: new Turno({ server, token, language }) };
+    shared.add(found);
+  }
+  found.users += 1;
+  const leave = () => {
+    found.users -= 1;
+    if (found.users === 0) shared.delete(found);
+  };
+  return { turno: found.turno, leave };
 }
 
 /** One live stream for all leases of a page, open only while the page is visible: browsers allow six per server. */
@@ -250,7 +268,7 @@ class Stream {
       opened();
       this.#tell({ name: 'open' });
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let text = ''; ; ) {
+      for (let text = ''; ;) {
         const { value, done } = await reader.read();
         if (done) return;
         clearTimeout(timer);
@@ -441,7 +459,9 @@ export class Lease extends EventTarget {
 
   constructor(resource, { turno = null, instance = null, ...options } = {}) {
     super();
-    this.turno = turno ?? new Turno(options);
+    const source = turno ? { turno, leave: nothing } : share(options);
+    this.turno = source.turno;
+    this.#closed.signal.addEventListener('abort', source.leave);
     this.resource = resource;
     // The leases of tasks have a place of their own in the API: claiming there also begins the task.
     const task = /^task:(\d+)$/.exec(resource);
@@ -456,7 +476,7 @@ export class Lease extends EventTarget {
     on(document, 'visibilitychange', () => this.#seen());
     on(document, 'resume', () => this.#doubt());
     on(globalThis, 'pageshow', (event) => event.persisted && this.#return());
-    on(globalThis, 'online', () => this.#look().catch(nothing));
+    on(globalThis, 'online', () => (this.#grant ? this.#tick() : this.#look().catch(nothing)));
     on(globalThis, 'pagehide', () => this.#leave());
     this.#unwatch = this.turno.watch(resource, (event) => this.#event(event));
     this.#look().catch(nothing);
@@ -526,29 +546,26 @@ export class Lease extends EventTarget {
     return this.#call('POST', 'request-release', message ? { message, ...this.#instance } : { ...this.#instance });
   }
 
-  /** Takes a place in the waiting line and keeps it for as long as the page is open; `offered` says when it is our turn. */
+  /** Takes a place in line and keeps it for as long as the page is open; `offered` says when it is our turn. */
   async takeTurn() {
     const answer = await this.#call('POST', 'turn', { ...this.#instance });
+    this.#overcome();
     this.#stand(answer);
     return answer;
   }
 
   /** Gives the place up. */
-  async leaveTurn() {
-    this.#clear('turn');
-    this.turn = null;
-    const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
-    this.#emit('turn', { position: null, offered: false, missed: false });
-    if (!this.#grant) this.#see(answer);
-    return answer;
+  leaveTurn() {
+    return this.#leaveLine(false);
   }
 
   /** Real work was done: the rolling timeout begins anew with the next beat. */
   worked() {
     this.#worked = true;
     this.#tabs?.say({ kind: 'work' });
+    activity.touch(clock());
     if (this.#warned) this.#beat();
-    this.keep();
+    else this.#active();
   }
 
   /** The person says that they are still there. */
@@ -582,7 +599,10 @@ export class Lease extends EventTarget {
   async #take(verb, body, options) {
     const sent = clock();
     const lease = await this.#call('POST', verb, body, options).catch((error) => {
-      if (error.problem?.lease && !this.#grant) this.#see(error.problem.lease);
+      if (error.problem?.lease && !this.#grant) {
+        this.#overcome();
+        this.#see(error.problem.lease);
+      }
       throw error;
     });
     if (this.#closed.signal.aborted) {
@@ -597,8 +617,7 @@ export class Lease extends EventTarget {
     this.#grant.claim = Math.max(this.#grant.claim, lease.claim);
     this.lost = null;
     this.turn = null;
-    this.#clear('turn');
-    this.#clear('look');
+    for (const name of ['turn', 'offer', 'look']) this.#clear(name);
     this.#hold(lease, sent);
     this.#tabs.lead(!hidden());
     this.#share();
@@ -607,7 +626,11 @@ export class Lease extends EventTarget {
 
   #join() {
     const name = `turno:${this.turno.server}:${this.resource}:${this.#grant.fence}`;
-    this.#tabs = new Tabs(name, (said) => this.#told(said), () => this.#led());
+    this.#tabs = new Tabs(
+      name,
+      (said) => this.#told(said),
+      () => this.#led(),
+    );
   }
 
   /** It is ours, said the answer to what was sent then. */
@@ -622,12 +645,16 @@ export class Lease extends EventTarget {
     this.#retry = RETRY_MS;
     // Whoever only looked has renewed nothing: the next beat is due when it was.
     if (beaten) this.#renewed = clock();
-    if (beaten || !this.#timers.has('beat')) this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
+    if (beaten || !this.#timers.has('beat'))
+      this.#later('beat', lease.policy.heartbeat_interval_ms, () => this.#tick());
     // Not at once again, where the server's end comes a moment after ours.
     this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
     this.#mind(beaten && lease.renewed !== false);
     // What was sent before something happened says nothing about what is true after it.
-    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) return;
+    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) {
+      if (this.#state !== 'unknown') this.#become('unknown');
+      return;
+    }
     const before = this.#state;
     this.#become('held');
     if (before !== 'held') this.#emit('held', { lease });
@@ -649,6 +676,7 @@ export class Lease extends EventTarget {
     this.lease = lease;
     this.#heard = clock();
     this.#foresee(lease);
+    if (this.turn?.offered && lease.state !== 'offered') this.#miss();
     // Somebody who has lost it must see that until they do something about it.
     if (this.#state === 'lost') return this.#emit('state', this.#detail());
     const shown = { free: 'free', locked: lease.mine ? 'elsewhere' : 'other', offered: 'other' }[lease.state];
@@ -657,6 +685,13 @@ export class Lease extends EventTarget {
     this.turno.me().then((me) => {
       if (this.lease === lease && !this.#grant && lease.offered_to?.id === me.id) this.#become('offered');
     }, nothing);
+  }
+
+  /** The person has done something about it, and sees from now on how it is. */
+  #overcome() {
+    if (this.#state !== 'lost') return;
+    this.lost = null;
+    this.#state = 'unknown';
   }
 
   /** What ends by itself ends without a word: nobody is told when a lease expires or an offer passes. */
@@ -669,7 +704,10 @@ export class Lease extends EventTarget {
 
   #lose({ reason = 'expired', cause = null, by = null, note = null, detail = null, lease = null }) {
     this.#letGo();
-    if (lease) this.lease = lease;
+    if (lease) {
+      this.lease = lease;
+      this.#foresee(lease);
+    }
     this.lost = { reason, cause, by, note, message: detail };
     this.#become('lost');
     this.#emit('lost', { ...this.lost, lease: this.lease });
@@ -756,7 +794,7 @@ export class Lease extends EventTarget {
     if (error.status >= 400 && error.status < 500 && error.status !== 429) this.#emit('error', { error });
     // One failed beat is a hiccup: the lease lives until its time is up, and it is tried again before.
     const left = this.expires_in_ms;
-    const pause = left > 0 ? Math.min(this.#retry, Math.max(left / 3, 50)) : this.#retry;
+    const pause = left > 0 ? Math.min(this.#retry, Math.max(left / 3, RETRY_MS)) : this.#retry;
     this.#retry = Math.min(this.#retry * 2, RETRY_MAX_MS);
     this.#later('beat', pause * (0.75 + Math.random() / 4), () => this.#tick());
   }
@@ -804,6 +842,7 @@ export class Lease extends EventTarget {
   #seen() {
     const held = this.#grant !== null;
     this.#tabs?.lead(!hidden());
+    if (held) this.#mind();
     if (hidden()) return;
     const interval = this.lease?.policy.heartbeat_interval_ms ?? 0;
     if (held && Date.now() - this.#ticked > interval + SLEPT_MS) this.#doubt();
@@ -826,33 +865,45 @@ export class Lease extends EventTarget {
 
   /** Warns if it is time to, or sees to it that this happens when it is. */
   #mind(renewed = false) {
-    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
-    const idle = activity.idle();
     let next = Infinity;
-    if (guard) {
-      // Where the time to live alone leaves little time to react, the warning comes before the guard does.
-      const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
-      if (idle < warn) {
-        next = warn - idle;
-        if (renewed) this.#calm('idle');
-      } else this.#warn('idle', idle < guard ? guard - idle + ttl : this.expires_in_ms);
-    }
-    if (rolling && this.lease.rolling_in_ms !== null) {
-      const left = this.lease.rolling_in_ms - since(this.#sent);
-      const warn = Math.min(WARNING_MS, rolling / 2);
-      if (left > warn) {
-        this.#calm('rolling_timeout');
-        next = Math.min(next, left - warn);
-      } else this.#warn('rolling_timeout', Math.max(0, left));
+    for (const [reason, warn_in_ms, expires_in_ms] of this.#ends()) {
+      if (warn_in_ms <= 0) this.#warn(reason, expires_in_ms);
+      else {
+        // An idle person is kept once the server has renewed, and not when they have moved.
+        if (renewed || reason === 'rolling_timeout') this.#calm(reason);
+        next = Math.min(next, warn_in_ms);
+      }
     }
     if (next < Infinity) this.#later('warn', next, () => this.#mind());
+  }
+
+  /** Everything that will end it if nothing happens: why, when to warn of it, and when it ends. */
+  #ends() {
+    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
+    const ends = [];
+    if (guard) {
+      const idle = activity.idle();
+      // Where the time to live alone leaves little time to react, the warning comes before the guard does.
+      const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
+      ends.push(['idle', warn - idle, idle < guard ? guard - idle + ttl : this.expires_in_ms]);
+    }
+    if (rolling && this.lease.rolling_in_ms !== null) {
+      const left = Math.max(0, this.lease.rolling_in_ms - since(this.#sent));
+      ends.push(['rolling_timeout', left - Math.min(WARNING_MS, rolling / 2), left]);
+    }
+    // A hidden page is not renewed; it may still show something in its title.
+    const left = hidden() ? this.expires_in_ms : Infinity;
+    ends.push(['hidden', left - Math.min(WARNING_MS, ttl / 2), left]);
+    return ends;
   }
 
   #warn(reason, expires_in_ms) {
     if (this.#warned) return;
     this.#warned = { reason };
     if (reason === 'idle') activity.warned.add(this);
-    this.#emit('idle-warning', { reason, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
+    // To people it is the same whether they do nothing or look elsewhere: nobody seems to be there.
+    const told = reason === 'hidden' ? 'idle' : reason;
+    this.#emit('idle-warning', { reason: told, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
   }
 
   #calm(reason) {
@@ -932,15 +983,26 @@ export class Lease extends EventTarget {
   #stand(answer) {
     if (this.#grant || this.#closed.signal.aborted) return;
     const before = this.turn;
-    if (before?.offered && !answer.offered) {
-      // It was our turn, and nobody took it: to stand in line without anybody there would only make others wait.
-      this.leaveTurn().catch(nothing);
-      return this.#emit('turn', { position: null, offered: false, missed: true });
-    }
+    if (before?.offered && !answer.offered) return this.#miss();
+    if (answer.offered && !before?.offered) this.#later('offer', answer.policy.offer_ms, () => this.#miss());
     this.turn = { position: answer.position, offered: answer.offered };
     this.#later('turn', answer.ticket_expires_in_ms / 3, () => this.#keepTurn());
     if (before?.position !== answer.position) this.#emit('turn', { ...this.turn, missed: false });
     this.#see(answer);
+  }
+
+  /** It was our turn, and nobody took it: to stand in line without anybody there would only make others wait. */
+  #miss() {
+    this.#leaveLine(true).catch(nothing);
+  }
+
+  async #leaveLine(missed) {
+    for (const name of ['turn', 'offer']) this.#clear(name);
+    this.turn = null;
+    this.#emit('turn', { position: null, offered: false, missed });
+    const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
+    if (!this.#grant) this.#see(answer);
+    return answer;
   }
 
   #keepTurn() {
@@ -988,13 +1050,21 @@ const ACTIONS = {
 };
 const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
 
+const sources = new Map();
+
+/** The same address is the same source, or elements could not share what they use. */
+function sourceOf(url) {
+  if (!sources.has(url)) sources.set(url, tokenFrom(url));
+  return sources.get(url);
+}
+
 /**
  * `<turno-lease resource="invoice:7" server="https://turno.example" token-url="/turno/session">`
  *
  * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
  * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
- * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`, `since`,
- * `reason`, `message`, `asker`, `request` or `position`.
+ * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`,
+ * `since`, `reason`, `message`, `asker`, `request` or `position`.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance'];
@@ -1077,7 +1147,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const server = this.getAttribute('server');
     if (server !== null) options.server = server;
     const url = this.getAttribute('token-url');
-    options.token = this.#token ?? (url ? tokenFrom(url) : null);
+    options.token = this.#token ?? (url ? sourceOf(url) : null);
     const lease = new Lease(resource, options);
     this.#lease = lease;
     for (const name of EVENTS) {
@@ -1085,7 +1155,8 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
         if (this.#lease !== lease) return;
         this.#note(name, detail);
         this.#show();
-        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+        // Except errors, which at the window would look like a script's.
+        this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== 'error' }));
       });
     }
     this.#show();
@@ -1107,16 +1178,21 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     try {
       await action(this.#lease);
     } catch (error) {
-      this.dispatchEvent(new CustomEvent('error', { detail: { error }, bubbles: true }));
+      this.dispatchEvent(new CustomEvent('error', { detail: { error } }));
     }
   }
 
   #show() {
     const { state } = this;
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
-    const ours = (selector) => [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
+    const ours = (selector) =>
+      [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
     const now = [state, this.#warned && 'warning', this.#request && 'requested', this.#lease?.turn && 'waiting'];
-    const listed = (one, name) => one.getAttribute(name).split(/\s+/).some((word) => word && now.includes(word));
+    const listed = (one, name) =>
+      one
+        .getAttribute(name)
+        .split(/\s+/)
+        .some((word) => word && now.includes(word));
     for (const one of ours('[data-turno-show]')) one.hidden = !listed(one, 'data-turno-show');
     for (const one of ours('[data-turno-enable]')) one.disabled = !listed(one, 'data-turno-enable');
     for (const one of ours('[data-turno-text]')) {
@@ -1141,4 +1217,5 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   }
 }
 
-if (globalThis.customElements && !customElements.get('turno-lease')) customElements.define('turno-lease', TurnoLeaseElement);
+if (globalThis.customElements && !customElements.get('turno-lease'))
+  customElements.define('turno-lease', TurnoLeaseElement);

@@ -52,7 +52,9 @@ export async function start({ turno, token, port = 8000 }) {
     const route = routes[`${request.method} ${pathname}`];
     try {
       const answer = route ? await route(signedIn(request), request) : { status: 404, body: '{}' };
-      response.writeHead(answer.status ?? 200, { 'content-type': `${answer.type ?? 'application/json'}; charset=utf-8` });
+      response.writeHead(answer.status ?? 200, {
+        'content-type': `${answer.type ?? 'application/json'}; charset=utf-8`,
+      });
       response.end(answer.body);
     } catch (error) {
       response.writeHead(500).end(String(error));

@@ -34,7 +34,8 @@ export function spoken(ms) {
 /** The clocks of this machine and of the server differ; what is shown is reckoned by the server's. */
 let skew = 0;
 const now = () => Date.now() + skew;
-const clock = (at, options) => new Intl.DateTimeFormat(document.documentElement.lang, options).format(at);
+const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+const clock = (at, options) => new Intl.DateTimeFormat(locale, options).format(at);
 
 function tellTimes() {
   for (const element of document.querySelectorAll('time[datetime]')) {
@@ -126,6 +127,7 @@ document.addEventListener('htmx:after:swap', () => {
   readAt = Date.now();
   tellTimes();
   drawCharts();
+  reachScrolls();
 });
 document.addEventListener('htmx:error', (event) => {
   if (event.detail.ctx) connectionLost();
@@ -293,19 +295,34 @@ function plot(host, data, points) {
     legend: { show: false },
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
-    axes: [{ ...axis, size: 22, values: (_, ticks) => ticks.map((at) => clock(at * 1_000, { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 34 }],
+    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 34 }],
   };
   const made = new window.uPlot(options, points, host);
   new ResizeObserver(() => made.setSize(size())).observe(host);
   return made;
 }
 
+/** What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. */
+function reachScrolls() {
+  for (const element of document.querySelectorAll('.scroll, pre')) {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute('tabindex');
+  }
+}
+
+window.addEventListener('resize', reachScrolls);
+
 // Small comforts; without them the same works by the form's own button.
+
+for (const element of document.querySelectorAll('[data-address]')) {
+  element.textContent = location.origin + element.dataset.address;
+}
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
-  await navigator.clipboard?.writeText(button.dataset.copy);
+  const { copy } = button.dataset;
+  await navigator.clipboard?.writeText(copy.startsWith('/') ? location.origin + copy : copy);
   button.textContent = text('copied');
 });
 
@@ -317,4 +334,5 @@ setInterval(() => {
 }, 1_000);
 tellTimes();
 drawCharts();
+reachScrolls();
 void listen();

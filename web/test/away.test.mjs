@@ -48,6 +48,18 @@ test('a hidden page does not beat, and so loses it to whoever waits', async () =
   assert.ok(hers.beats().length <= beats + 1, `${hers.beats().length - beats} beats`);
 });
 
+test('a hidden page is warned before its time is up, and calm again once it is shown', async () => {
+  const hers = await open(ana, 'short:7');
+  await hers.claim();
+  await hers.show(false);
+  const warning = await hers.hears('idle-warning');
+  assert.equal(warning.reason, 'idle');
+  assert.ok(warning.expires_in_ms > 500, `${warning.expires_in_ms} ms before`);
+  await hers.show(true);
+  await hers.hears('active');
+  assert.equal(await hers.state(), 'held');
+});
+
 test('a page that is shown again in time goes on beating', async () => {
   const hers = await open(ana, 'caja:1');
   await hers.claim();
@@ -55,7 +67,11 @@ test('a page that is shown again in time goes on beating', async () => {
   const silent = hers.beats().length;
   await hers.page.evaluate(() => lease.refresh());
   await hers.show(true);
-  await until('beats', () => hers.beats().length, (count) => count > silent + 1);
+  await until(
+    'beats',
+    () => hers.beats().length,
+    (count) => count > silent + 1,
+  );
   assert.deepEqual([await hers.state(), await hers.events('unknown')], ['held', []]);
 });
 
@@ -192,6 +208,33 @@ test('a page never says held once its time is up, even before any timer has fire
   assert.deepEqual(seen, ['held', 'unknown', null, 0]);
 });
 
+test('a lease is trusted from when the request was sent, not from when the answer came', async () => {
+  const hers = await open(ana, 'caja:8', { clock: true });
+  await hers.page.clock.pauseAt(Date.now() + 3_600_000);
+  await hers.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await hers.page.clock.runFor(4_000);
+    await route.fulfill({ response });
+  });
+  await hers.claim();
+  const left = await hers.page.evaluate(() => lease.expires_in_ms);
+  assert.ok(left <= CALM.ttl_ms - 4_000, `${left} ms`);
+  assert.equal(await hers.state(), 'held');
+});
+
+test('an answer that comes after the time that it promises is worth nothing', async () => {
+  const hers = await open(ana, 'short:8', { clock: true });
+  await hers.page.clock.pauseAt(Date.now() + 3_600_000);
+  await hers.page.route('**/heartbeat', () => {});
+  await hers.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await hers.page.clock.runFor(3_000);
+    await route.fulfill({ response });
+  });
+  await hers.claim();
+  assert.deepEqual([await hers.state(), await hers.fence(), await hers.events('held')], ['unknown', null, []]);
+});
+
 test('whoever took it while the machine slept is found out on waking', async () => {
   const hers = await open(ana, 'short:3', { clock: true });
   await hers.claim();
@@ -269,7 +312,7 @@ test('a network that stays away makes it unknown when its time is up, and lost o
   assert.deepEqual([lost.reason, lost.cause], ['expired', 'no_heartbeat']);
 });
 
-test('a server that is killed and started again finds the lease held by the same page under the same fence', async () => {
+test('a server that is killed and started again finds the same page holding under the same fence', async () => {
   const hers = await open(ana, 'caja:5');
   const { fence } = await hers.claim();
   await until('a beat', () => hers.beats().length);
@@ -287,8 +330,14 @@ test('a server that is killed and started again finds the lease held by the same
 test('a single failed beat is a hiccup', async () => {
   const hers = await open(ana, 'caja:6');
   let broken = 0;
-  await hers.page.route('**/heartbeat', (route) => (broken++ === 0 ? route.fulfill({ status: 502, body: '<html>' }) : route.continue()));
+  await hers.page.route('**/heartbeat', (route) =>
+    broken++ === 0 ? route.fulfill({ status: 502, body: '<html>' }) : route.continue(),
+  );
   await hers.claim();
-  await until('a second try', () => broken, (count) => count >= 2);
+  await until(
+    'a second try',
+    () => broken,
+    (count) => count >= 2,
+  );
   assert.deepEqual([await hers.state(), await hers.events('error')], ['held', []]);
 });

@@ -14,11 +14,23 @@ before(async () => {
   await application.stop();
   other = await site({ routes: { '/': () => ({ type: 'text/html', body: '<!doctype html><title>other</title>' }) } });
   const port = Number(new URL(application.url).port);
-  const leases = { default: CALM, invoice: { ttl_ms: 8_000, heartbeat_interval_ms: 200, idle_guard_ms: 6_000, offer_ms: 4_000 } };
+  const leases = {
+    default: CALM,
+    invoice: { ttl_ms: 8_000, heartbeat_interval_ms: 200, idle_guard_ms: 6_000, offer_ms: 4_000 },
+  };
   [server, browser] = await Promise.all([Server.start({ leases, cors: [application.url] }), openBrowser()]);
   // As in the guide: the backend may make sessions, and pass on no more than the use of leases.
   await server.command('user', 'add', 'shop', '--role', 'admin', '--name', 'The shop');
-  const token = await server.command('token', 'create', '--user', 'shop', '--machine', '--can', 'sessions.mint', 'leases.use');
+  const token = await server.command(
+    'token',
+    'create',
+    '--user',
+    'shop',
+    '--machine',
+    '--can',
+    'sessions.mint',
+    'leases.use',
+  );
   application = await start({ turno: server.url, token, port });
 });
 after(() => Promise.all([browser?.close(), server?.stop(), application?.stop(), other?.stop()]));
@@ -61,7 +73,7 @@ test('two users of a page that is not ours take turns with nothing but its butto
   await marta.context().close();
 });
 
-test("the page says that the lock is lost, keeps what was typed, and its backend refuses the old fence", async () => {
+test('the page says that the lock is lost, keeps what was typed, and its backend refuses the old fence', async () => {
   const marta = await open('marta');
   await button(marta, 'Procesar').click();
   await marta.getByLabel('Total').fill('999');
@@ -70,11 +82,17 @@ test("the page says that the lock is lost, keeps what was typed, and its backend
   await server.admin.call('POST', '/v1/leases/invoice:7/force-claim', { reason: 'cierre de mes' });
   await shows(marta, 'Lock perdido.');
   await shows(marta, 'cierre de mes');
-  assert.deepEqual([await marta.getByLabel('Total').isDisabled(), await marta.getByLabel('Total').inputValue()], [true, '999']);
-  const write = (fence) => marta.evaluate(
-    async (fence) => (await fetch('/invoices/7', { method: 'PUT', headers: { 'x-turno-fence': fence }, body: '{"total":"999"}' })).status,
-    String(fence),
+  assert.deepEqual(
+    [await marta.getByLabel('Total').isDisabled(), await marta.getByLabel('Total').inputValue()],
+    [true, '999'],
   );
+  const write = (fence) =>
+    marta.evaluate(
+      async (fence) =>
+        (await fetch('/invoices/7', { method: 'PUT', headers: { 'x-turno-fence': fence }, body: '{"total":"999"}' }))
+          .status,
+      String(fence),
+    );
   assert.equal(await write(fence), 409);
   assert.deepEqual(application.invoice, before);
   await server.admin.call('POST', '/v1/leases/invoice:7/force-release', { reason: 'listo' });
@@ -125,9 +143,17 @@ test('a session that has died is replaced by a new one, and the lease is kept', 
   await until('a beat', () => view.beats().length);
   assert.equal(minted.length, 1, 'one token for many calls');
   await server.admin.call('DELETE', `/v1/tokens/${minted[0].id}`);
-  await until('a second session', () => minted.length, (count) => count === 2);
+  await until(
+    'a second session',
+    () => minted.length,
+    (count) => count === 2,
+  );
   const beats = view.beats().length;
-  await until('beats', () => view.beats().length, (count) => count >= beats + 3);
+  await until(
+    'beats',
+    () => view.beats().length,
+    (count) => count >= beats + 3,
+  );
   assert.deepEqual([await view.fence(), await view.events('lost'), minted.length], [fence, [], 2]);
 });
 
@@ -150,7 +176,12 @@ test('a session is replaced before it ends', async () => {
 });
 
 test('a session for some resources only is of no use for others', async () => {
-  const body = { user: { id: 'marta', name: 'Marta' }, permissions: ['leases.use'], resources: ['invoice:'], ttl_s: 60 };
+  const body = {
+    user: { id: 'marta', name: 'Marta' },
+    permissions: ['leases.use'],
+    resources: ['invoice:'],
+    ttl_s: 60,
+  };
   const { token } = (await server.admin.call('POST', '/v1/sessions', body)).body;
   const view = await openPage(await newContext(browser), server, { token }, 'caja:4', { url: application.url });
   assert.equal(await view.page.evaluate(() => lease.claim().catch((error) => error.status)), 403);
@@ -169,16 +200,27 @@ test("the console's cookie serves pages of the server itself", async () => {
   const view = await openPage(context, server, null, 'caja:5');
   await view.claim();
   await view.becomes('held');
-  await until('beats', () => view.beats().length, (count) => count >= 2);
+  await until(
+    'beats',
+    () => view.beats().length,
+    (count) => count >= 2,
+  );
   assert.equal((await server.admin.lease('caja:5')).holder.id, 'eva');
 });
 
 test('what the guide shows of the example is what runs here', () => {
-  const bare = (text) => text.split('\n').map((line) => line.trim()).join('\n');
+  const bare = (text) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .join('\n');
   const guide = readFileSync(join(ROOT, 'docs', 'guides', 'browser.md'), 'utf8');
   const blocks = [...guide.matchAll(/^```\w+ (examples\S+)\n([^]*?)^```$/gm)];
   assert.ok(blocks.length >= 5, `${blocks.length} blocks`);
   for (const [, file, text] of blocks) {
-    assert.ok(bare(readFileSync(join(ROOT, file), 'utf8')).includes(bare(text).trim()), `${file} does not contain\n${text}`);
+    assert.ok(
+      bare(readFileSync(join(ROOT, file), 'utf8')).includes(bare(text).trim()),
+      `${file} does not contain\n${text}`,
+    );
   }
 });

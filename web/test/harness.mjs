@@ -4,7 +4,7 @@
 // something (an event, an answer, an element), with a time limit; nothing here sleeps.
 
 import { spawn, execFile } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, extname, join, normalize } from 'node:path';
@@ -53,7 +53,7 @@ export function openBrowser() {
   return chromium.launch({ executablePath: browserPath(), headless: true, args: [...args, '--disable-dev-shm-usage'] });
 }
 
-/** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, so that no build is needed. */
+/** What the browser loads is what the program serves; with TURNO_SOURCE=1 it is the file, without a build. */
 export async function newContext(browser, options = {}) {
   const context = await browser.newContext({ locale: 'es-ES', ...options });
   if (process.env.TURNO_SOURCE) {
@@ -63,8 +63,16 @@ export async function newContext(browser, options = {}) {
       headers: { 'access-control-allow-origin': '*' },
     };
     await context.route('**/turno.js', (route) => route.fulfill(answer));
+    await context.route(/\/assets\/[a-z]+(\.[0-9a-f]{12})?\.(js|css)$/, (route) => sourced(route));
   }
   return context;
+}
+
+/** A file of the console as it is on the disk; what is not ours comes from the program. */
+function sourced(route) {
+  const [, name, kind] = /\/([a-z]+)(?:\.[0-9a-f]{12})?\.(js|css)$/.exec(new URL(route.request().url()).pathname);
+  const path = join(ROOT, 'web', 'console', `${name}.${kind}`);
+  return existsSync(path) ? route.fulfill({ path }) : route.continue();
 }
 
 /** A running server with its own database. `leases` are policies by prefix, as in the configuration file. */
@@ -92,13 +100,16 @@ export class Server {
     this.child = spawn(program(), args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.ended = new Promise((resolve) => this.child.once('exit', resolve));
     const lines = createInterface({ input: this.child.stdout });
-    this.url = await within('the line `listening on`', new Promise((resolve, reject) => {
-      lines.on('line', (line) => {
-        const found = /listening on (http:\S+)/.exec(line);
-        if (found) resolve(found[1]);
-      });
-      this.ended.then((code) => reject(new Error(`turno ended with ${code} before it listened`)));
-    }));
+    this.url = await within(
+      'the line `listening on`',
+      new Promise((resolve, reject) => {
+        lines.on('line', (line) => {
+          const found = /listening on (http:\S+)/.exec(line);
+          if (found) resolve(found[1]);
+        });
+        this.ended.then((code) => reject(new Error(`turno ended with ${code} before it listened`)));
+      }),
+    );
   }
 
   /** Stops it as a plug that is pulled, or gently. */
@@ -172,7 +183,9 @@ export async function site({ folder = null, routes = {} } = {}) {
     try {
       const file = join(folder ?? '', normalize(pathname));
       const content = folder && readFileSync(file);
-      response.writeHead(content ? 200 : 404, { 'content-type': `${KINDS[extname(file)] ?? 'text/plain'}; charset=utf-8` });
+      response.writeHead(content ? 200 : 404, {
+        'content-type': `${KINDS[extname(file)] ?? 'text/plain'}; charset=utf-8`,
+      });
       response.end(content || 'not found');
     } catch {
       response.writeHead(404).end('not found');

@@ -1,6 +1,9 @@
 // A page with one lease, and what tests want to know about it.
 
-import { PATIENCE_MS } from './harness.mjs';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PATIENCE_MS, ROOT } from './harness.mjs';
 
 const EMPTY = '<!doctype html><html lang="es"><title>page</title><p>a page</p></html>';
 
@@ -10,11 +13,22 @@ export async function openPage(context, server, person, resource, { clock = fals
   if (clock) await page.clock.install();
   const view = new View(page, server, resource);
   // Not for pages of other origins: what intercepts requests answers the browser's CORS questions itself.
-  if (!url) await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
+  if (!url)
+    await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
   page.on('request', (request) => view.requests.push(request));
   await page.goto(url ?? `${server.url}/test-page`);
   await view.load(person, options);
   return view;
+}
+
+/** Lets the browser load the module with something else in place of a piece of it, for tests that must fail. */
+export async function sabotage(context, pieces) {
+  let body = readFileSync(join(ROOT, 'web', 'turno.js'), 'utf8');
+  for (const [right, wrong] of pieces) {
+    assert.equal(body.split(right).length, 2, `once in turno.js: ${right}`);
+    body = body.replace(right, () => wrong);
+  }
+  await context.route('**/turno.js', (route) => route.fulfill({ contentType: 'text/javascript', body }));
 }
 
 /** One tab. */
@@ -32,7 +46,18 @@ export class View {
         globalThis.turno = module;
         globalThis.lease = new module.Lease(resource, { server: url, token, language: 'en', ...options });
         globalThis.events = [];
-        const names = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
+        const names = [
+          'state',
+          'held',
+          'idle-warning',
+          'active',
+          'requested',
+          'lost',
+          'unknown',
+          'offered',
+          'turn',
+          'error',
+        ];
         for (const name of names) {
           lease.addEventListener(name, ({ detail }) => {
             const error = detail.error ? { message: detail.error.message, code: detail.error.code } : undefined;
@@ -67,7 +92,9 @@ export class View {
 
   /** What has happened, in a line. */
   async story() {
-    return (await this.events()).map((event) => (event.name === 'state' ? event.state : event.name.toUpperCase())).join(' ');
+    return (await this.events())
+      .map((event) => (event.name === 'state' ? event.state : event.name.toUpperCase()))
+      .join(' ');
   }
 
   /** Waits for the state. In the page's own frames, not by its clock, which may stand still. */
@@ -110,10 +137,13 @@ export class View {
 
   /** Headless pages are always visible, so the page is told otherwise, as the browser would tell it. */
   async show(visible) {
-    await this.page.evaluate((state) => {
-      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
-      Object.defineProperty(document, 'hidden', { configurable: true, get: () => state === 'hidden' });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, visible ? 'visible' : 'hidden');
+    await this.page.evaluate(
+      (state) => {
+        Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => state === 'hidden' });
+        document.dispatchEvent(new Event('visibilitychange'));
+      },
+      visible ? 'visible' : 'hidden',
+    );
   }
 }

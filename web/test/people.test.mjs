@@ -27,7 +27,9 @@ test('of two people in two browsers one holds it, and the other sees who', async
   assert.equal(await hers.fence(), lease.fence);
   await his.becomes('other');
   assert.equal(await his.page.evaluate(() => lease.lease.holder.name), 'Ana');
-  const refused = await his.page.evaluate(() => lease.claim().catch((error) => ({ code: error.code, holder: error.problem.holder })));
+  const refused = await his.page.evaluate(() =>
+    lease.claim().catch((error) => ({ code: error.code, holder: error.problem.holder })),
+  );
   assert.deepEqual([refused.code, refused.holder.id], ['lease_held', 'ana']);
   assert.equal(await his.fence(), null);
   await hers.release();
@@ -43,7 +45,8 @@ test('an admin who takes over makes the page lose it at once, with who and why',
   const hers = await open(ana, 'caja:2');
   await hers.claim();
   await hers.becomes('held');
-  const forced = await server.admin.call('POST', '/v1/leases/caja:2/force-claim', { reason: 'Ana está de vacaciones' });
+  const reason = 'Ana está de vacaciones';
+  const forced = await server.admin.call('POST', '/v1/leases/caja:2/force-claim', { reason });
   assert.equal(forced.status, 200);
   const lost = await hers.hears('lost');
   assert.deepEqual(
@@ -68,6 +71,32 @@ test('what an admin releases is lost, too, and can be claimed again under a new 
   assert.ok(after.fence > before.fence);
 });
 
+test('after a loss a refused claim shows who has it now, and a place in line leads back to it', async () => {
+  const hers = await open(ana, 'caja:10');
+  await hers.claim();
+  await server.admin.call('POST', '/v1/leases/caja:10/force-claim', { reason: 'revisión' });
+  await hers.becomes('lost');
+  assert.equal(await hers.page.evaluate(() => lease.claim().catch((error) => error.code)), 'lease_held');
+  assert.deepEqual([await hers.state(), await hers.page.evaluate(() => lease.lost)], ['other', null]);
+  await hers.page.evaluate(() => lease.takeTurn());
+  await server.admin.call('POST', '/v1/leases/caja:10/force-release', { reason: 'listo' });
+  await hers.hears('offered');
+  await hers.claim();
+  await hers.becomes('held');
+});
+
+test('whoever misses their turn does not stand in line any more', async () => {
+  const his = await open(leo, 'caja:11');
+  await ana.claim('caja:11');
+  await his.page.evaluate(() => lease.takeTurn());
+  await server.admin.call('POST', '/v1/leases/caja:11/force-release', { reason: 'prueba' });
+  await his.hears('offered');
+  // Nobody is there to take it. Afterwards it is free for anybody.
+  await until('the end of the offer', () => his.events('turn').then((turns) => turns.some(({ missed }) => missed)));
+  assert.equal((await ana.claim('caja:11')).status, 200);
+  assert.equal((await ana.lease('caja:11')).waiting, 0);
+});
+
 test('a page forces by itself only for those who may', async () => {
   const [hers, evas] = [await open(ana, 'caja:4'), await open(server.admin, 'caja:4')];
   await hers.claim();
@@ -88,7 +117,11 @@ test('a request to release reaches the holder with who asks and what they say, o
   assert.equal(told, true);
   const asked = await hers.hears('requested');
   assert.deepEqual([asked.by.name, asked.message], ['Leo', 'la necesito un minuto']);
-  await until('three more beats', () => hers.beats().length, (count) => count >= 4);
+  await until(
+    'three more beats',
+    () => hers.beats().length,
+    (count) => count >= 4,
+  );
   assert.equal((await hers.events('requested')).length, 1);
   assert.equal(await hers.state(), 'held');
 });
@@ -129,10 +162,18 @@ test("a viewer's page sees everything and can neither claim nor renew what someb
   assert.equal(await veras.page.evaluate(() => lease.claim().catch((error) => error.code)), 'forbidden');
   await veras.page.evaluate(() => (lease.keep(), lease.worked()));
   await veras.press();
-  await until('beats of the holder', () => hers.beats().length, (count) => count >= 3);
+  await until(
+    'beats of the holder',
+    () => hers.beats().length,
+    (count) => count >= 3,
+  );
   assert.equal(veras.beats().length, 0);
   // Nor by hand, knowing the fence: neither as a viewer nor as another editor.
-  for (const [who, status] of [[vera, 403], [leo, 409], [ana, 200]]) {
+  for (const [who, status] of [
+    [vera, 403],
+    [leo, 409],
+    [ana, 200],
+  ]) {
     const beat = await who.call('POST', '/v1/leases/caja:8/heartbeat', { fence: lease.fence, idle_ms: 0 });
     assert.equal(beat.status, status, who.id);
   }

@@ -33,7 +33,11 @@ const held = async (resource) => (await leo.lease(resource)).state;
 test('two tabs of one person share one beat', async () => {
   const { first, second, fence } = await pair('caja:1');
   const before = second.beats().length;
-  await until('beats', () => first.beats().length, (count) => count >= 8);
+  await until(
+    'beats',
+    () => first.beats().length,
+    (count) => count >= 8,
+  );
   assert.equal(second.beats().length, before);
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
   // The tab that is silent knows of every beat, or its own time would run out.
@@ -45,9 +49,17 @@ test('when the beating tab is hidden, the other one beats', async () => {
   const { first, second } = await pair('caja:2');
   await until('a beat', () => first.beats().length);
   await first.show(false);
-  await until('beats of the other', () => second.beats().length, (count) => count >= 3);
+  await until(
+    'beats of the other',
+    () => second.beats().length,
+    (count) => count >= 3,
+  );
   const silent = first.beats().length;
-  await until('more of them', () => second.beats().length, (count) => count >= 6);
+  await until(
+    'more of them',
+    () => second.beats().length,
+    (count) => count >= 6,
+  );
   assert.equal(first.beats().length, silent);
   await second.show(false);
   const all = () => first.beats().length + second.beats().length;
@@ -67,16 +79,27 @@ test('activity in one tab counts for all', async () => {
 });
 
 test('closing one of two tabs does not release, whichever it is; closing the last one does', async () => {
-  for (const [resource, order] of [['caja:3', ['first', 'second']], ['caja:4', ['second', 'first']]]) {
+  for (const [resource, order] of [
+    ['caja:3', ['first', 'second']],
+    ['caja:4', ['second', 'first']],
+  ]) {
     const tabs = await pair(resource);
     const [closes, stays] = order.map((name) => tabs[name]);
     await closes.page.close();
     const beats = stays.beats().length;
-    await until('beats of who is left', () => stays.beats().length, (count) => count >= beats + 3);
+    await until(
+      'beats of who is left',
+      () => stays.beats().length,
+      (count) => count >= beats + 3,
+    );
     assert.equal(await held(resource), 'locked', `${order[0]} closed`);
     assert.deepEqual([await stays.state(), await stays.events('lost')], ['held', []]);
     await stays.page.close();
-    await until('free', () => held(resource), (state) => state === 'free');
+    await until(
+      'free',
+      () => held(resource),
+      (state) => state === 'free',
+    );
     const [ended] = await leo.history(resource);
     assert.equal(ended.cause, 'released');
   }
@@ -87,9 +110,17 @@ test('a tab that dies without a word does not keep the last one from releasing',
   const cdp = await second.page.context().newCDPSession(second.page);
   await Promise.race([cdp.send('Page.crash').catch(() => {}), second.page.waitForEvent('crash')]);
   const beats = first.beats().length;
-  await until('beats', () => first.beats().length, (count) => count >= beats + 3);
+  await until(
+    'beats',
+    () => first.beats().length,
+    (count) => count >= beats + 3,
+  );
   await first.page.close();
-  await until('free', () => held('caja:5'), (state) => state === 'free');
+  await until(
+    'free',
+    () => held('caja:5'),
+    (state) => state === 'free',
+  );
 });
 
 test('a tab that is closed or leaves the page releases', async () => {
@@ -98,7 +129,11 @@ test('a tab that is closed or leaves the page releases', async () => {
     const { fence } = await tab.claim();
     assert.equal(await held('caja:6'), 'locked');
     await leave(tab.page);
-    await until('free', () => held('caja:6'), (state) => state === 'free');
+    await until(
+      'free',
+      () => held('caja:6'),
+      (state) => state === 'free',
+    );
     const [ended] = await leo.history('caja:6');
     assert.deepEqual([ended.fence, ended.reason], [fence, 'released']);
   }
@@ -114,7 +149,11 @@ test('a page that is reloaded and claims again keeps it, whichever request comes
   // The release of the page before, arriving late.
   const late = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim: claim - 1 });
   assert.deepEqual([late.status, late.body.released ?? false], [200, false]);
-  await until('beats', () => tab.beats().length, (count) => count >= 2);
+  await until(
+    'beats',
+    () => tab.beats().length,
+    (count) => count >= 2,
+  );
   assert.equal(await tab.fence(), fence);
   // The control: with the newest claim it is a release.
   const now = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim });
@@ -137,7 +176,11 @@ test('a page that goes back to one left behind does not believe to hold what it 
   await tab.claim();
   // As the browser tells a page that it keeps in memory.
   await tab.page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })));
-  await until('free', () => held('caja:9'), (state) => state === 'free');
+  await until(
+    'free',
+    () => held('caja:9'),
+    (state) => state === 'free',
+  );
   await tab.page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
   assert.equal((await tab.hears('lost')).reason, 'released');
 });
@@ -149,34 +192,56 @@ test('an object that is closed releases, unless another one of the page still ho
     globalThis.other = new turno.Lease('caja:10', { turno: lease.turno });
     await other.claim();
   });
-  await tab.page.evaluate(() => new Promise((resolve) => {
-    // It must have been told that it is not alone.
-    other.addEventListener('state', resolve, { once: true });
-  }));
+  await tab.page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        // It must have been told that it is not alone.
+        other.addEventListener('state', resolve, { once: true });
+      }),
+  );
   await tab.page.evaluate(() => other.close());
   await until('a beat', () => tab.beats().length);
   assert.equal(await held('caja:10'), 'locked');
   await tab.page.evaluate(() => lease.close());
-  await until('free', () => held('caja:10'), (state) => state === 'free');
+  await until(
+    'free',
+    () => held('caja:10'),
+    (state) => state === 'free',
+  );
 });
 
 test('without locks, as on plain HTTP, tabs still share a beat by listening to each other', async () => {
-  const bare = (context) => context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
+  const bare = (context) =>
+    context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
   const { first, second } = await pair('caja:11', bare);
-  await until('beats', () => first.beats().length + second.beats().length, (count) => count >= 12);
+  await until(
+    'beats',
+    () => first.beats().length + second.beats().length,
+    (count) => count >= 12,
+  );
   const [less, more] = [first.beats().length, second.beats().length].sort((a, b) => a - b);
   assert.ok(less <= more / 2, `${less} and ${more}`);
   await second.page.close();
-  await until('beats of who is left', () => first.beats().length, (count) => count >= less + 2);
+  await until(
+    'beats of who is left',
+    () => first.beats().length,
+    (count) => count >= less + 2,
+  );
   assert.equal(await held('caja:11'), 'locked');
 });
 
 test('without anything to talk through, each tab beats for itself and nothing is lost', async () => {
-  const bare = (context) => context.addInitScript(() => {
-    Object.defineProperty(navigator, 'locks', { value: undefined });
-    Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
-  });
+  const bare = (context) =>
+    context.addInitScript(() => {
+      Object.defineProperty(navigator, 'locks', { value: undefined });
+      Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
+    });
   const { first, second, fence } = await pair('caja:12', bare);
-  for (const tab of [first, second]) await until('beats', () => tab.beats().length, (count) => count >= 3);
+  for (const tab of [first, second])
+    await until(
+      'beats',
+      () => tab.beats().length,
+      (count) => count >= 3,
+    );
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
 });

@@ -44,7 +44,6 @@ reason = Reason
 reason-hint = It stays in the audit, with your name.
 go-home = Go to the overview
 request-id = If you ask for help, give this number:
-tasks-soon = Tasks will be shown here soon
 
 # The way in.
 
@@ -130,3 +129,259 @@ cause-rolling_timeout = Expired: too long without work
 cause-override = An administrator stepped in
 cause-user_disabled = The person was disabled
 cause-released = They released it
+
+# Overview.
+
+all = All
+state = State
+overview-lead = What is happening now, how it has been going, and what waits for a person.
+overview-now = Now
+overview-held = Locks held
+overview-held-what = by people and programs
+overview-working = In process
+overview-lanes = { $count ->
+        [one] 1 key at work
+       *[other] { $count } keys at work
+    }
+overview-waiting = Waiting
+overview-lanes-waiting = { $count ->
+        [one] 1 key with messages
+       *[other] { $count } keys with messages
+    }
+overview-failing = Failed
+overview-failing-what = retried by themselves
+overview-exhausted-what = out of attempts, need a decision
+overview-collisions = Collisions avoided
+overview-collisions-since = on this server since
+overview-collisions-what = How often somebody wanted what another held, or came late with a fence that was over
+chart-span = per minute, on this server
+chart-items = Items of the queues
+chart-processed = Processed
+chart-failed = Failed
+chart-locks = Locks
+chart-claimed = Claimed
+chart-collisions = Refused
+needs = Needs a person
+needs-none = Nothing waits for you
+needs-first = There are no queues and no locks yet. To begin, see how they are made:
+needs-exhausted = { $count ->
+        [one] 1 exhausted item in { $queue }: retry or cancel it
+       *[other] { $count } exhausted items in { $queue }: retry or cancel them
+    }
+needs-paused = { $queue } is paused, with { $count } waiting
+needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work
+needs-task = The task "{ $title }" was finalized only in part
+
+# Queues.
+
+kind = { $kind ->
+        [lane] Lane
+        [inbox] Inbox
+       *[sync] Sync
+    }
+kind-what = { $kind ->
+        [lane] Lane: per key in order, one delivery at a time, and what arrives together is handed over together.
+        [inbox] Inbox: each item on its own, for whoever takes it first.
+       *[sync] Sync: of each key only the newest.
+    }
+queues-lead = How much waits, since when, and how fast it goes.
+queues-name = Queue
+queues-kind = Kind
+queues-waiting = Waiting
+queues-failing = Failed
+queues-exhausted = Exhausted
+queues-oldest = The oldest,
+queues-none-waits = nothing waits
+queues-processed-minute = Processed/min
+queues-failed-minute = Failed/min
+queues-unfinished = Unfinished
+queues-error = The last error contains
+queues-cut = These are the first; choose a state to see the rest page by page.
+queues-states = States
+queues-key = Key
+queues-see-key = See the key
+queues-items = Items
+queues-empty = There are no queues
+queues-empty-what = A queue is declared in the configuration file, or made with a call:
+queues-pause = Pause
+queues-resume = Resume
+queues-retry = Retry exhausted
+queues-pause-title = Pause { $name }?
+queues-pause-what = { $count ->
+        [0] Nothing more is handed out until somebody resumes it. What arrives is kept.
+        [one] Nothing more is handed out until somebody resumes it. What arrives is kept, and 1 item in process goes on.
+       *[other] Nothing more is handed out until somebody resumes it. What arrives is kept, and { $count } items in process go on.
+    }
+queues-retry-title = { $count ->
+        [one] Retry 1 item?
+       *[other] Retry { $count } items?
+    }
+queues-retry-what = { $count ->
+        [one] 1 exhausted item goes back to its place, with no attempts counted.
+       *[other] { $count } exhausted items go back to their places, with no attempts counted. Up to 10,000 at a time.
+    }
+queues-paused = { $name } is paused
+queues-resumed = { $name } goes on
+queues-retried = { $count ->
+        [one] 1 item is tried again
+       *[other] { $count } items are tried again
+    }
+queues-policy = Policy in force
+queues-managed = set by the configuration file
+policy-lock_timeout = Free again without a sign of life after
+policy-window = Grouping window
+policy-max_wait = Longest wait
+policy-on_exhausted = If the first one is exhausted
+policy-hold = the key waits for a person
+policy-continue = goes on with the next
+policy-max_attempts = Attempts
+policy-backoff = First pause between attempts
+policy-retention = Finished ones are kept
+items-id = Item
+items-attempts = Attempts
+items-came = Arrived
+items-detail = Detail
+items-due = Handed out
+items-empty = There are no such items
+items-empty-what = Whatever arrives is seen here at once. Try it:
+why = Why?
+key-window = Grouping window { $window }, at most { $max }
+key-items = { $count ->
+        [one] 1 unfinished
+       *[other] { $count } unfinished
+    }
+key-all = See all, finished ones too
+key-empty = Nothing unfinished
+key-head = goes first
+item-attempt = Attempt { $attempt }
+item-again = tried again
+happened-enqueued = Arrived
+happened-handed_out = Handed out
+happened-failed = Failed
+happened-expired = Nobody answered in time
+happened-exhausted = Exhausted
+happened-processed = Processed
+happened-cancelled = Cancelled
+happened-retried = Somebody retried it
+happened-edited = Somebody corrected and retried it
+item-timeline = What happened
+item-payload = Payload
+item-until = free again without a sign of life
+item-due = Handed out
+item-action = Action
+item-revision = Revision
+item-retry = Retry
+item-edit = Correct and retry
+item-edit-title = Correct and retry
+item-edit-what = The new payload replaces the old one. The audit keeps the fingerprints of both.
+item-cancel = Cancel
+item-cancel-title = Cancel this item?
+item-cancel-what = It is not processed, and what waits behind it goes on. The audit says so.
+item-retried = { $id } is tried again
+item-cancelled = { $id } is cancelled
+
+# More states.
+
+state-partially_completed = Partly finalized
+
+# Audit.
+
+audit-lead = Who did what, to what and why. Nothing is deleted or changed without being noticed.
+audit-verify = Verify the chain
+audit-whole = The chain is whole: { $count } entries, up to { $head }
+audit-action = Action
+audit-actor = Who
+audit-resource = About what
+audit-when = When
+audit-detail = Detail
+audit-empty = There are no such entries
+audit-empty-what = Every intervention stays here: forced locks, retries, changes of people and queues.
+audit-lock_force_claim = Took somebody's lock
+audit-lock_force_release = Released somebody's lock
+audit-item_retry = Retried an item
+audit-item_edit = Corrected and retried
+audit-item_cancel = Cancelled an item
+audit-lane_clear = Cleared a key
+audit-queue_put = Defined a queue
+audit-queue_pause = Paused a queue
+audit-queue_resume = Resumed a queue
+audit-queue_purge = Forgot finished items
+audit-sync_revived = Revived after an outage
+audit-task_cancel = Cancelled a task
+audit-user_add = Added a person
+audit-user_change = Changed a person
+audit-user_remove = Removed a person
+audit-token_create = Made a token
+audit-token_revoke = Revoked a token
+audit-session_open = Signed in
+audit-session_mint = Opened a session for another
+audit-link_make = Made a link
+audit-link_redeem = Used a link
+
+# Administration.
+
+save = Save
+admin-people = People
+admin-tokens = Tokens
+admin-settings = Settings
+people-lead = Who may come in and what they may do.
+people-add = Add a person
+people-add-what = They come in without a password: make them a one-time link on their page.
+people-id = User
+people-name = Name
+people-role = Role
+people-since = Since
+people-added = { $name } can be given a link to come in now
+people-changed = { $name } is saved
+people-removed = { $name } is gone
+people-enable = Enable
+people-disable = Disable
+people-remove = Remove
+people-disable-title = Disable { $name }?
+people-disable-what = They are out at once: their sessions and tokens are dead and they lose what they hold. It can be undone.
+people-remove-title = Remove { $name }?
+people-remove-what = They are out at once, with their tokens. What they did stays in the audit. It cannot be undone.
+people-change = Details
+people-way-in = The way in
+role = { $role ->
+        [admin] Administrator
+        [editor] Editor
+       *[viewer] Viewer
+    }
+link-why = A link lets them in once, without a password, within a day. For the first time, or when it was forgotten.
+link-make = Make a link
+link-title = Link for { $name }
+link-what = It works once and for one day. Copy it now, behind the address of this server: it is not shown again.
+secret-kept = I have kept it
+token-lead = A program calls with a token. It is shown when it is made, and never again.
+token-new = New token
+token-title = Token of { $name }
+token-what = Copy it now: it is not kept and not shown again.
+token-id = Token
+token-user = Whose
+token-kind = Kind
+token-of = { $kind ->
+        [console] Session of the console
+        [session] Session of another application
+       *[token] Token
+    }
+token-scope = May do
+token-all = all that its owner may
+token-expires = Expires
+token-never = never
+token-used = Last used
+token-speaks = Speaks for
+token-person = the person
+token-machine = a machine
+token-days = Days to live
+token-make = Make the token
+token-revoke = Revoke
+token-revoked = The token is dead
+token-empty = There are no tokens
+token-empty-what = A token is made on the page of the person it speaks for.
+settings-lead = What is in force and where each value comes from.
+settings-key = Key
+settings-value = Value
+settings-origin = From
+state-enabled = Enabled
+state-disabled = Disabled

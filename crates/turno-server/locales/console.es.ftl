@@ -44,7 +44,6 @@ reason = Motivo
 reason-hint = Queda en la auditoría, con su nombre.
 go-home = Ir al resumen
 request-id = Si pide ayuda, dé este número:
-tasks-soon = Las tareas se ven pronto aquí
 
 # The way in.
 
@@ -130,3 +129,259 @@ cause-rolling_timeout = Venció: pasó demasiado tiempo sin trabajo
 cause-override = Un administrador intervino
 cause-user_disabled = La persona fue deshabilitada
 cause-released = La liberó
+
+# Overview.
+
+all = Todo
+state = Estado
+overview-lead = Lo que pasa ahora, cómo viene, y lo que espera por una persona.
+overview-now = Ahora
+overview-held = Bloqueos tomados
+overview-held-what = personas y programas
+overview-working = En proceso
+overview-lanes = { $count ->
+        [one] 1 clave trabajando
+       *[other] { $count } claves trabajando
+    }
+overview-waiting = En espera
+overview-lanes-waiting = { $count ->
+        [one] 1 clave con mensajes
+       *[other] { $count } claves con mensajes
+    }
+overview-failing = Con error
+overview-failing-what = se reintentan solos
+overview-exhausted-what = sin intentos, esperan decisión
+overview-collisions = Colisiones evitadas
+overview-collisions-since = en este servidor desde
+overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
+chart-span = por minuto, en este servidor
+chart-items = Elementos de las colas
+chart-processed = Procesados
+chart-failed = Fallidos
+chart-locks = Bloqueos
+chart-claimed = Tomados
+chart-collisions = Rechazados
+needs = Necesita a una persona
+needs-none = Nada espera por usted
+needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
+needs-exhausted = { $count ->
+        [one] 1 elemento agotado en { $queue }: reintentar o cancelar
+       *[other] { $count } elementos agotados en { $queue }: reintentar o cancelar
+    }
+needs-paused = { $queue } está en pausa, con { $count } en espera
+needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
+needs-task = La tarea "{ $title }" quedó finalizada en parte
+
+# Queues.
+
+kind = { $kind ->
+        [lane] Por clave
+        [inbox] Bandeja
+       *[sync] Sincronización
+    }
+kind-what = { $kind ->
+        [lane] Por clave, en orden: de cada clave una entrega a la vez, y lo que llega junto se entrega junto.
+        [inbox] Bandeja: cada elemento por su cuenta, para quien lo tome primero.
+       *[sync] Sincronización: de cada clave solo lo más nuevo.
+    }
+queues-lead = Cuánto espera, desde cuándo y qué tan rápido sale.
+queues-name = Cola
+queues-kind = Tipo
+queues-waiting = En espera
+queues-failing = Con error
+queues-exhausted = Agotados
+queues-oldest = El más viejo,
+queues-none-waits = nada espera
+queues-processed-minute = Procesados/min
+queues-failed-minute = Fallidos/min
+queues-unfinished = Sin terminar
+queues-error = El último error contiene
+queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
+queues-states = Estados
+queues-key = Clave
+queues-see-key = Ver la clave
+queues-items = Elementos
+queues-empty = No hay colas
+queues-empty-what = Una cola se declara en el archivo de configuración, o se crea con una llamada:
+queues-pause = Pausar
+queues-resume = Reanudar
+queues-retry = Reintentar agotados
+queues-pause-title = ¿Pausar { $name }?
+queues-pause-what = { $count ->
+        [0] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda.
+        [one] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y 1 elemento en proceso termina.
+       *[other] No se entrega nada más hasta que alguien la reanude. Lo que llega se guarda, y { $count } elementos en proceso terminan.
+    }
+queues-retry-title = { $count ->
+        [one] ¿Reintentar 1 elemento?
+       *[other] ¿Reintentar { $count } elementos?
+    }
+queues-retry-what = { $count ->
+        [one] 1 elemento agotado vuelve a su lugar, con sus intentos en cero.
+       *[other] { $count } elementos agotados vuelven a su lugar, con sus intentos en cero. Se reintentan hasta 10.000 por vez.
+    }
+queues-paused = { $name } quedó en pausa
+queues-resumed = { $name } sigue
+queues-retried = { $count ->
+        [one] 1 elemento vuelve a intentarse
+       *[other] { $count } elementos vuelven a intentarse
+    }
+queues-policy = Política en vigor
+queues-managed = la fija el archivo de configuración
+policy-lock_timeout = Sin aviso, queda libre en
+policy-window = Ventana de agrupación
+policy-max_wait = Espera máxima
+policy-on_exhausted = Si el primero se agota
+policy-hold = la clave espera a una persona
+policy-continue = sigue con el siguiente
+policy-max_attempts = Intentos
+policy-backoff = Primera espera entre intentos
+policy-retention = Terminados, se guardan
+items-id = Elemento
+items-attempts = Intentos
+items-came = Llegó
+items-detail = Detalle
+items-due = Se entrega
+items-empty = No hay elementos así
+items-empty-what = Lo que llegue se ve aquí al momento. Pruébelo:
+why = ¿Por qué?
+key-window = Ventana de agrupación { $window }, como mucho { $max }
+key-items = { $count ->
+        [one] 1 sin terminar
+       *[other] { $count } sin terminar
+    }
+key-all = Ver todos, también los terminados
+key-empty = Nada sin terminar
+key-head = va primero
+item-attempt = Intento { $attempt }
+item-again = se reintenta
+happened-enqueued = Llegó
+happened-handed_out = Se entregó
+happened-failed = Falló
+happened-expired = Nadie avisó a tiempo
+happened-exhausted = Se agotó
+happened-processed = Se procesó
+happened-cancelled = Se canceló
+happened-retried = Alguien lo reintentó
+happened-edited = Alguien lo corrigió y reintentó
+item-timeline = Qué pasó
+item-payload = Contenido
+item-until = si no avisa, queda libre
+item-due = Se entrega
+item-action = Acción
+item-revision = Revisión
+item-retry = Reintentar
+item-edit = Corregir y reintentar
+item-edit-title = Corregir y reintentar
+item-edit-what = El contenido nuevo reemplaza al anterior. En la auditoría queda la huella de ambos.
+item-cancel = Cancelar
+item-cancel-title = ¿Cancelar este elemento?
+item-cancel-what = No se procesa, y lo que espera detrás sigue. Queda en la auditoría.
+item-retried = { $id } vuelve a intentarse
+item-cancelled = { $id } quedó cancelado
+
+# More states.
+
+state-partially_completed = Finalizada en parte
+
+# Audit.
+
+audit-lead = Quién hizo qué, a qué y por qué. Nada se borra ni se cambia sin que se note.
+audit-verify = Verificar la cadena
+audit-whole = La cadena está entera: { $count } entradas, hasta { $head }
+audit-action = Acción
+audit-actor = Quién
+audit-resource = Sobre qué
+audit-when = Cuándo
+audit-detail = Detalle
+audit-empty = No hay entradas así
+audit-empty-what = Aquí queda cada intervención: bloqueos forzados, reintentos, cambios de personas y de colas.
+audit-lock_force_claim = Tomó un bloqueo ajeno
+audit-lock_force_release = Liberó un bloqueo ajeno
+audit-item_retry = Reintentó un elemento
+audit-item_edit = Corrigió y reintentó
+audit-item_cancel = Canceló un elemento
+audit-lane_clear = Vació una clave
+audit-queue_put = Definió una cola
+audit-queue_pause = Pausó una cola
+audit-queue_resume = Reanudó una cola
+audit-queue_purge = Olvidó lo terminado
+audit-sync_revived = Revivió tras una caída
+audit-task_cancel = Canceló una tarea
+audit-user_add = Agregó a una persona
+audit-user_change = Cambió a una persona
+audit-user_remove = Quitó a una persona
+audit-token_create = Creó un token
+audit-token_revoke = Revocó un token
+audit-session_open = Inició sesión
+audit-session_mint = Abrió una sesión ajena
+audit-link_make = Hizo un enlace
+audit-link_redeem = Usó un enlace
+
+# Administration.
+
+save = Guardar
+admin-people = Personas
+admin-tokens = Tokens
+admin-settings = Configuración
+people-lead = Quién puede entrar y qué puede hacer.
+people-add = Agregar persona
+people-add-what = Entra sin contraseña: en su página puede hacerle un enlace de un solo uso.
+people-id = Usuario
+people-name = Nombre
+people-role = Rol
+people-since = Desde
+people-added = { $name } ya puede recibir un enlace para entrar
+people-changed = Los datos de { $name } quedaron guardados
+people-removed = { $name } ya no está
+people-enable = Habilitar
+people-disable = Deshabilitar
+people-remove = Quitar
+people-disable-title = ¿Deshabilitar a { $name }?
+people-disable-what = Sale ahora mismo: sus sesiones y tokens dejan de valer y pierde lo que tiene bloqueado. Se puede deshacer.
+people-remove-title = ¿Quitar a { $name }?
+people-remove-what = Sale ahora mismo, con sus tokens. Lo que hizo queda en la auditoría. No se puede deshacer.
+people-change = Datos
+people-way-in = Entrar
+role = { $role ->
+        [admin] Administración
+        [editor] Edición
+       *[viewer] Solo mira
+    }
+link-why = Un enlace la deja entrar una vez, sin contraseña, dentro de un día. Sirve la primera vez y cuando la olvidó.
+link-make = Hacer un enlace
+link-title = Enlace para { $name }
+link-what = Sirve una sola vez y durante un día. Cópielo ahora, detrás de la dirección de este servidor: no se vuelve a mostrar.
+secret-kept = Ya lo guardé
+token-lead = Con un token llama un programa. Se muestra al hacerlo, y nunca más.
+token-new = Token nuevo
+token-title = Token de { $name }
+token-what = Cópielo ahora: no se guarda y no se vuelve a mostrar.
+token-id = Token
+token-user = De quién
+token-kind = Tipo
+token-of = { $kind ->
+        [console] Sesión de la consola
+        [session] Sesión de otra aplicación
+       *[token] Token
+    }
+token-scope = Puede
+token-all = todo lo de su dueño
+token-expires = Vence
+token-never = nunca
+token-used = Último uso
+token-speaks = Habla por
+token-person = la persona
+token-machine = una máquina
+token-days = Días de vida
+token-make = Hacer el token
+token-revoke = Revocar
+token-revoked = El token ya no vale
+token-empty = No hay tokens
+token-empty-what = Un token se hace en la página de la persona por la que habla.
+settings-lead = Lo que está en vigor y de dónde sale cada valor.
+settings-key = Clave
+settings-value = Valor
+settings-origin = De dónde
+state-enabled = Habilitada
+state-disabled = Deshabilitada

@@ -97,7 +97,7 @@ enum Command {
     Check(check::CheckArgs),
     /// Copy an SQLite database to a new file while it is in use
     Backup(backup::BackupArgs),
-    /// Triggers that put changes of your tables into queues (not in this version)
+    /// Triggers that carry changes of your tables elsewhere (on the database)
     Sync(sync::SyncArgs),
     /// Say how to measure Turno on this machine
     Bench(bench::BenchArgs),
@@ -135,7 +135,7 @@ impl Command {
             Command::Audit(arguments) => audit::run(&arguments, place).await,
             Command::Check(arguments) => check::run(&arguments, place).await,
             Command::Backup(arguments) => backup::run(&arguments, place).await,
-            Command::Sync(arguments) => sync::run(&arguments),
+            Command::Sync(arguments) => sync::run(&arguments, place).await,
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Completions(arguments) => generate::completions(&arguments),
             Command::Man(arguments) => generate::man(&arguments),

@@ -9,41 +9,43 @@
 //!
 //! Not here: any rule, and the API.
 
+mod admin;
 mod assets;
+mod audit;
 mod badge;
 mod flash;
 mod form;
+mod glance;
 mod leases;
+mod overview;
 mod page;
 mod preferences;
+mod queues;
 mod tasks;
+mod trend;
 mod trouble;
 mod when;
 
 pub(crate) use form::local;
+pub(crate) use glance::Glance;
 pub(crate) use page::{Page, language};
+pub(crate) use trend::Trend;
 pub(crate) use trouble::{Asked, answer};
 
 use axum::Router;
-use axum::response::{IntoResponse, Redirect};
 use axum::routing::{get, post};
 
-use crate::http::{Problem, Shared};
+use crate::http::Shared;
 
 /// Pages, and the forms on them.
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
-        .route("/", get(home))
+        .route("/", get(overview::show))
         .route("/assets/{file}", get(assets::asset))
         .route("/console/preferences", post(preferences::save))
         .merge(tasks::routes())
         .merge(leases::routes())
-}
-
-/// The overview for whoever is in; anybody else is shown the way in.
-async fn home(page: Option<Page>) -> Result<axum::response::Response, Problem> {
-    match page {
-        Some(_) => Ok(Redirect::to("/tasks").into_response()),
-        None => Ok(Redirect::to("/sign-in").into_response()),
-    }
+        .merge(queues::routes())
+        .merge(audit::routes())
+        .merge(admin::routes())
 }

@@ -38,11 +38,17 @@ pub(crate) use app::{App, Shared};
 pub(crate) use caller::{Caller, identify, not_foreign};
 pub(crate) use extract::{Path, Query};
 pub(crate) use lease::{act as lease_act, text as lease_text};
-pub(crate) use listing::Wanted;
+pub(crate) use listing::{Page, Wanted};
+pub(crate) use people::name as person_name;
 pub(crate) use problem::{Code, Problem};
-pub(crate) use queue::DeliveryView;
+pub(crate) use queue::{
+    DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,
+    timeline as queue_timeline,
+};
+pub(crate) use reader::Reader;
 pub(crate) use server::Server;
 pub(crate) use stamp::Stamp;
+pub(crate) use task::{changed as task_changed, line_said as task_line_said, task_id, unknown as task_unknown};
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;

@@ -52,9 +52,17 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The API's and the program's own sentences, then the console's.
-const SPANISH: [&str; 2] = [include_str!("../locales/es.ftl"), include_str!("../locales/console.es.ftl")];
-const ENGLISH: [&str; 2] = [include_str!("../locales/en.ftl"), include_str!("../locales/console.en.ftl")];
+/// The API's and the program's own sentences, then the console's, then those of its pages about tasks.
+const SPANISH: [&str; 3] = [
+    include_str!("../locales/es.ftl"),
+    include_str!("../locales/console.es.ftl"),
+    include_str!("../locales/tasks.es.ftl"),
+];
+const ENGLISH: [&str; 3] = [
+    include_str!("../locales/en.ftl"),
+    include_str!("../locales/console.en.ftl"),
+    include_str!("../locales/tasks.en.ftl"),
+];
 
 impl Texts {
     pub(crate) fn load() -> Texts {

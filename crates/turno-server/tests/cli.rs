@@ -13,6 +13,8 @@ mod queue_work;
 mod run;
 #[path = "cli/shell.rs"]
 mod shell;
+#[path = "cli/sync.rs"]
+mod sync;
 #[path = "cli/work.rs"]
 mod work;
 #[expect(dead_code, reason = "shared with the tests of the API, which use more of it")]
@@ -51,7 +53,8 @@ fn main() {
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
-        let cases = [ask::all(), direct::all(), queue_work::all(), run::all(), work::all()].into_iter().flatten();
+        let cases =
+            [ask::all(), direct::all(), queue_work::all(), run::all(), sync::all(), work::all()].into_iter().flatten();
         for case in cases.filter(|case| case.on.contains(&backend)) {
             trials.push(Trial::test(format!("{prefix}::{}", case.name), move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -6,6 +6,8 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/console.rs"]
+mod console;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -60,6 +62,8 @@ mod seed_002;
 mod seed_003;
 #[path = "http/sign_in.rs"]
 mod sign_in;
+#[path = "http/sync.rs"]
+mod sync;
 #[path = "http/task.rs"]
 mod task;
 #[path = "http/task_lock.rs"]
@@ -96,6 +100,7 @@ fn main() {
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         for case in [
             access::all(),
+            console::all(),
             events::all(),
             idempotency::all(),
             input::all(),
@@ -122,6 +127,7 @@ fn main() {
             seed_002::all(),
             seed_003::all(),
             sign_in::all(),
+            sync::all(),
             task::all(),
             task_lock::all(),
             task_process::all(),

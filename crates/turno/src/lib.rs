@@ -19,7 +19,7 @@ pub use engine::check::CheckProgress;
 pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{ClaimedItem, Draft, Exhausted, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
 pub use engine::schema::schema;
-pub use engine::sync::{SyncCheck, SyncHandle, SyncProgress, SyncStatus};
+pub use engine::sync::{Installed, SyncCheck, SyncHandle, SyncProgress, SyncStatus};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Job, RunningWorker, Worker};
 pub use engine::{LeaseAnswer, LeasePage, Options, Turno};

@@ -14,6 +14,8 @@ mod compare;
 mod conditions;
 #[path = "sync/install.rs"]
 mod install;
+#[path = "sync/page.rs"]
+mod page;
 #[path = "sync/paths.rs"]
 mod paths;
 #[path = "sync/rights.rs"]

@@ -5,6 +5,7 @@
 //! library took for itself.
 
 use crate::id::{Instance, UserId};
+use std::fmt;
 use std::sync::Arc;
 
 /// No id has control characters.
@@ -33,6 +34,16 @@ impl Taker {
     /// In whose name it asked; nobody's if the engine was asked directly.
     pub fn user(&self) -> Option<&str> {
         self.0.split_once(BETWEEN).map(|(_, user)| user)
+    }
+}
+
+/// As people read it: the process, and in whose name.
+impl fmt::Display for Taker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.user() {
+            Some(user) => write!(f, "{} ({user})", self.instance()),
+            None => f.write_str(self.instance()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) use office::DEMO;
 use super::output::say;
 use super::place::PlaceArgs;
 use super::serve::Listen;
-use crate::config::{Environment, Limits, LogFormat};
+use crate::config::{Environment, Limits, LogFormat, Overrides};
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
 use crate::figures;
@@ -38,7 +38,9 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let database = database::open(&folder.url()).await?;
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
-    let app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
+    let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
+    // Nothing is configured: the defaults are in force, and the console shows them.
+    app.settings = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(

@@ -50,6 +50,9 @@ pub(crate) fn options(settings: &Settings) -> Options {
 
 /// What a refusal of the library is to whoever typed a command.
 pub(crate) fn refused(error: Error) -> Failure {
+    if let Error::Source(refused) = &error {
+        return Failure::failed(refused.to_string(), refused.next());
+    }
     let next = match &error {
         Error::Refused(ChangeRefused::Unknown(_)) | Error::Unknown(_) => {
             "check the id; `turno user list` and `turno token list` show what there is"

@@ -68,6 +68,7 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     let mut app = App::new(database.clone(), settings.environment, settings.limits, server.stopping());
     app.cors_origins = settings.cors_origins.clone();
     app.managed_queues = managed_queues;
+    app.settings = settings.explain().to_vec();
     app.sync_sources = settings.sync.clone();
     app.deliveries = deliveries(&settings, &database.turno)?;
     invite(&database.turno, &settings, server.address()).await?;

@@ -1,38 +1,194 @@
-//! `turno sync`: triggers that put changes of an application's tables into queues.
-//!
-//! Nothing of it exists in this version but the words, so that scripts written for the next one fail with a reason.
+//! `turno sync`: triggers that carry changes of an application's tables to a destination, directly on the database.
+
+mod status;
+mod walk;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
+use turno::core::id::QueueName;
+use turno::store::StoreError;
+use turno::{Error, SyncHandle};
 
+use super::output::{Format, say, talk};
+use super::place::{self, PlaceArgs};
+use crate::config::sync::SyncSource;
+use crate::config::{Overrides, Settings};
+use crate::database::Database;
 use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  turno sync plan --config turno.toml        the SQL, to be read or run by a DBA
+  turno sync install --config turno.toml     the same, run
+  turno sync status                          installed? waiting? failing?
+  turno sync resync --all                    send rows that were there before
+  turno sync check --queue-differences       compare, and send what differs
+
+Sources come from [[sync.source]] in the configuration; `preset = \"siper\"` is
+a complete example. Triggers need PostgreSQL: on SQLite a sync queue is fed
+through the API. Works beside a running server.";
 
 /// What there is to do with synchronisation.
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct SyncArgs {
     #[command(subcommand)]
     what: What,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
-enum What {
-    /// Show the SQL that `install` would run
-    Plan,
-    /// Install the triggers of the configured sources
-    Install,
-    /// Show the sources, their triggers and what is on its way
-    Status,
-    /// Put every row of a source into its queue again
-    Resync,
-    /// Compare the sources with what was delivered
-    Check,
-    /// Remove the triggers
-    Remove,
+/// Which sources, and for whom the answer is.
+#[derive(Args, Clone, Debug)]
+struct Chosen {
+    /// Only this source of the configuration
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
+
+    #[command(flatten)]
+    format: Format,
 }
 
-pub(crate) fn run(arguments: &SyncArgs) -> Result<(), Failure> {
-    let what = format!("{:?}", arguments.what).to_lowercase();
-    Err(Failure::failed(
-        format!("`turno sync {what}` is not available in this version"),
-        "put changes into a queue of kind sync yourself: `turno queue enqueue`, or turno.enqueue() in your trigger",
-    ))
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Print exactly the SQL that `install` runs
+    Plan(Chosen),
+    /// Install the triggers of the configured sources, each in one transaction; again and again with the same end
+    Install(Chosen),
+    /// Show whether what is installed is what is configured, what waits and what fails
+    Status(Chosen),
+    /// Send rows again: those that were there before, or were loaded with triggers off
+    Resync(walk::ResyncArgs),
+    /// Compare every key of the sources with what was delivered last; exit code 1 if something differs
+    Check(walk::CheckArgs),
+    /// Remove what `install` has made, and nothing else; the queue stays
+    Remove(Chosen),
+}
+
+pub(crate) async fn run(arguments: &SyncArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    let settings = place.settings(Overrides::default())?;
+    match &arguments.what {
+        What::Plan(chosen) => plan(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
+        What::Install(chosen) => install(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
+        What::Status(chosen) => status::run(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
+        What::Resync(arguments) => {
+            walk::resync(&Sources::open(place, &settings, &arguments.chosen).await?, arguments).await
+        }
+        What::Check(arguments) => {
+            walk::check(&Sources::open(place, &settings, &arguments.chosen).await?, arguments).await
+        }
+        What::Remove(chosen) => remove(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
+    }
+}
+
+/// The chosen sources on an open database.
+struct Sources<'a> {
+    database: Database,
+    settings: &'a Settings,
+    chosen: Vec<&'a SyncSource>,
+}
+
+impl<'a> Sources<'a> {
+    async fn open(place: &PlaceArgs, settings: &'a Settings, chosen: &Chosen) -> Result<Sources<'a>, Failure> {
+        let sources = choose(&settings.sync, chosen.source.as_deref())?;
+        Ok(Sources { database: place.open().await?, settings, chosen: sources })
+    }
+
+    fn handles(&self) -> impl Iterator<Item = (&'a SyncSource, SyncHandle)> {
+        self.chosen.iter().map(|&source| (source, self.database.turno.sync(source.source.clone())))
+    }
+
+    /// Makes the queue what the configuration says, as a server does when it starts.
+    async fn put_queue(&self, name: &QueueName) -> Result<(), Failure> {
+        if let Some(queue) = self.settings.queues.get(name) {
+            self.database.turno.put_queue(name.clone(), queue.policy.clone()).await.map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
+fn choose<'a>(sources: &'a [SyncSource], name: Option<&str>) -> Result<Vec<&'a SyncSource>, Failure> {
+    if sources.is_empty() {
+        return Err(Failure::failed(
+            "the configuration has no [[sync.source]]",
+            "add one (`preset = \"siper\"` is an example), and name the file with --config FILE",
+        ));
+    }
+    let Some(name) = name else { return Ok(sources.iter().collect()) };
+    let found: Vec<&SyncSource> = sources.iter().filter(|source| source.name == name).collect();
+    if found.is_empty() {
+        let known: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        return Err(Failure::usage(format!("there is no source {name}"), format!("use one of: {}", known.join(", "))));
+    }
+    Ok(found)
+}
+
+async fn plan(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
+    let mut plans = Vec::new();
+    for (source, handle) in sources.handles() {
+        plans.push((source, handle.plan().await.map_err(refused)?));
+    }
+    if format.json {
+        let view = |(source, sql): &(&SyncSource, String)| json!({ "name": source.name, "sql": sql });
+        say(&[json!({ "sources": plans.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+    } else {
+        say(&plans.iter().map(|(_, sql)| sql.trim_end()).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
+    let mut done = Vec::new();
+    for (source, handle) in sources.handles() {
+        if handle.has_triggers() {
+            sources.put_queue(&source.queue).await?;
+        }
+        handle.install().await.map_err(refused)?;
+        talk(&format!("{}: changes of {} go into the queue {}", source.name, source.table, source.queue));
+        done.push(json!({ "name": source.name, "table": source.table.shown(), "queue": source.queue }));
+    }
+    if format.json {
+        say(&[json!({ "sources": done }).to_string()]);
+    } else {
+        talk("rows that were there before are sent by `turno sync resync --all`");
+    }
+    Ok(())
+}
+
+async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
+    let mut done = Vec::new();
+    for (source, handle) in sources.handles() {
+        let removed = handle.remove().await.map_err(refused)?;
+        if removed.is_empty() {
+            talk(&format!("{}: nothing of it is installed", source.name));
+        }
+        removed.iter().for_each(|one| talk(&format!("{}: removed {one}", source.name)));
+        done.push(json!({ "name": source.name, "removed": removed }));
+    }
+    if format.json {
+        say(&[json!({ "sources": done }).to_string()]);
+    }
+    Ok(())
+}
+
+/// What a refusal is to whoever typed the command.
+fn refused(error: Error) -> Failure {
+    match error {
+        Error::Store(StoreError::Rejected(_)) => Failure::failed(
+            error.to_string(),
+            "install with a role that owns the table, or run what `turno sync plan` prints as one that does",
+        ),
+        other => place::refused(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_source_or_with_an_unknown_one_the_next_step_is_said() {
+        let none = choose(&[], None).unwrap_err();
+        assert!(none.next.contains("--config"), "{none:?}");
+        let unknown = choose(&[], Some("x")).unwrap_err();
+        assert!(unknown.cause.contains("no [[sync.source]]"), "{unknown:?}");
+    }
 }

@@ -15,6 +15,10 @@ const IMAGE: &str = "image/svg+xml";
 const FILES: &[(&str, &str, &str)] = &[
     ("console.css", STYLE, include_str!("../../../../web/console/console.css")),
     ("console.js", SCRIPT, include_str!("../../../../web/console/console.js")),
+    ("process.js", SCRIPT, include_str!("../../../../web/console/process.js")),
+    ("typed.js", SCRIPT, include_str!("../../../../web/console/typed.js")),
+    ("draft.js", SCRIPT, include_str!("../../../../web/console/draft.js")),
+    ("tasks.css", STYLE, include_str!("../../../../web/console/tasks.css")),
     ("htmx.js", SCRIPT, include_str!("../../../../web/console/vendor/htmx/htmx.min.js")),
     ("uplot.js", SCRIPT, include_str!("../../../../web/console/vendor/uplot/uPlot.iife.min.js")),
     ("uplot.css", STYLE, include_str!("../../../../web/console/vendor/uplot/uPlot.min.css")),

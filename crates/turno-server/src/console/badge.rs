@@ -22,13 +22,14 @@ impl Badge {
 /// What a state means for whoever looks: nothing to do, at work, well, look at it, do something.
 pub(super) fn tone(state: &str) -> &'static str {
     match state {
-        "pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head" | "behind_in_flight"
-        | "expired" => "wait",
-        "in_process" | "locked" | "processing" | "running" | "live" => "work",
-        "processed" | "completed" | "verified" | "active" | "installed" | "healthy" | "released" => "good",
+        "pending" | "line_pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head"
+        | "behind_in_flight" | "expired" => "wait",
+        "in_process" | "validated" | "locked" | "processing" | "running" | "live" => "work",
+        "processed" | "applied" | "completed" | "verified" | "active" | "enabled" | "installed" | "healthy"
+        | "released" => "good",
         "error" | "paused" | "retry_later" | "partially_completed" | "outdated" | "probing" | "lost" => "warn",
-        "exhausted" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
-        "cancelled" | "draft" | "empty" | "revoked" => "over",
+        "exhausted" | "failed" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
+        "cancelled" | "task_cancelled" | "draft" | "empty" | "revoked" => "over",
         _ => "",
     }
 }

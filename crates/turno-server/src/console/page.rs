@@ -174,6 +174,12 @@ impl Page {
         self.text(id, &FluentArgs::new())
     }
 
+    /// A text, or something else if there is none.
+    pub(crate) fn t_or(&self, id: &str, other: &str) -> String {
+        let found = self.app.texts.find(self.language, id, &FluentArgs::new()).map(std::borrow::Cow::into_owned);
+        found.unwrap_or_else(|| other.to_owned())
+    }
+
     /// A text with one argument.
     pub(crate) fn t1(&self, id: &str, name: &'static str, value: impl std::fmt::Display) -> String {
         let mut args = FluentArgs::new();
@@ -193,6 +199,13 @@ impl Page {
         let mut args = FluentArgs::new();
         set(&mut args, first, &value);
         set(&mut args, second, &other);
+        self.text(id, &args)
+    }
+
+    /// A text with any number of them, as words.
+    pub(crate) fn told(&self, id: &str, values: &[(&'static str, String)]) -> String {
+        let mut args = FluentArgs::new();
+        values.iter().for_each(|(name, value)| args.set(*name, value.as_str()));
         self.text(id, &args)
     }
 

@@ -1,23 +1,28 @@
-//! Tasks: their place in the console.
+//! Tasks: their list, one task with process mode, and drafts.
+//!
+//! Process mode itself runs in the browser (`web/console/process.js`), because only the page knows whether somebody is
+//! there; everything that it changes goes through the API with the fence of its own live lock. What is here shows how a
+//! task is, and takes the forms that need no lock.
 
-use askama::Template;
+mod draft;
+mod list;
+mod lock;
+mod one;
+mod past;
+
 use axum::Router;
-use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 
-use super::page::Page;
-use crate::http::{Problem, Shared};
+use crate::http::Shared;
 
 pub(super) fn routes() -> Router<Shared> {
-    Router::new().route("/tasks", get(list))
-}
-
-#[derive(Template)]
-#[template(path = "tasks.html")]
-struct Tasks {
-    page: Page,
-}
-
-async fn list(page: Page) -> Result<Response, Problem> {
-    page.show(|page| Tasks { page })
+    Router::new()
+        .route("/tasks", get(list::list))
+        .route("/tasks/new", get(draft::fresh))
+        .route("/tasks/{id}", get(one::one))
+        .route("/tasks/{id}/edit", get(draft::edit))
+        .route("/console/tasks", post(draft::create))
+        .route("/console/tasks/{id}/edit", post(draft::save))
+        .route("/console/tasks/{id}/ready", post(one::ready))
+        .route("/console/tasks/{id}/cancel", post(one::cancel))
 }

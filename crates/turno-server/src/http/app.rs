@@ -12,8 +12,10 @@ use super::metrics::Counting;
 use super::report::Reports;
 use super::room::{RoomLimits, Rooms};
 use super::sign_in::Pace;
+use crate::config::origin::Shown;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
+use crate::console::{Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
@@ -48,6 +50,12 @@ pub(crate) struct App {
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// The settings in force and where each comes from; secrets are masked.
+    pub(crate) settings: Vec<Shown>,
+    /// What the console's charts show.
+    pub(crate) trend: Trend,
+    /// What the console last saw of all queues.
+    pub(crate) glance: Glance,
 }
 
 /// The way handlers get it.
@@ -77,6 +85,9 @@ impl App {
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            settings: Vec::new(),
+            trend: Trend::default(),
+            glance: Glance::default(),
         }
     }
 

@@ -105,7 +105,11 @@ fn contents(words: &Words, tags: &BTreeMap<&str, Vec<Operation<'_>>>) -> String 
     }
     let _ = write!(list, "<li><a href=\"#problems\">{}</a></li>", escaped(words.problems));
     // Open on a wide screen is the style's doing; on a telephone it would push the page away.
-    format!("<nav><details><summary>{}</summary><ul>{list}</ul></details></nav>", escaped(words.contents))
+    // It scrolls by itself there, so that a keyboard must be able to get to it.
+    let title = escaped(words.contents);
+    format!(
+        "<nav tabindex=\"0\" aria-label=\"{title}\"><details><summary>{title}</summary><ul>{list}</ul></details></nav>"
+    )
 }
 
 fn introduction(words: &Words) -> String {

@@ -56,7 +56,7 @@ fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
 }
 
 /// How people call somebody.
-fn name(field: &str, text: String) -> Result<String, Problem> {
+pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
     let length = text.chars().count();
     if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
         return Ok(text);

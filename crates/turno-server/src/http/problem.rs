@@ -83,6 +83,7 @@ codes! {
     KeyReused "idempotency_key_reused" 422,
     TooMany "too_many_requests" 429,
     Internal "internal" 500,
+    AuditBroken "audit_broken" 500,
     Overloaded "overloaded" 503,
     Stopping "stopping" 503,
     Unavailable "database_unavailable" 503,

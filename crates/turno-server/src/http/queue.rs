@@ -13,6 +13,9 @@ mod timeline;
 mod why;
 
 pub(crate) use claim::DeliveryView;
+pub(crate) use manage::refused;
+pub(crate) use timeline::{Happened, audited, of as timeline};
+pub(crate) use why::sentence;
 
 use turno::QueueHandle;
 use turno::core::id::QueueName;

@@ -89,6 +89,10 @@ impl Server {
         let pushing = tokio::spawn(push(app.clone(), self.stopping()));
         let mut beside = JoinSet::new();
         beside.spawn(crate::figures::upkeep());
+        beside.spawn({
+            let app = app.clone();
+            async move { app.trend.watch().await }
+        });
         if let Some(listener) = self.figures.take() {
             beside.spawn(serve_figures(listener, super::metrics::alone(app.clone())));
         }

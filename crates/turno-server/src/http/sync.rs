@@ -1,24 +1,30 @@
-//! Sources of synchronisation, as the configuration describes them, and how their queues are.
+//! Sources of synchronisation: as the configuration describes them, as the database has them, and how their queues are.
 
 use axum::extract::State;
-use serde::Serialize;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use turno::core::id::Key;
+use turno::core::sync::{OnLeave, SourceRefused};
+use turno::store::Part;
+use turno::{Installed, SyncHandle, SyncStatus};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::app::Shared;
+use super::app::{App, Shared};
 use super::caller::Caller;
-use super::extract::{Json, Query};
+use super::extract::{Json, Path, Query};
 use super::listing::{Page, PageQuery};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::queue::overview::{self, QueueView};
 use crate::config::sync::SyncSource;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(source_list))
+    OpenApiRouter::new().routes(routes!(source_list)).routes(routes!(source_get)).routes(routes!(source_resync))
 }
 
 /// A table whose changes are carried elsewhere.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = SyncSource)]
 pub(super) struct SourceView {
     /// What it is called.
     name: String,
@@ -28,9 +34,59 @@ pub(super) struct SourceView {
     key: String,
     /// The columns whose changes count.
     watch: Vec<String>,
-    /// Where its changes wait; null until the queue exists.
+    /// The columns that are sent.
+    payload: Vec<String>,
+    /// Which row speaks for its key; null if every row does.
+    current_when: Option<String>,
+    /// Which rows take part; null if all do.
+    enqueue_when: Option<String>,
+    /// What happens when a row stops taking part: `ignore` or `deactivate`.
+    on_leave: &'static str,
+    /// What the destination is told to do with a row.
+    action_update: String,
+    /// What it is told to do when there is none any more.
+    action_deactivate: String,
+    trigger: String,
+    /// Where people of the database look at the queue; null if there is no such view.
+    view: Option<String>,
+    /// Whether the triggers are there: `installed`, `absent`, `differs` (from the configuration), `no_triggers` (the
+    /// database has none, and the queue is fed over the API), `unknown` (see `problem`).
+    #[schema(example = "installed")]
+    installed: &'static str,
+    /// What belongs to it in the database, each with its state.
+    parts: Vec<PartView>,
+    /// Why the database could not say how it is; null if it could.
+    problem: Option<String>,
+    /// Changes that wait, those that failed and will be tried again included.
+    waiting: i64,
+    /// Changes that failed and will be tried again.
+    failing: i64,
+    /// Changes with no attempts left.
+    exhausted: i64,
+    /// Marks that could not become an event, because the key cannot be one.
+    refused: i64,
+    /// Keys whose row stopped taking part without the destination being told; null in lists, where it is not counted.
+    left: Option<i64>,
+    /// Where its changes wait, with its destination; null until the queue exists.
     queue: Option<QueueView>,
     queue_name: String,
+}
+
+/// Something that belongs to a source in the database.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = SyncPart)]
+pub(super) struct PartView {
+    /// `function`, `trigger`, `index` or `view`.
+    what: &'static str,
+    name: String,
+    /// `good`, `missing`, `differs`, `disabled`, or `stale`: of an earlier configuration.
+    state: &'static str,
+}
+
+impl From<Part> for PartView {
+    fn from(part: Part) -> PartView {
+        PartView { what: part.what, state: part.state.as_str(), name: part.name }
+    }
 }
 
 /// The sources of the configuration, in their order.
@@ -47,22 +103,100 @@ async fn source_list(
     let page = wanted.page(found.collect(), |(index, _)| (index + 1).to_string());
     let mut items = Vec::new();
     for (_, source) in page.items {
-        items.push(shown(&app, &caller, source).await?);
+        let handle = caller.0.sync(source.source.clone());
+        items.push(shown(&app, &caller, source, &handle, handle.glance().await).await?);
     }
     Ok(Json(Page { items, next_cursor: page.next_cursor }))
 }
 
-async fn shown(app: &Shared, caller: &Caller, source: &SyncSource) -> Result<SourceView, Problem> {
+/// One source, with how many have left without the destination being told.
+#[utoipa::path(get, path = "/v1/sync/sources/{name}", tag = "sync", params(("name" = String, Path)),
+    responses((status = 200, body = SourceView)))]
+async fn source_get(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<SourceView>, Problem> {
+    let source = known(&app, &name)?;
+    let handle = caller.0.sync(source.source.clone());
+    shown(&app, &caller, source, &handle, handle.status().await).await.map(Json)
+}
+
+/// What is to be sent again.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = SyncResync)]
+#[serde(deny_unknown_fields)]
+struct ResyncBody {
+    /// The key.
+    #[schema(value_type = String)]
+    key: Key,
+}
+
+/// Sends one key again, whether there is a row for it or not. All keys of a source: `turno sync resync --all`.
+#[utoipa::path(post, path = "/v1/sync/sources/{name}/resync", tag = "sync", params(("name" = String, Path)),
+    responses((status = 202, description = "It is on its way.")))]
+async fn source_resync(
+    State(app): State<Shared>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(body): Json<ResyncBody>,
+) -> Result<StatusCode, Problem> {
+    let source = known(&app, &name)?;
+    caller.0.sync(source.source.clone()).resync(body.key).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+fn known<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {
+    let found = app.sync_sources.iter().find(|source| source.name == name);
+    found.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", format!("source {name}")))
+}
+
+async fn shown(
+    app: &Shared,
+    caller: &Caller,
+    source: &SyncSource,
+    handle: &SyncHandle,
+    status: Result<SyncStatus, turno::Error>,
+) -> Result<SourceView, Problem> {
     let queue = match caller.0.queue(source.queue.clone()).await {
         Ok(_) => Some(overview::seen(app, caller, source.queue.clone()).await?),
         Err(turno::Error::Unknown(_)) => None,
         Err(error) => return Err(error.into()),
     };
+    // A table that is not there, or may not be read, is something to be shown and not a failure of the page.
+    let (status, problem) = match status {
+        Ok(status) => (Some(status), None),
+        Err(turno::Error::Source(SourceRefused::NoQueue(_))) => (None, None),
+        Err(turno::Error::Source(refused)) => (None, Some(format!("{refused}; {}", refused.next()))),
+        Err(turno::Error::Store(turno::store::StoreError::Rejected(cause))) => (None, Some(cause)),
+        Err(error) => return Err(error.into()),
+    };
+    let installed = match &problem {
+        Some(_) => "unknown",
+        None => Installed::of(status.as_ref(), handle.has_triggers()).as_str(),
+    };
+    let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
         table: source.table.shown(),
         key: source.key.clone(),
         watch: source.watch.clone(),
+        payload: source.payload.clone(),
+        current_when: source.current_when.clone(),
+        enqueue_when: source.enqueue_when.clone(),
+        on_leave: if source.on_leave == OnLeave::Ignore { "ignore" } else { "deactivate" },
+        action_update: source.update.clone(),
+        action_deactivate: source.deactivate.clone(),
+        trigger: source.trigger.clone(),
+        view: source.view.as_ref().map(ToString::to_string),
+        installed,
+        problem,
+        waiting: counts.pending + counts.error,
+        failing: counts.error,
+        exhausted: counts.exhausted,
+        refused: status.as_ref().map_or(0, |status| status.refused),
+        left: status.as_ref().and_then(|status| status.left),
+        parts: status.map(|status| status.parts.into_iter().map(PartView::from).collect()).unwrap_or_default(),
         queue,
         queue_name: source.queue.to_string(),
     })

@@ -7,19 +7,38 @@ mod read;
 mod view;
 mod write;
 
+use turno::TaskAnswer;
 use turno::core::id::Resource;
-use turno::core::task::TaskId;
+use turno::core::task::{Action, TaskId};
 use utoipa_axum::router::OpenApiRouter;
 
+pub(crate) use view::{said as line_said, unknown};
+
 use super::app::Shared;
+use super::caller::Caller;
 use super::problem::{Code, Problem};
+use super::reader::Reader;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().merge(read::routes()).merge(write::routes()).merge(lock::routes()).merge(process::routes())
 }
 
+/// Carries out one command for a page, which reads the task again by itself.
+pub(crate) async fn changed(
+    caller: &Caller,
+    reader: &Reader,
+    id: Option<TaskId>,
+    action: Action,
+) -> Result<TaskId, Problem> {
+    let who = &caller.holder(None);
+    let TaskAnswer { answer, task, lease, now } = caller.0.task(id, who.clone(), action).await?;
+    let lease = &lease;
+    answer.map_err(|refused| view::Asked { caller, reader, who, lease, now }.refused(id, &refused))?;
+    task.map(|task| task.id).ok_or_else(|| unknown(id.unwrap_or_default()))
+}
+
 /// The task that a path names. There is one way to write a number; any other names nothing.
-fn task_id(text: &str) -> Result<TaskId, Problem> {
+pub(crate) fn task_id(text: &str) -> Result<TaskId, Problem> {
     let unknown = || Problem::new(Code::NotFound).arg("thing", format_args!("task {text}"));
     let resource = Resource::new(format!("task:{text}")).map_err(|_| unknown())?;
     TaskId::of(&resource).filter(|id| id.0 > 0).ok_or_else(unknown)

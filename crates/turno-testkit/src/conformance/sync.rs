@@ -1,7 +1,8 @@
 //! Sync queues on a real database: the latest state always arrives.
 
-use super::world::{World, ack, draft, fail, put, take, take_one};
+use super::world::{World, ack, draft, fail, put, queue_name, take, take_one};
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
+use turno::core::sync::{OnLeave, Relation, Source};
 use turno::core::time::Span;
 use turno::store::Counts;
 use turno::{Draft, Settlement};
@@ -14,6 +15,7 @@ super::cases![
     revisions_handed_out_for_a_key_never_decrease,
     one_call_may_hold_a_key_twice,
     a_deactivation_is_never_the_last_word_over_a_newer_update,
+    what_a_destination_has_confirmed_is_seen_at_the_item,
 ];
 
 fn sync() -> Policy {
@@ -116,4 +118,31 @@ async fn a_deactivation_is_never_the_last_word_over_a_newer_update(world: World)
     assert!(last.revision > late.revision && last.handed.fence > late.handed.fence);
     assert_eq!(ack(&queue, &late).await, SettleOutcome::Stale);
     assert_eq!(ack(&queue, &last).await, SettleOutcome::Acked);
+}
+
+async fn what_a_destination_has_confirmed_is_seen_at_the_item(world: World) {
+    let queue = world.queue(sync()).await;
+    put(&queue, "idper-9", &["a"]).await;
+    let got = take_one(&queue).await;
+    let sync = world.turno.sync(Source {
+        name: "usuarios".to_owned(),
+        queue: queue_name(),
+        table: Relation::of("siper.usuarios"),
+        key: "idper".to_owned(),
+        watch: vec!["nombre".to_owned()],
+        current_when: None,
+        enqueue_when: None,
+        on_leave: OnLeave::Ignore,
+        one_current_per_key: false,
+        trigger: "tr".to_owned(),
+        view: None,
+        update: "ACTUALIZAR".to_owned(),
+        deactivate: "DESACTIVAR".to_owned(),
+        payload: vec!["nombre".to_owned()],
+    });
+    sync.delivered(&got, "ACTUALIZAR", Some("{}")).await.unwrap();
+    sync.delivered(&got, "DESACTIVAR", None).await.unwrap();
+    ack(&queue, &got).await;
+    let record = queue.item(got.items[0].id.clone()).await.unwrap().unwrap();
+    assert_eq!(record.body.action.as_deref(), Some("DESACTIVAR"), "the last word");
 }

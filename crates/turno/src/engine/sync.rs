@@ -39,8 +39,9 @@ pub struct SyncStatus {
     pub pulse: Pulse,
     /// Marks that could not become an event, because the key cannot be one: they are in `turno.intake_refused`.
     pub refused: i64,
-    /// Keys that were delivered and whose row has stopped taking part since, without the destination being told.
-    pub left: i64,
+    /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; nothing
+    /// where it was not counted.
+    pub left: Option<i64>,
 }
 
 impl SyncStatus {
@@ -57,6 +58,42 @@ impl SyncStatus {
     /// Since when the oldest event waits.
     pub fn oldest(&self) -> Option<Time> {
         self.pulse.oldest
+    }
+}
+
+/// Whether the triggers of a source are there, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// As configured.
+    Yes,
+    /// Nothing of it.
+    Absent,
+    /// Something of it, or not as configured.
+    Differs,
+    /// The database has none.
+    NoTriggers,
+}
+
+impl Installed {
+    /// What a status says; none where not even the queue is there.
+    pub fn of(status: Option<&SyncStatus>, has_triggers: bool) -> Installed {
+        match status {
+            _ if !has_triggers => Installed::NoTriggers,
+            None => Installed::Absent,
+            Some(status) if status.is_installed() => Installed::Yes,
+            Some(status) if status.is_absent() => Installed::Absent,
+            Some(_) => Installed::Differs,
+        }
+    }
+
+    /// For programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Installed::Yes => "installed",
+            Installed::Absent => "absent",
+            Installed::Differs => "differs",
+            Installed::NoTriggers => "no_triggers",
+        }
     }
 }
 
@@ -128,6 +165,7 @@ impl SyncHandle {
             key,
             revision: got.revision,
             action: action.to_owned(),
+            was: got.items.first().and_then(|item| item.action.clone()),
             digest: data.map(digest),
             at: self.turno.now(),
         };
@@ -144,8 +182,9 @@ impl SyncHandle {
     /// what is there to what the source says. Its queue must exist.
     pub async fn install(&self) -> Result<(), Error> {
         self.managed().await?;
+        let tables = self.tables()?;
         self.queue().await?;
-        Ok(self.tables()?.install(self.source.clone()).await??)
+        Ok(tables.install(self.source.clone()).await??)
     }
 
     /// Removes what was installed for the source, and nothing else; answers what that was. The queue stays with what is in
@@ -155,17 +194,27 @@ impl SyncHandle {
         Ok(self.tables()?.remove(self.source.clone()).await??)
     }
 
-    /// Whether what is installed is what the source says, what waits, what fails, and how old the oldest is.
+    /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, and how many have
+    /// left without the destination being told.
     pub async fn status(&self) -> Result<SyncStatus, Error> {
+        self.look(true).await
+    }
+
+    /// The same without counting who has left, which goes through all that was ever delivered.
+    pub async fn glance(&self) -> Result<SyncStatus, Error> {
+        self.look(false).await
+    }
+
+    async fn look(&self, count_left: bool) -> Result<SyncStatus, Error> {
         self.turno.reads(Needs::READING).await?;
         let queue = self.queue().await?;
         self.turno.inner.intake.now().await?;
         let since = Time(self.turno.now().0.saturating_sub(RECENT.0));
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
         match self.turno.inner.store.source_tables() {
-            None => Ok(SyncStatus { parts: Vec::new(), pulse, refused: 0, left: 0 }),
+            None => Ok(SyncStatus { parts: Vec::new(), pulse, refused: 0, left: None }),
             Some(tables) => {
-                let look = tables.look(self.source.clone(), queue).await??;
+                let look = tables.look(self.source.clone(), queue, count_left).await??;
                 Ok(SyncStatus { parts: look.parts, pulse, refused: look.refused, left: look.left })
             }
         }

@@ -19,6 +19,9 @@ pub struct Delivered {
     pub revision: i64,
     /// What the destination was told to do.
     pub action: String,
+    /// What the item said to do when it was handed out, if it said so: a newer change may say something else by now, which
+    /// is not to be lost.
+    pub was: Option<String>,
     /// The data's digest; nothing if there were none, and the key was deactivated.
     pub digest: Option<[u8; 32]>,
     /// When.
@@ -51,6 +54,19 @@ pub enum PartState {
     Stale,
 }
 
+impl PartState {
+    /// For programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PartState::Good => "good",
+            PartState::Missing => "missing",
+            PartState::Differs => "differs",
+            PartState::Disabled => "disabled",
+            PartState::Stale => "stale",
+        }
+    }
+}
+
 /// What a source is like in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLook {
@@ -59,8 +75,8 @@ pub struct SourceLook {
     /// Marks that could not become an event, because the key cannot be one.
     pub refused: i64,
     /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; counted
-    /// up to [`SourceLook::MOST`].
-    pub left: i64,
+    /// up to [`SourceLook::MOST`]. Nothing if it was not asked for: it goes through all that was delivered.
+    pub left: Option<i64>,
 }
 
 impl SourceLook {
@@ -91,8 +107,8 @@ pub trait SourceTables: Send + Sync {
     /// Removes what was installed for the source of this name, and nothing else; answers what that was.
     fn remove(&self, source: Arc<Source>) -> Sourced<'_, Vec<String>>;
 
-    /// What is installed, and whether it is what the source says.
-    fn look(&self, source: Arc<Source>, queue: QueueId) -> Sourced<'_, SourceLook>;
+    /// What is installed, and whether it is what the source says; counts who has left only if asked to.
+    fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook>;
 
     /// The columns to be sent of the row that speaks for a key, as JSON; nothing if there is none.
     ///

@@ -73,17 +73,23 @@ pub(super) async fn item_cancel(
 
 /// The item afterwards, or why it could not be done.
 async fn managed(queue: &QueueHandle, id: ItemId, outcome: ManageOutcome) -> Result<Json<ItemView>, Problem> {
+    refused(queue, &id, outcome).await?;
+    look::seen(queue, id).await.map(Json)
+}
+
+/// Why it could not be done, if it could not.
+pub(crate) async fn refused(queue: &QueueHandle, id: &ItemId, outcome: ManageOutcome) -> Result<(), Problem> {
     match outcome {
-        Ok(_) => look::seen(queue, id).await.map(Json),
-        Err(ManageRefused::Unknown) => Err(look::unknown(&id)),
+        Ok(_) => Ok(()),
+        Err(ManageRefused::Unknown) => Err(look::unknown(id)),
         Err(refused) => {
             let state = match queue.item(id.clone()).await? {
                 Some(record) => record.state(record.now).as_str(),
-                None => return Err(look::unknown(&id)),
+                None => return Err(look::unknown(id)),
             };
             // It may have moved on since; what counted is said by the refusal itself.
             let state = if refused == ManageRefused::InProcess { "in_process" } else { state };
-            Err(Problem::new(Code::WrongState).arg("id", &id).arg("state", state).with("state", state))
+            Err(Problem::new(Code::WrongState).arg("id", id).arg("state", state).with("state", state))
         }
     }
 }

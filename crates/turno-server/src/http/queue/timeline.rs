@@ -20,30 +20,30 @@ const AUDITED_MAX: u32 = 200;
 /// Something that happened to an item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemHappened)]
-pub(super) struct Happened {
-    at: Stamp,
+pub(crate) struct Happened {
+    pub(crate) at: Stamp,
     /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
     /// `processed`, `cancelled`, `retried` or `edited` (sent round again with another payload).
     #[schema(example = "failed")]
-    what: &'static str,
+    pub(crate) what: &'static str,
     /// Which attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
-    attempt: Option<u32>,
+    pub(crate) attempt: Option<u32>,
     /// Under which fence.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fence: Option<i64>,
+    pub(crate) fence: Option<i64>,
     /// Which process had it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    instance: Option<String>,
+    pub(crate) instance: Option<String>,
     /// In whose name it was taken; or who did it, of what people did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
+    pub(crate) user: Option<String>,
     /// What the attempt said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    pub(crate) error: Option<String>,
     /// When it was to be tried again; or until when the hand-out lives.
     #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Stamp>,
+    pub(crate) until: Option<Stamp>,
 }
 
 impl Happened {
@@ -75,7 +75,7 @@ impl From<&AttemptError> for Happened {
 }
 
 /// What people did to the item, for those who may read the audit.
-pub(super) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> Result<Vec<Entry>, Problem> {
+pub(crate) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> Result<Vec<Entry>, Problem> {
     let resource = Some(format!("{queue}/{id}"));
     match caller.0.audit(AuditQuery { resource, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
         Err(Error::Denied(Denied::Missing(_))) => Ok(Vec::new()),
@@ -84,7 +84,7 @@ pub(super) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> 
 }
 
 /// What happened, oldest first.
-pub(super) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
+pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
     all.extend(record.errors.iter().map(Happened::from));
     if let Some((item, expires_at)) = record.item.as_ref().and_then(|item| Some((item, item.expires_at?))) {

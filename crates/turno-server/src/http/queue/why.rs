@@ -83,27 +83,19 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
 }
 
 /// The reason as a sentence.
-pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
+pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
     args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
     args.set("attempt", why.attempt);
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
-    args.set("instance", taker.map_or_else(|| say("why-somebody"), named));
+    args.set("instance", taker.map_or_else(|| say("why-somebody"), ToString::to_string));
     args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
     args.set("ago", since.map(|since| spoken(texts, language, since.until(why.now))).unwrap_or_default());
     args.set("left", until.map(|until| spoken(texts, language, why.now.until(until))).unwrap_or_default());
     let id = format!("why-{}", why.reason.code());
     texts.find(language, &id, &args).map_or_else(|| why.reason.code().to_owned(), |text| text.into_owned())
-}
-
-/// A process as people read it: with the user in whose name it works.
-fn named(taker: &Taker) -> String {
-    match taker.user() {
-        Some(user) => format!("{} ({user})", taker.instance()),
-        None => taker.instance().to_owned(),
-    }
 }
 
 fn shortened(error: &str) -> String {

@@ -136,7 +136,7 @@ impl LineErrorView {
 }
 
 /// What a sentence about an error mentions.
-fn said(error: &LineError) -> Vec<(&'static str, String)> {
+pub(crate) fn said(error: &LineError) -> Vec<(&'static str, String)> {
     let named = |code: &str| ("error", code.to_owned());
     match error {
         LineError::Incomplete => vec![named("incomplete")],
@@ -253,6 +253,6 @@ impl Asked<'_> {
 }
 
 /// There is no such task.
-pub(super) fn unknown(task: impl std::fmt::Display) -> Problem {
+pub(crate) fn unknown(task: impl std::fmt::Display) -> Problem {
     Problem::new(Code::NotFound).arg("thing", format_args!("task {task}"))
 }

@@ -48,6 +48,7 @@ impl SyncHandle {
     /// Puts a key into the queue, whether a row speaks for it or not: what is sent is decided when it is handed out.
     pub async fn resync(&self, key: Key) -> Result<(), Error> {
         self.managed().await?;
+        self.tables()?;
         self.queue().await?;
         self.mark(vec![key]).await
     }
@@ -96,6 +97,7 @@ impl SyncHandle {
         mut told: impl FnMut(&[Kept], &SyncProgress),
     ) -> Result<SyncProgress, Error> {
         self.managed().await?;
+        self.tables()?;
         let queue = self.queue().await?;
         let mut so_far = start;
         for walk in [Walk::Rows, Walk::Delivered] {

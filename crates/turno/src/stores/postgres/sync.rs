@@ -41,7 +41,7 @@ struct Seen {
 
 impl PostgresStore {
     pub(super) async fn delivered(&self, delivered: Delivered) -> Result<(), StoreError> {
-        let Delivered { queue, seq, key, revision, action, digest, at } = &delivered;
+        let Delivered { queue, seq, key, revision, action, was, digest, at } = &delivered;
         let save = Call::new(&call::SYNC_DELIVERED)
             .int(queue.0)
             .text(key.as_str())
@@ -49,7 +49,7 @@ impl PostgresStore {
             .text(action)
             .maybe_bytes(digest.as_ref().map(|digest| &digest[..]))
             .big(at.0);
-        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action);
+        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action).maybe_text(was.as_deref());
         self.read_on(self.source_slot(), vec![save, acted]).await?;
         Ok(())
     }
@@ -144,14 +144,22 @@ impl PostgresStore {
         done
     }
 
-    async fn source_look(&self, source: &Source, queue: QueueId) -> Result<Result<SourceLook, SourceRefused>, Failure> {
+    async fn source_look(
+        &self,
+        source: &Source,
+        queue: QueueId,
+        count_left: bool,
+    ) -> Result<Result<SourceLook, SourceRefused>, Failure> {
         let Seen { facts, found, rendered } = match self.source_seen(source).await? {
             Ok(seen) => seen,
             Err(refused) => return Ok(Err(refused)),
         };
         let rows = self.read(vec![Call::new(&call::SYNC_REFUSED).int(queue.0)]).await?.take();
         let refused = rows.first().map_or(Ok(0), |row| get(row, 0))?;
-        let left = self.source_left(source, queue, &facts, SourceLook::MOST).await?;
+        let left = match count_left {
+            true => Some(self.source_left(source, queue, &facts, SourceLook::MOST).await?),
+            false => None,
+        };
         Ok(Ok(SourceLook { parts: found.parts(source, &facts, &rendered), refused, left }))
     }
 }
@@ -169,8 +177,8 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_remove(&source).await?) })
     }
 
-    fn look(&self, source: Arc<Source>, queue: QueueId) -> Sourced<'_, SourceLook> {
-        Box::pin(async move { Ok(self.source_look(&source, queue).await?) })
+    fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook> {
+        Box::pin(async move { Ok(self.source_look(&source, queue, count_left).await?) })
     }
 
     fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>> {

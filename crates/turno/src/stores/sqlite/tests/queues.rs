@@ -47,7 +47,7 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
     let done = record.done.unwrap();
     assert_eq!((done.ended, done.at, done.attempt, done.fence), (Ended::Processed, START + Span(77), 1, first.fence));
-    assert_eq!((done.holder.as_deref(), record.item), (Some("worker-7"), None));
+    assert_eq!((done.holder.as_ref().map(|taker| taker.as_str()), record.item), (Some("worker-7"), None));
     let counts = Counts { in_process: 1, processed: 1, ..Counts::default() };
     assert_eq!(store.counts(inbox.id).await.unwrap(), counts);
     let listed = store.items(inbox.id, ItemQuery::default()).await.unwrap();

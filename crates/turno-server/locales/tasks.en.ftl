@@ -1,0 +1,175 @@
+# Tasks: states.
+
+state-draft = Draft
+state-ready = Ready
+state-processing = In process
+state-partially_completed = Partly finalized
+state-completed = Finalized
+state-task_cancelled = Cancelled
+state-line_pending = Pending
+state-validated = Validated
+state-applied = Applied
+state-failed = Failed
+
+# The list.
+
+tasks-lead = Work to be done: who processes what, and what is free.
+tasks-task = Task
+tasks-status = Status
+tasks-lock = Lock
+tasks-lines = Lines
+tasks-lines-done = { $done } of { $all } applied
+tasks-changed = Last change
+tasks-any-status = All
+tasks-any-lock = All
+tasks-lock-free = Free
+tasks-lock-locked = Locked
+tasks-lock-mine = Mine
+tasks-new = New task
+tasks-empty = There are no tasks
+tasks-empty-what = A task is a movement of stock with its lines. Create the first one; whoever processes it has it locked while they work.
+tasks-empty-viewer = As soon as somebody creates a task it is shown here, with who processes it.
+tasks-held-mine = You are processing it since
+tasks-offered-to = Offered to { $name }
+tasks-waiting = { $count ->
+        [one] · 1 waits
+       *[other] · { $count } wait
+    }
+
+# One task.
+
+task-number = Task { $id }
+task-by = Created by { $name }
+task-ready = Mark as ready
+task-readied = The task is ready to be processed
+task-cancel = Cancel the task
+task-cancel-title = Cancel the task?
+task-cancel-what = It will not be processed any more. What was applied stays applied.
+task-cancel-reason = Reason (optional)
+task-cancelled = The task is cancelled
+task-no-lines = It has no lines yet
+task-no-lines-what = Edit the draft and add at least one; then mark it as ready.
+task-result-all = { $applied ->
+        [one] Its only line is applied.
+       *[other] Its { $applied } lines are applied.
+    }
+task-result-some = { $applied ->
+        [0] No line was applied
+        [one] 1 line was applied
+       *[other] { $applied } lines were applied
+    } and { $open ->
+        [one] 1 is missing: below it says why.
+       *[other] { $open } are missing: below it says why.
+    } Process it again, correct and finalize; what was applied is not repeated.
+task-result-cancelled = It will not be processed any more.
+task-held-from = had it from
+task-held-to = to
+task-history-more = What came before is in the API.
+task-did-created = created the task
+task-did-edited = changed the draft
+task-did-ready = marked it as ready
+task-did-processing = began to process it
+task-did-line_edited = changed line { $line }
+task-did-line_validated = validated line { $line }
+task-did-line_applied = applied line { $line }
+task-did-line_failed = could not apply line { $line }
+task-did-finalized = { $status ->
+        [completed] finalized it
+       *[other] finalized it partly
+    }
+task-did-cancelled = cancelled it
+
+line-article = Article
+line-amount = Quantity or serials
+line-amount-or-serials = Quantity, or serial numbers
+line-actions = Actions
+line-quantity = Quantity
+line-serials = Serial numbers
+line-quantity-of = Quantity of line { $line }, { $sku }
+line-serials-of = Serial numbers of line { $line }, { $sku }
+line-no-serials = No serial numbers yet
+line-movement = Movement
+line-in = In
+line-out = Out
+line-kind = Counted
+line-by-quantity = By quantity
+line-by-serials = By serial number
+
+# Drafts.
+
+draft-edit = Edit draft
+draft-lead = Write what moves. As long as it is a draft, anybody with the permission may change it; nobody can process it.
+draft-title = Title
+draft-title-example = Reception of notebooks, invoice 1182
+draft-more = Add a line
+draft-hint = Empty lines do not count. Several serial numbers: one per row, or separated by commas.
+draft-save = Save draft
+draft-save-ready = Save and mark as ready
+draft-saved = The draft is saved
+draft-over = The task is no draft any more
+draft-bad-sku = Line { $line }: write which article it is
+draft-bad-quantity = Line { $line }: the quantity is a whole number from 1
+draft-bad-serial = Line { $line }: a serial number is too long or has odd characters
+
+# Process mode.
+
+process = Process
+process-free = Nobody is processing it.
+process-noscript = Processing needs JavaScript: only the page knows whether you are still there.
+process-read-only = You can look; only whoever has it can change it.
+process-reserved = It is their turn first, for a moment.
+process-ask = Ask for release
+process-ask-what = Whoever has it sees this at once, with your name.
+process-ask-message = Message (optional)
+process-ask-send = Ask
+process-asked = { $name } sees your request now.
+process-not-asked = Nobody has it any more: you can process it.
+process-turn = Take a number
+process-position = You are in line: place { $position }
+process-next = You are next in line
+process-leave-turn = Leave the line
+process-missed = It was your turn and it has passed; you can take another number.
+process-offered = It is your turn!
+process-offered-what = It is kept for you for a moment.
+process-pass = Let it pass
+process-elsewhere = You are processing it in another window since
+process-here = Go on here
+process-renewing = It renews itself while you work.
+process-stale = It cannot be renewed; safe for another { $left }.
+process-leave = Leave the task
+process-warned = Still there?
+process-warn-idle = Without activity you lose it in { $left }. Any key keeps it.
+process-warn-rolling = Nothing was saved for a while: you lose it in { $left }. Save or validate a line to keep it.
+process-keep = Go on working
+process-requested = { $name } asks you to let go.
+process-release = Release
+process-not-now = Not now
+process-unknown = Nobody knows whether it is still yours
+process-unknown-what = The server has not answered for too long. Until it does nothing can be changed; what you typed is still here.
+process-lost = Lock lost
+process-kept = What you typed is still below, not saved.
+process-retry = Claim again
+process-finishing = Finalizing line by line…
+process-force-release = Force release
+process-force-claim = Take the lock
+process-force-release-title = Release this task by force?
+process-force-claim-title = Take the lock of this task?
+process-save = Save
+process-discard = Discard mine
+process-saving = Saving…
+process-saved = Saved
+process-unsaved = Not saved
+process-conflict = Not saved. Meanwhile somebody else saved: { $saved }
+process-retrying = Not saved: there was no answer. It is tried again by itself.
+process-no-answer = The server did not answer. Try again.
+process-stuck = Not everything could be saved; look at what is marked before you finalize.
+process-bad-quantity = The quantity is a whole number from 1.
+process-bad-serials = Write at least one serial number.
+process-validate = Validate
+process-validate-line = Validate line { $line }
+process-validated = Line { $line } is validated.
+process-finalize = { $count ->
+        [one] Finalize (1 line)
+       *[other] Finalize ({ $count } lines)
+    }
+process-finalize-what = Every line is applied on its own: if one fails, the others go on.

@@ -1,0 +1,175 @@
+# Tasks: states.
+
+state-draft = Borrador
+state-ready = Lista
+state-processing = En proceso
+state-partially_completed = Finalizada en parte
+state-completed = Finalizada
+state-task_cancelled = Cancelada
+state-line_pending = Pendiente
+state-validated = Validada
+state-applied = Aplicada
+state-failed = Falló
+
+# The list.
+
+tasks-lead = Trabajo pendiente: quién procesa qué, y qué está libre.
+tasks-task = Tarea
+tasks-status = Estado
+tasks-lock = Bloqueo
+tasks-lines = Líneas
+tasks-lines-done = { $done } de { $all } aplicadas
+tasks-changed = Último cambio
+tasks-any-status = Todos
+tasks-any-lock = Todas
+tasks-lock-free = Libres
+tasks-lock-locked = Bloqueadas
+tasks-lock-mine = Las mías
+tasks-new = Nueva tarea
+tasks-empty = No hay tareas
+tasks-empty-what = Una tarea es un movimiento de existencias con sus líneas. Cree la primera; quien la procese la tendrá bloqueada mientras trabaje.
+tasks-empty-viewer = Cuando alguien cree una tarea, se verá aquí, con quién la procesa.
+tasks-held-mine = La procesa usted desde
+tasks-offered-to = Ofrecida a { $name }
+tasks-waiting = { $count ->
+        [one] · 1 espera
+       *[other] · { $count } esperan
+    }
+
+# One task.
+
+task-number = Tarea { $id }
+task-by = Creada por { $name }
+task-ready = Marcar lista
+task-readied = La tarea está lista para procesar
+task-cancel = Cancelar la tarea
+task-cancel-title = ¿Cancelar la tarea?
+task-cancel-what = No se procesará más. Lo que ya se aplicó queda aplicado.
+task-cancel-reason = Motivo (opcional)
+task-cancelled = La tarea quedó cancelada
+task-no-lines = Todavía no tiene líneas
+task-no-lines-what = Edite el borrador y agregue al menos una; después márquela lista.
+task-result-all = { $applied ->
+        [one] Su única línea está aplicada.
+       *[other] Sus { $applied } líneas están aplicadas.
+    }
+task-result-some = { $applied ->
+        [0] No se aplicó ninguna línea
+        [one] Se aplicó 1 línea
+       *[other] Se aplicaron { $applied } líneas
+    } y { $open ->
+        [one] falta 1: abajo dice por qué.
+       *[other] faltan { $open }: abajo dice por qué.
+    } Procésela otra vez, corrija y finalice; lo aplicado no se repite.
+task-result-cancelled = No se procesará más.
+task-held-from = la tuvo desde
+task-held-to = hasta
+task-history-more = Lo anterior está en la API.
+task-did-created = creó la tarea
+task-did-edited = cambió el borrador
+task-did-ready = la marcó lista
+task-did-processing = empezó a procesarla
+task-did-line_edited = cambió la línea { $line }
+task-did-line_validated = validó la línea { $line }
+task-did-line_applied = aplicó la línea { $line }
+task-did-line_failed = no pudo aplicar la línea { $line }
+task-did-finalized = { $status ->
+        [completed] la finalizó
+       *[other] la finalizó en parte
+    }
+task-did-cancelled = la canceló
+
+line-article = Artículo
+line-amount = Cantidad o series
+line-amount-or-serials = Cantidad, o números de serie
+line-actions = Acciones
+line-quantity = Cantidad
+line-serials = Números de serie
+line-quantity-of = Cantidad de la línea { $line }, { $sku }
+line-serials-of = Números de serie de la línea { $line }, { $sku }
+line-no-serials = Sin números de serie todavía
+line-movement = Movimiento
+line-in = Entrada
+line-out = Salida
+line-kind = Se cuenta
+line-by-quantity = Por cantidad
+line-by-serials = Por número de serie
+
+# Drafts.
+
+draft-edit = Editar borrador
+draft-lead = Escriba qué se mueve. Mientras sea borrador, cualquiera con permiso puede cambiarla; nadie puede procesarla.
+draft-title = Título
+draft-title-example = Recepción de notebooks, factura 1182
+draft-more = Agregar línea
+draft-hint = Las líneas vacías no cuentan. Varios números de serie: uno por renglón, o separados por comas.
+draft-save = Guardar borrador
+draft-save-ready = Guardar y marcar lista
+draft-saved = El borrador quedó guardado
+draft-over = La tarea ya no es un borrador
+draft-bad-sku = Línea { $line }: escriba qué artículo es
+draft-bad-quantity = Línea { $line }: la cantidad es un número entero desde 1
+draft-bad-serial = Línea { $line }: un número de serie es demasiado largo o tiene caracteres extraños
+
+# Process mode.
+
+process = Procesar
+process-free = Nadie la está procesando.
+process-noscript = Para procesar hace falta JavaScript: solo la página sabe si usted sigue ahí.
+process-read-only = Usted puede mirar; cambiarla, solo quien la tiene.
+process-reserved = Le toca primero, por un momento.
+process-ask = Solicitar liberación
+process-ask-what = Quien la tiene lo ve en este momento, con su nombre.
+process-ask-message = Mensaje (opcional)
+process-ask-send = Solicitar
+process-asked = { $name } ya ve su solicitud.
+process-not-asked = Ya no la tiene nadie: puede procesarla.
+process-turn = Pedir turno
+process-position = Está en la fila: puesto { $position }
+process-next = Es el siguiente en la fila
+process-leave-turn = Dejar la fila
+process-missed = Era su turno y pasó; puede pedir otro.
+process-offered = ¡Es su turno!
+process-offered-what = Se la guardamos un momento.
+process-pass = Dejar pasar
+process-elsewhere = La procesa usted en otra ventana desde
+process-here = Continuar aquí
+process-renewing = Se renueva sola mientras usted trabaje.
+process-stale = No se logra renovar; segura por { $left } más.
+process-leave = Dejar la tarea
+process-warned = ¿Sigue ahí?
+process-warn-idle = Sin actividad la pierde en { $left }. Cualquier tecla la conserva.
+process-warn-rolling = Hace rato que no guarda nada: la pierde en { $left }. Guarde o valide una línea para conservarla.
+process-keep = Seguir trabajando
+process-requested = { $name } pide que la libere.
+process-release = Liberar
+process-not-now = Ahora no
+process-unknown = No se sabe si sigue siendo suya
+process-unknown-what = El servidor no contesta desde hace demasiado. Hasta saberlo no se puede cambiar nada; lo que escribió sigue aquí.
+process-lost = Lock perdido
+process-kept = Lo que escribió sigue abajo, sin guardar.
+process-retry = Reintentar claim
+process-finishing = Finalizando línea por línea…
+process-force-release = Forzar liberación
+process-force-claim = Tomar el lock
+process-force-release-title = ¿Liberar esta tarea a la fuerza?
+process-force-claim-title = ¿Tomar el lock de esta tarea?
+process-save = Guardar
+process-discard = Descartar lo mío
+process-saving = Guardando…
+process-saved = Guardado
+process-unsaved = Sin guardar
+process-conflict = Sin guardar. Mientras tanto otra persona guardó: { $saved }
+process-retrying = Sin guardar: no hubo respuesta. Se vuelve a intentar solo.
+process-no-answer = No hubo respuesta del servidor. Pruebe de nuevo.
+process-stuck = No se pudo guardar todo; revise lo marcado antes de finalizar.
+process-bad-quantity = La cantidad es un número entero desde 1.
+process-bad-serials = Escriba al menos un número de serie.
+process-validate = Validar
+process-validate-line = Validar la línea { $line }
+process-validated = La línea { $line } está validada.
+process-finalize = { $count ->
+        [one] Finalizar (1 línea)
+       *[other] Finalizar ({ $count } líneas)
+    }
+process-finalize-what = Cada línea se aplica por separado: si una falla, las otras no se detienen.

@@ -1,0 +1,106 @@
+//! One person: what they are called and may do, whether they may come in, how they do, and their tokens.
+
+use askama::Template;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use turno::core::access::{Person, Role, Token};
+use turno::core::id::UserId;
+use turno::core::time::Span;
+use turno::{LinkFor, PersonChange};
+
+use super::{ROLES, Secret, role};
+use crate::console::form::{Form, given};
+use crate::console::page::Page;
+use crate::http::{Code, Path, Problem, person_name};
+
+/// How long a link lives that lets somebody in without a password.
+const LINK: Span = Span::from_secs(24 * 3_600);
+/// Tokens of one person that are shown; the list of tokens has them all.
+const TOKENS: u32 = 100;
+
+#[derive(Template)]
+#[template(path = "admin/person.html")]
+struct One {
+    page: Page,
+    person: Person,
+    tokens: Vec<Token>,
+}
+
+impl One {
+    fn roles(&self) -> [Role; 3] {
+        ROLES
+    }
+
+    fn is_me(&self) -> bool {
+        self.person.id.as_str() == self.page.user()
+    }
+}
+
+pub(super) async fn show(page: Page, Path(id): Path<UserId>) -> Result<Response, Problem> {
+    let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
+    let person = page.turno()?.person(id.clone()).await?.ok_or_else(unknown)?;
+    let tokens = page.turno()?.tokens(Some(id.clone()), None, TOKENS).await?;
+    page.show(|page| One { page, person, tokens })
+}
+
+/// What may be changed.
+#[derive(Deserialize)]
+pub(super) struct Changed {
+    name: Option<String>,
+    role: Option<String>,
+}
+
+fn there(page: &Page, id: &UserId) -> String {
+    format!("/admin/people/{}", page.part(id))
+}
+
+async fn changed(page: &Page, id: &UserId, change: PersonChange) -> Result<String, Problem> {
+    // Whoever changes themselves stays where they are.
+    let spare = page.turno()?.principal().filter(|me| me.user == *id).map(|me| me.token.clone());
+    let person = page.turno()?.change_person(id.clone(), PersonChange { spare, ..change }).await?;
+    Ok(page.t1("people-changed", "name", person.name))
+}
+
+pub(super) async fn change(page: Page, Path(id): Path<UserId>, Form(form): Form<Changed>) -> Response {
+    let became = async {
+        let name = given(form.name).map(|name| person_name("name", name)).transpose()?;
+        let role = form.role.as_deref().map(role).transpose()?;
+        changed(&page, &id, PersonChange { name, role, ..PersonChange::default() }).await
+    };
+    page.after(Some(&there(&page, &id)), became.await)
+}
+
+pub(super) async fn disable(page: Page, Path(id): Path<UserId>) -> Response {
+    let became = changed(&page, &id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await;
+    page.after(Some(&there(&page, &id)), became)
+}
+
+pub(super) async fn enable(page: Page, Path(id): Path<UserId>) -> Response {
+    let became = changed(&page, &id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await;
+    page.after(Some(&there(&page, &id)), became)
+}
+
+pub(super) async fn remove(page: Page, Path(id): Path<UserId>) -> Response {
+    let became = async {
+        page.turno()?.remove_person(id.clone()).await?;
+        Ok(page.t1("people-removed", "name", &id))
+    };
+    match became.await {
+        Ok(said) => page.after(Some("/admin"), Ok(said)),
+        Err(problem) => page.after(Some(&there(&page, &id)), Err(problem)),
+    }
+}
+
+/// Makes a link that lets the person in once. It is answered with a page and not by being sent on: nobody keeps it.
+pub(super) async fn link(page: Page, Path(id): Path<UserId>) -> Response {
+    let back = there(&page, &id);
+    let made = async { Ok(page.turno()?.make_link(LinkFor::SignIn(id.clone()), LINK).await?) };
+    match made.await {
+        Err(problem) => page.after(Some(&back), Err(problem)),
+        Ok(secret) => {
+            let (title, what) = (page.t1("link-title", "name", &id), page.t("link-what"));
+            let shown = page.show(|page| Secret { page, title, what, secret: format!("/sign-in?link={secret}"), back });
+            shown.unwrap_or_else(IntoResponse::into_response)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The audit: who did what to what, and why; whether its chain is whole; and all of it as a file.
+
+mod export;
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde::Deserialize;
+use turno::core::audit::Entry;
+use turno::core::id::UserId;
+use turno::store::AuditQuery;
+
+use super::form::{Form, address, given};
+use super::page::Page;
+use crate::http::{Code, Problem, Query, Shared, Wanted};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/audit", get(list))
+        .route("/audit/export", get(export::download))
+        .route("/console/audit/verify", post(verify))
+}
+
+/// Every action that is written, for the filter. A newer one is shown by its own name.
+pub(super) const ACTIONS: &[&str] = &[
+    "lock_force_claim",
+    "lock_force_release",
+    "item_retry",
+    "item_edit",
+    "item_cancel",
+    "lane_clear",
+    "queue_put",
+    "queue_pause",
+    "queue_resume",
+    "queue_purge",
+    "sync_revived",
+    "task_cancel",
+    "user_add",
+    "user_change",
+    "user_remove",
+    "token_create",
+    "token_revoke",
+    "session_open",
+    "session_mint",
+    "link_make",
+    "link_redeem",
+];
+
+/// What the address says about which entries.
+#[derive(Deserialize)]
+pub(super) struct Filter {
+    action: Option<String>,
+    actor: Option<String>,
+    resource: Option<String>,
+    cursor: Option<String>,
+    /// Of an export.
+    format: Option<String>,
+}
+
+/// Which entries, as it was typed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wish {
+    action: String,
+    actor: String,
+    resource: String,
+}
+
+impl Wish {
+    fn of(filter: &mut Filter) -> Wish {
+        let [action, actor, resource] = [filter.action.take(), filter.actor.take(), filter.resource.take()]
+            .map(|text| given(text).unwrap_or_default());
+        Wish { action, actor, resource }
+    }
+
+    fn query(&self) -> Result<AuditQuery, Problem> {
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let (action, resource) = (some(&self.action), some(&self.resource));
+        if [&action, &resource].into_iter().flatten().any(|text| text.contains('\0')) {
+            return Err(Problem::new(Code::BadQuery).cause("without NUL"));
+        }
+        let actor = some(&self.actor).map(UserId::new).transpose()?;
+        Ok(AuditQuery { action, actor, resource, ..AuditQuery::default() })
+    }
+
+    fn address(&self, path: &str, more: &[(&str, &str)]) -> String {
+        let mut pairs = vec![("action", self.action.as_str()), ("actor", &self.actor), ("resource", &self.resource)];
+        pairs.extend_from_slice(more);
+        address(path, &pairs)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "audit/list.html")]
+struct List {
+    page: Page,
+    wish: Wish,
+    entries: Vec<Entry>,
+    first: String,
+    next: String,
+}
+
+impl List {
+    fn actions(&self) -> &'static [&'static str] {
+        ACTIONS
+    }
+
+    fn word(&self, action: &str) -> String {
+        self.page.t_or(&format!("audit-{action}"), action)
+    }
+
+    /// How and why, as `name: value`.
+    fn details(&self, entry: &Entry) -> Vec<(String, String)> {
+        let Ok(serde_json::Value::Object(detail)) = serde_json::from_str(&entry.detail) else {
+            return Vec::new();
+        };
+        let told = |value: serde_json::Value| match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        detail.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, told(value))).collect()
+    }
+
+    fn export(&self, format: &str) -> String {
+        self.wish.address("/audit/export", &[("format", format)])
+    }
+}
+
+async fn list(page: Page, Query(mut filter): Query<Filter>) -> Result<Response, Problem> {
+    let wanted = Wanted::new(None, filter.cursor.as_deref())?;
+    let wish = Wish::of(&mut filter);
+    let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..wish.query()? };
+    let found = wanted.page(page.turno()?.audit(query).await?, |entry| entry.n.to_string());
+    let to = |cursor: &str| wish.address("/audit", &[("cursor", cursor)]);
+    let next = found.next_cursor.map(|cursor| to(&cursor)).unwrap_or_default();
+    let first = filter.cursor.map(|_| to("")).unwrap_or_default();
+    page.show(|page| List { page, wish, entries: found.items, first, next })
+}
+
+/// Nothing but where to go back to.
+#[derive(Deserialize)]
+struct Back {
+    back: Option<String>,
+}
+
+/// Follows the whole chain, and says whether anything in it was changed, left out or put in.
+async fn verify(page: Page, Form(form): Form<Back>) -> Response {
+    let became = async {
+        match page.turno()?.audit_verify(None, |_, _| {}).await? {
+            Ok(head) => Ok(page.t2("audit-whole", "count", head.n, "head", head)),
+            Err(broken) => Err(Problem::new(Code::AuditBroken).cause(broken)),
+        }
+    };
+    page.after(form.back.as_deref(), became.await)
+}

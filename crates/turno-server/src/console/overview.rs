@@ -1,0 +1,120 @@
+//! What is happening now, how it went lately, and what needs a person.
+
+use askama::Template;
+use axum::response::{IntoResponse, Redirect, Response};
+use turno::core::task::Status;
+use turno::core::time::{Span, Time};
+use turno::store::LeaseQuery;
+use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
+
+use super::page::Page;
+use super::trend::{Chart, Counters};
+use crate::http::Problem;
+
+/// Locks counted for the figure; beyond, it says "more than".
+const LEASES_MAX: u32 = 500;
+/// What waits longer than this with nobody at work needs somebody.
+const WAITS_LONG: Span = Span::from_secs(300);
+/// Tasks that are finished in part and shown.
+const TASKS: u32 = 5;
+
+/// Something that does not go on by itself.
+struct Need {
+    state: &'static str,
+    text: String,
+    address: String,
+}
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview {
+    page: Page,
+    held: usize,
+    more_held: bool,
+    lanes: LaneLocks,
+    waiting: i64,
+    working: i64,
+    failing: i64,
+    exhausted: i64,
+    collisions: i64,
+    since: Time,
+    rates: Counters,
+    items_chart: Chart,
+    locks_chart: Chart,
+    needs: Vec<Need>,
+    queues: usize,
+}
+
+/// The overview for whoever is in; anybody else is shown the way in.
+pub(super) async fn show(page: Option<Page>) -> Result<Response, Problem> {
+    let Some(page) = page else {
+        return Ok(Redirect::to("/sign-in").into_response());
+    };
+    let turno = page.turno()?;
+    let held = turno.leases(LeaseQuery { limit: LEASES_MAX, ..LeaseQuery::default() }).await?;
+    let lanes = turno.lane_locks().await?;
+    let query = TaskQuery { status: Some(Status::PartiallyCompleted), limit: TASKS, ..TaskQuery::default() };
+    let tasks = turno.tasks(query).await?;
+    let queues = page.app().glance.queues(page.app().trusted()).await?;
+    let now = held.now;
+    let mut needs: Vec<Need> = queues.iter().flat_map(|queue| of_queue(&page, queue)).collect();
+    needs.extend(tasks.tasks.iter().map(|(task, _)| Need {
+        state: "partially_completed",
+        text: page.t1("needs-task", "title", &task.title),
+        address: format!("/tasks/{}", task.id.0),
+    }));
+    let sum = |of: fn(&QueueOverview) -> i64| queues.iter().map(of).sum::<i64>();
+    let trend = &page.app().trend;
+    let rates = trend.rates(now);
+    let items = vec![
+        rates.line(page.t("chart-processed"), "good", |counters| counters.processed),
+        rates.line(page.t("chart-failed"), "bad", |counters| counters.failed),
+    ];
+    let locks = vec![
+        rates.line(page.t("chart-claimed"), "work", |counters| counters.claimed),
+        rates.line(page.t("chart-collisions"), "warn", |counters| counters.collisions),
+    ];
+    let (collisions, since) = (trend.of_a_day(|counters| counters.collisions), trend.counting_since(now));
+    let (last, times) = (rates.last(), rates.times);
+    let (waiting, working) =
+        (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
+    let (failing, exhausted) = (sum(|queue| queue.counts.error), sum(|queue| queue.counts.exhausted));
+    page.show(|page| Overview {
+        page,
+        held: held.states.len(),
+        more_held: held.next.is_some(),
+        lanes,
+        waiting,
+        working,
+        failing,
+        exhausted,
+        collisions,
+        since,
+        rates: last,
+        items_chart: Chart { times: times.clone(), series: items },
+        locks_chart: Chart { times, series: locks },
+        needs,
+        queues: queues.len(),
+    })
+}
+
+/// What in a queue waits for somebody's decision.
+fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
+    let name = &queue.row.name;
+    let address = |state: &str| super::form::address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
+    let mut needs = Vec::new();
+    if queue.counts.exhausted > 0 {
+        let text = page.t2("needs-exhausted", "count", queue.counts.exhausted, "queue", name);
+        needs.push(Need { state: "exhausted", text, address: address("exhausted") });
+    }
+    if queue.row.paused {
+        let text = page.t2("needs-paused", "count", queue.counts.pending, "queue", name);
+        needs.push(Need { state: "paused", text, address: address("") });
+    }
+    let long = queue.oldest_waiting.is_some_and(|since| since.until(queue.now).0 > WAITS_LONG.0);
+    if long && !queue.row.paused && queue.counts.in_process == 0 && queue.processed_last_minute == 0 {
+        let text = page.t1("needs-workers", "queue", name);
+        needs.push(Need { state: "pending", text, address: address("pending") });
+    }
+    needs
+}

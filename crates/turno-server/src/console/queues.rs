@@ -1,0 +1,80 @@
+//! Queues: all of them, one with its items, one key's lane, one item; and what people do to them.
+
+mod item;
+mod key;
+mod one;
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde::Deserialize;
+use turno::Overview;
+use turno::core::queue::Kind;
+
+use super::form::given;
+use super::page::Page;
+use crate::http::{Problem, Query, Shared};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/queues", get(list))
+        .route("/queues/{queue}", get(one::show))
+        .route("/queues/{queue}/keys/{key}", get(key::show))
+        .route("/queues/{queue}/items/{id}", get(item::show))
+        .route("/console/queues/{queue}/pause", post(one::pause))
+        .route("/console/queues/{queue}/resume", post(one::resume))
+        .route("/console/queues/{queue}/retry-exhausted", post(one::retry_exhausted))
+        .route("/console/queues/{queue}/items/{id}/retry", post(item::retry))
+        .route("/console/queues/{queue}/items/{id}/cancel", post(item::cancel))
+}
+
+/// The kind as it is called outside.
+pub(super) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Lane => "lane",
+        Kind::Inbox => "inbox",
+        Kind::Sync => "sync",
+    }
+}
+
+/// Which queues.
+#[derive(Deserialize)]
+struct Filter {
+    name: Option<String>,
+    kind: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "queues/list.html")]
+struct List {
+    page: Page,
+    name: String,
+    kind: String,
+    queues: Vec<Overview>,
+}
+
+impl List {
+    fn kind_of(&self, queue: &Overview) -> &'static str {
+        kind(queue.row.policy.kind)
+    }
+
+    fn waiting(&self, queue: &Overview) -> i64 {
+        queue.counts.pending + queue.counts.error
+    }
+
+    /// Items of one queue in this state.
+    fn of(&self, queue: &Overview, state: &str) -> String {
+        super::form::address(&format!("/queues/{}", self.page.part(&queue.row.name)), &[("state", state)])
+    }
+}
+
+async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
+    let all = page.app().glance.queues(page.app().trusted()).await?;
+    let (name, wanted) = (given(filter.name).unwrap_or_default(), given(filter.kind).unwrap_or_default());
+    let fits = |queue: &&Overview| {
+        queue.row.name.as_str().contains(&name) && (wanted.is_empty() || wanted == kind(queue.row.policy.kind))
+    };
+    let queues = all.iter().filter(fits).cloned().collect();
+    page.show(|page| List { page, name, kind: wanted, queues })
+}

@@ -1,0 +1,74 @@
+//! One key's lane: what goes first, what waits behind it, and why.
+
+use askama::Template;
+use axum::response::Response;
+use turno::core::id::{Key, QueueName};
+use turno::core::queue::{ItemState, Kind};
+use turno::store::QueueRow;
+use turno::{ItemQuery, ItemRecord, Why};
+
+use super::super::page::Page;
+use super::one::{known, spoken};
+use crate::http::{Path, Problem, queue_why};
+use std::sync::Arc;
+
+/// Items of each state that are shown.
+const SHOWN: u32 = 50;
+/// Nobody is done with these.
+const UNFINISHED: [ItemState; 4] = [ItemState::InProcess, ItemState::Pending, ItemState::Error, ItemState::Exhausted];
+
+#[derive(Template)]
+#[template(path = "queues/key.html")]
+struct OneKey {
+    page: Page,
+    row: Arc<QueueRow>,
+    key: Key,
+    why: Why,
+    sentence: String,
+    items: Vec<ItemRecord>,
+}
+
+impl OneKey {
+    fn is_lane(&self) -> bool {
+        self.row.policy.kind == Kind::Lane
+    }
+
+    fn path(&self) -> String {
+        format!("/queues/{}", self.page.part(&self.row.name))
+    }
+
+    fn word(&self, record: &ItemRecord) -> &'static str {
+        record.state(record.now).as_str()
+    }
+
+    fn item(&self, record: &ItemRecord) -> String {
+        format!("{}/items/{}", self.path(), self.page.part(&record.body.id))
+    }
+
+    fn is_head(&self, record: &ItemRecord) -> bool {
+        self.why.item.as_ref() == Some(&record.body.id)
+    }
+
+    fn window(&self) -> String {
+        spoken(self.row.policy.window)
+    }
+
+    fn max_wait(&self) -> String {
+        spoken(self.row.policy.max_wait)
+    }
+}
+
+pub(super) async fn show(page: Page, Path((name, key)): Path<(QueueName, Key)>) -> Result<Response, Problem> {
+    let queue = known(&page, name).await?;
+    let why = queue.why_key(key.clone()).await?;
+    let mut items = Vec::new();
+    for state in UNFINISHED {
+        let query = ItemQuery { state: Some(state), key: Some(key.clone()), after: None, limit: SHOWN };
+        items.extend(queue.items(query).await?);
+    }
+    // One that has moved on between two looks is shown once.
+    items.sort_by_key(|record| record.body.seq);
+    items.dedup_by_key(|record| record.body.seq);
+    let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
+    page.show(|page| OneKey { page, row, key, why, sentence, items })
+}

@@ -1,0 +1,222 @@
+//! Writing a task: a title and its lines. What was typed is never lost: a form that does not pass comes back as it was.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use turno::core::id::{Serial, Sku};
+use turno::core::task::{Action, Goods, Movement, NewLine, Status, Task, TaskId};
+
+use crate::console::form::Form;
+use crate::console::page::Page;
+use crate::http::{Path, Problem, Reader, task_changed, task_id, task_unknown};
+
+/// Empty lines at the end of the form, for more; saving brings new ones, and a script adds any number.
+const SPARE: usize = 3;
+
+/// A line as it was typed.
+#[derive(Clone, Default)]
+struct Typed {
+    sku: String,
+    movement: String,
+    kind: String,
+    amount: String,
+}
+
+impl Typed {
+    fn is_empty(&self) -> bool {
+        self.sku.trim().is_empty() && self.amount.trim().is_empty()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "tasks/draft.html")]
+struct Draft {
+    page: Page,
+    id: Option<TaskId>,
+    title: String,
+    rows: Vec<Typed>,
+    error: Option<String>,
+}
+
+impl Draft {
+    fn heading(&self) -> String {
+        self.page.t(if self.id.is_some() { "draft-edit" } else { "tasks-new" })
+    }
+
+    fn action(&self) -> String {
+        self.id.map_or_else(|| "/console/tasks".to_owned(), |id| self.page.action("tasks", id, "edit"))
+    }
+}
+
+/// An empty form.
+pub(super) async fn fresh(page: Page) -> Result<Response, Problem> {
+    form(page, StatusCode::OK, None, String::new(), Vec::new(), None)
+}
+
+/// A draft as it is.
+pub(super) async fn edit(page: Page, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = task_id(&id)?;
+    let (task, _) = page.turno()?.task_get(id).await?.1.ok_or_else(|| task_unknown(id))?;
+    if task.status != Status::Draft {
+        return Ok(page.after(Some(&address(id)), Ok(page.t("draft-over"))));
+    }
+    let rows = written(&task);
+    form(page, StatusCode::OK, Some(id), task.title, rows, None)
+}
+
+fn written(task: &Task) -> Vec<Typed> {
+    let row = |line: &turno::core::task::Line| {
+        let (kind, amount) = match &line.goods {
+            Goods::Quantity(quantity) => ("quantity", quantity.to_string()),
+            Goods::Serialized(serials) => {
+                ("serialized", serials.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+            }
+        };
+        let movement = if line.movement == Movement::Out { "out" } else { "in" };
+        Typed { sku: line.sku.to_string(), movement: movement.to_owned(), kind: kind.to_owned(), amount }
+    };
+    task.lines.iter().map(row).collect()
+}
+
+fn form(
+    page: Page,
+    status: StatusCode,
+    id: Option<TaskId>,
+    title: String,
+    mut rows: Vec<Typed>,
+    error: Option<String>,
+) -> Result<Response, Problem> {
+    rows.extend(std::iter::repeat_n(Typed::default(), SPARE));
+    page.show_as(status, |page| Draft { page, id, title, rows, error })
+}
+
+/// What the form sends, in order: a `sku` begins a line.
+#[derive(Default)]
+struct Sent {
+    title: String,
+    rows: Vec<Typed>,
+    ready: bool,
+}
+
+impl Sent {
+    fn of(fields: Vec<(String, String)>) -> Sent {
+        let mut sent = Sent::default();
+        for (name, value) in fields {
+            match (name.as_str(), sent.rows.last_mut()) {
+                ("title", _) => sent.title = value,
+                ("then", _) => sent.ready = value == "ready",
+                ("sku", _) => sent.rows.push(Typed { sku: value, ..Typed::default() }),
+                ("movement", Some(row)) => row.movement = value,
+                ("kind", Some(row)) => row.kind = value,
+                ("amount", Some(row)) => row.amount = value,
+                _ => {}
+            }
+        }
+        sent.rows.retain(|row| !row.is_empty());
+        sent
+    }
+
+    /// The lines, or what is wrong with the first that makes no sense.
+    fn lines(&self, page: &Page) -> Result<Vec<NewLine>, String> {
+        let line = |(index, row): (usize, &Typed)| {
+            let bad = |id: &str| page.t1(id, "line", index + 1);
+            let movement = if row.movement == "out" { Movement::Out } else { Movement::In };
+            let sku = Sku::new(row.sku.trim()).map_err(|_| bad("draft-bad-sku"))?;
+            let goods = if row.kind == "serialized" {
+                let serials = row.amount.split([',', ';', '\n', '\r', '\t', ' ']).filter(|serial| !serial.is_empty());
+                let serials = serials.map(Serial::new).collect::<Result<Vec<_>, _>>();
+                Goods::Serialized(serials.map_err(|_| bad("draft-bad-serial"))?)
+            } else {
+                let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| *quantity > 0);
+                Goods::Quantity(quantity.ok_or_else(|| bad("draft-bad-quantity"))?)
+            };
+            Ok(NewLine { movement, sku, goods })
+        };
+        self.rows.iter().enumerate().map(line).collect()
+    }
+}
+
+/// A new task.
+pub(super) async fn create(
+    page: Page,
+    reader: Reader,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Result<Response, Problem> {
+    let sent = Sent::of(fields);
+    let made = match sent.lines(&page) {
+        Ok(lines) => {
+            let action = Action::Create { title: sent.title.trim().to_owned(), lines, ready: sent.ready, once: None };
+            task_changed(&page.caller()?, &reader, None, action).await.map_err(|problem| page.said(&problem))
+        }
+        Err(wrong) => Err(wrong),
+    };
+    answer(page, None, sent, made)
+}
+
+/// A draft as it shall be.
+pub(super) async fn save(
+    page: Page,
+    reader: Reader,
+    Path(id): Path<String>,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Result<Response, Problem> {
+    let (id, sent) = (task_id(&id)?, Sent::of(fields));
+    let saved = match sent.lines(&page) {
+        Ok(lines) => edited(&page, &reader, id, &sent, lines).await.map_err(|problem| page.said(&problem)),
+        Err(wrong) => Err(wrong),
+    };
+    answer(page, Some(id), sent, saved)
+}
+
+async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Vec<NewLine>) -> Result<TaskId, Problem> {
+    let caller = page.caller()?;
+    let action = Action::Edit { title: Some(sent.title.trim().to_owned()), lines: Some(lines) };
+    task_changed(&caller, reader, Some(id), action).await?;
+    if sent.ready {
+        task_changed(&caller, reader, Some(id), Action::Ready).await?;
+    }
+    Ok(id)
+}
+
+/// On to the task, or the form again with everything that was typed and what is wrong.
+fn answer(page: Page, id: Option<TaskId>, sent: Sent, became: Result<TaskId, String>) -> Result<Response, Problem> {
+    match became {
+        Ok(id) => {
+            let said = page.t(if sent.ready { "task-readied" } else { "draft-saved" });
+            Ok(page.after(Some(&address(id)), Ok(said)))
+        }
+        Err(wrong) => form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent.title, sent.rows, Some(wrong)),
+    }
+}
+
+fn address(id: TaskId) -> String {
+    format!("/tasks/{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_read_line_by_line_and_empty_lines_are_none() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let sent = Sent::of(vec![
+            pair("kind", "quantity"),
+            pair("title", "Alta"),
+            pair("sku", "clavo"),
+            pair("movement", "out"),
+            pair("kind", "serialized"),
+            pair("amount", "A1"),
+            pair("sku", " "),
+            pair("movement", "in"),
+            pair("amount", ""),
+            pair("sku", "tuerca"),
+            pair("amount", "3"),
+            pair("then", "ready"),
+        ]);
+        let rows: Vec<_> = sent.rows.iter().map(|row| (row.sku.as_str(), row.amount.as_str())).collect();
+        assert_eq!((sent.title.as_str(), sent.ready), ("Alta", true));
+        assert_eq!(rows, [("clavo", "A1"), ("tuerca", "3")]);
+        assert_eq!((sent.rows[0].movement.as_str(), sent.rows[0].kind.as_str()), ("out", "serialized"));
+    }
+}

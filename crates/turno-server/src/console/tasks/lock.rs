@@ -1,0 +1,33 @@
+//! A task's lock in a few words: who has it, since when, and who waits.
+
+use turno::core::lease::State;
+use turno::core::time::Time;
+
+/// How a lock stands at one moment, for whoever looks.
+pub(super) struct Lock {
+    /// `free`, `locked` or `offered`.
+    pub(super) word: &'static str,
+    /// Who has it, or to whom it is offered; nobody's name is empty.
+    pub(super) who: String,
+    /// Since when somebody has it.
+    pub(super) since: Option<Time>,
+    /// Whoever looks is the one.
+    pub(super) mine: bool,
+    /// How many stand in line.
+    pub(super) waiting: usize,
+}
+
+impl Lock {
+    /// The lock as the person `me` sees it.
+    pub(super) fn of(state: &State, now: Time, me: &str) -> Lock {
+        let waiting = state.line.iter().filter(|ticket| now < ticket.expires_at).count();
+        let offer = state.offer.as_ref().filter(|offer| now < offer.until);
+        let (word, holder, since) = match (state.live(now), offer) {
+            (Some(grant), _) => ("locked", Some(&grant.holder), Some(grant.locked_at)),
+            (None, Some(offer)) => ("offered", Some(&offer.to), None),
+            (None, None) => ("free", None, None),
+        };
+        let mine = holder.is_some_and(|holder| holder.user.as_str() == me);
+        Lock { word, who: holder.map(|holder| holder.name.clone()).unwrap_or_default(), since, mine, waiting }
+    }
+}

@@ -1,0 +1,152 @@
+//! One task: its lines, its lock, what can be done about it, and what happened to it.
+
+use askama::Template;
+use axum::response::Response;
+use serde::Deserialize;
+use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task};
+use turno::core::time::Time;
+
+use super::lock::Lock;
+use super::past::{self, Happened};
+use crate::console::form::{Form, given};
+use crate::console::page::Page;
+use crate::http::{Path, Problem, Reader, lease_text, task_changed, task_id, task_line_said, task_unknown};
+
+/// A line as it is shown.
+struct Row {
+    number: u32,
+    sku: String,
+    movement: &'static str,
+    serialized: bool,
+    /// What its field holds: a number, or serial numbers one below the other.
+    amount: String,
+    units: i64,
+    status: &'static str,
+    error: Option<String>,
+    applied: Option<(Time, String)>,
+}
+
+impl Row {
+    fn of(page: &Page, line: &Line) -> Row {
+        let (serialized, amount) = match &line.goods {
+            Goods::Serialized(serials) => {
+                (true, serials.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+            }
+            Goods::Quantity(quantity) => (false, quantity.to_string()),
+        };
+        Row {
+            number: line.number,
+            sku: line.sku.to_string(),
+            movement: match line.movement {
+                Movement::In => "in",
+                Movement::Out => "out",
+            },
+            serialized,
+            amount,
+            units: line.goods.units(),
+            status: match line.status {
+                LineStatus::Pending => "line_pending",
+                LineStatus::Validated => "validated",
+                LineStatus::Applied => "applied",
+                LineStatus::Failed => "failed",
+            },
+            error: line.error.as_ref().map(|error| page.told("line-error", &task_line_said(error))),
+            applied: line.applied.as_ref().map(|(at, _, by)| (*at, by.to_string())),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "tasks/one.html")]
+struct One {
+    page: Page,
+    now: Time,
+    task: Task,
+    lock: Lock,
+    lines: Vec<Row>,
+    history: Vec<Happened>,
+    more: bool,
+}
+
+impl One {
+    /// Whether whoever looks could process it, were it free.
+    fn processable(&self) -> bool {
+        self.task.status.lockable() && self.page.may("inventory.manage")
+    }
+
+    /// The name under which its lock is known.
+    fn resource(&self) -> String {
+        self.task.id.resource().to_string()
+    }
+
+    fn is(&self, status: &str) -> bool {
+        self.task.status.as_str() == status
+    }
+
+    fn cancellable(&self) -> bool {
+        self.page.may("inventory.manage") && !matches!(self.task.status, Status::Completed | Status::Cancelled)
+    }
+
+    fn count(&self, status: &str) -> usize {
+        self.lines.iter().filter(|line| line.status == status).count()
+    }
+
+    fn open(&self) -> usize {
+        self.lines.len() - self.count("applied")
+    }
+
+    /// Which part of the lock is shown before a script knows better.
+    fn shows(&self, part: &str) -> bool {
+        let now = match (self.lock.word, self.lock.mine) {
+            ("locked", true) => "elsewhere",
+            ("locked", false) => "other",
+            ("offered", true) => "offered",
+            ("offered", false) => "reserved",
+            _ => "free",
+        };
+        part == now
+    }
+}
+
+pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = task_id(&id)?;
+    let turno = page.turno()?;
+    let (now, found) = turno.task_get(id).await?;
+    let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
+    let (history, more) = past::of(&page, turno, id).await?;
+    let lock = Lock::of(&lease, now, page.user());
+    let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();
+    page.show(|page| One { page, now, task, lock, lines, history, more })
+}
+
+/// Nothing but where to go on.
+#[derive(Deserialize)]
+pub(super) struct Back {
+    back: Option<String>,
+}
+
+/// A draft can be taken from now on.
+pub(super) async fn ready(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Back>) -> Response {
+    let became = changed(&page, &reader, &id, Action::Ready).await;
+    page.after(form.back.as_deref(), became.map(|()| page.t("task-readied")))
+}
+
+/// Why a task will not be processed.
+#[derive(Deserialize)]
+pub(super) struct Cancel {
+    reason: Option<String>,
+    back: Option<String>,
+}
+
+/// It will not be processed.
+pub(super) async fn cancel(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Cancel>) -> Response {
+    let became = match given(form.reason).map(|reason| lease_text("reason", reason, false)).transpose() {
+        Ok(reason) => changed(&page, &reader, &id, Action::Cancel { reason }).await,
+        Err(problem) => Err(problem),
+    };
+    page.after(form.back.as_deref(), became.map(|()| page.t("task-cancelled")))
+}
+
+async fn changed(page: &Page, reader: &Reader, id: &str, action: Action) -> Result<(), Problem> {
+    task_changed(&page.caller()?, reader, Some(task_id(id)?), action).await.map(drop)
+}

@@ -1,0 +1,149 @@
+//! `turno sync`, beside a running server.
+
+use serde_json::json;
+use tokio_postgres::{Client, NoTls};
+use turno::core::time::Span;
+use turno::{Draft, Kind, Policy};
+
+use crate::cases;
+use crate::shell::Shell;
+use crate::world::World;
+
+cases![
+    BOTH: [without_a_source_the_way_to_one_is_told, an_unknown_source_is_refused_with_the_known_ones],
+    POSTGRES: [
+        the_plan_is_sql_that_a_dba_can_run,
+        a_source_is_installed_seen_and_removed,
+        duplicate_principals_are_listed_and_nothing_is_installed,
+        rows_that_were_there_before_are_sent_and_compared,
+        one_key_is_sent_again,
+    ],
+    SQLITE: [on_sqlite_triggers_are_refused_with_another_way],
+];
+
+const PRESET: &str = "[[sync.source]]\npreset = \"siper\"\n";
+
+/// At a configuration with the preset.
+fn shell(world: &World) -> Shell {
+    let file = std::env::temp_dir().join(format!("turno-sync-{}.toml", world.server.base.rsplit(':').next().unwrap()));
+    std::fs::write(&file, PRESET).unwrap();
+    Shell::at(world).with("TURNO_CONFIG", file.to_str().unwrap())
+}
+
+/// The users' table, and somebody who writes into it.
+async fn users(world: &World) -> Client {
+    let (client, connection) = tokio_postgres::connect(&world.url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(include_str!("../../../../docs/guides/sync-siper.sql")).await.unwrap();
+    client
+}
+
+async fn add(client: &Client, idper: i32) {
+    let add = include_str!("sync_user.sql");
+    client.execute(add, &[&idper]).await.unwrap();
+}
+
+async fn without_a_source_the_way_to_one_is_told(world: World) {
+    for what in ["plan", "install", "status", "check", "remove"] {
+        let refused = Shell::at(&world).run(&["sync", what]).await;
+        assert!(refused.refused(1).contains("preset = \"siper\""), "{refused:?}");
+    }
+}
+
+async fn an_unknown_source_is_refused_with_the_known_ones(world: World) {
+    let refused = shell(&world).run(&["sync", "status", "--source", "user"]).await;
+    assert!(refused.refused(2).contains("use one of: usuarios"), "{refused:?}");
+}
+
+async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    let plan = shell.run(&["sync", "plan"]).await;
+    assert!(plan.done().contains("tr_sincro_usuarios_modulo_global"), "{plan:?}");
+    let absent = shell.run(&["sync", "status", "--json"]).await.json();
+    assert_eq!(absent["sources"][0]["installed"], "absent", "to plan changes nothing");
+    client.batch_execute(plan.done()).await.unwrap();
+    world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    let status = shell.run(&["sync", "status", "--json"]).await.json();
+    assert_eq!(status["sources"][0]["installed"], "installed", "{status}");
+}
+
+async fn a_source_is_installed_seen_and_removed(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    assert!(shell.run(&["sync", "status"]).await.done().contains("turno sync install"));
+    for _ in 0..2 {
+        let installed = shell.run(&["sync", "install"]).await;
+        assert_eq!(installed.done(), "");
+        assert!(installed.talk.contains("siper.usuarios go into the queue usuarios_modulo"), "{installed:?}");
+    }
+    add(&client, 42).await;
+    let status = shell.run(&["sync", "status", "--json"]).await.json();
+    let source = &status["sources"][0];
+    assert_eq!((&source["name"], &source["installed"]), (&json!("usuarios"), &json!("installed")));
+    assert_eq!((&source["waiting"], &source["exhausted"]), (&json!(1), &json!(0)));
+    assert!(source["oldest_waiting_ms"].as_i64().is_some() && source["parts"].as_array().unwrap().len() == 5);
+    let card = shell.run(&["sync", "status"]).await;
+    assert!(card.done().contains("yes, as configured") && card.out.contains("waiting"), "{card:?}");
+    let removed = shell.run(&["sync", "remove", "--json"]).await.json();
+    assert_eq!(removed["sources"][0]["removed"].as_array().unwrap().len(), 5, "{removed}");
+    let again = shell.run(&["sync", "remove"]).await;
+    assert!(again.done().is_empty() && again.talk.contains("nothing of it is installed"), "{again:?}");
+}
+
+async fn duplicate_principals_are_listed_and_nothing_is_installed(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    add(&client, 7).await;
+    add(&client, 7).await;
+    let refused = shell.run(&["sync", "install"]).await;
+    let said = refused.refused(1);
+    assert!(said.contains("1 key of siper.usuarios have more than one current row: 7 (2 rows)"), "{said}");
+    assert!(said.contains("one_current_per_key = false"), "{said}");
+    assert_eq!(shell.run(&["sync", "status", "--json"]).await.json()["sources"][0]["installed"], "absent");
+}
+
+async fn rows_that_were_there_before_are_sent_and_compared(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    for idper in [1, 2, 3] {
+        add(&client, idper).await;
+    }
+    shell.run(&["sync", "install"]).await.done();
+    let missing = shell.run(&["sync", "check"]).await;
+    assert!(
+        missing.refused(1).contains("3 keys differ") && missing.out.contains("usuarios  missing  1"),
+        "{missing:?}"
+    );
+    let sent = shell.run(&["sync", "resync", "--all", "--json"]).await.json();
+    assert_eq!(sent["sources"][0], json!({ "name": "usuarios", "keys": 3, "queued": 3, "unfit": 0 }));
+    let checked = shell.run(&["sync", "check", "--queue-differences", "--json"]).await.json();
+    assert_eq!((&checked["sources"][0]["differing"], &checked["sources"][0]["keys"]), (&json!(0), &json!(3)));
+    let rest = shell.run(&["sync", "resync", "--all", "--source", "usuarios", "--after", "2", "--json"]).await.json();
+    assert_eq!(rest["sources"][0]["keys"], 1, "behind a key");
+    let neither = shell.run(&["sync", "resync"]).await;
+    assert_eq!(neither.code, Some(2), "{neither:?}");
+}
+
+async fn one_key_is_sent_again(world: World) {
+    let (shell, _client) = (shell(&world), users(&world).await);
+    shell.run(&["sync", "install"]).await.done();
+    let sent = shell.run(&["sync", "resync", "--key", "42"]).await;
+    assert!(sent.done().is_empty() && sent.talk.contains("42 is on its way"), "{sent:?}");
+    let queue = world.turno.queue("usuarios_modulo").await.unwrap();
+    let got = queue.claim("worker", 1, Span::ZERO).await.unwrap();
+    assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
+}
+
+async fn on_sqlite_triggers_are_refused_with_another_way(world: World) {
+    let shell = shell(&world);
+    let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    queue.enqueue(vec![Draft::json("x").unwrap().key("42").unwrap()]).await.unwrap();
+    for words in [&["plan"][..], &["install"], &["remove"], &["check"], &["resync", "--all"], &["resync", "--key", "4"]]
+    {
+        let refused = shell.run(&[&["sync"], words].concat()).await;
+        let said = refused.refused(1);
+        assert!(said.contains("triggers need PostgreSQL") && said.contains("turno queue enqueue"), "{said}");
+    }
+    let status = shell.run(&["sync", "status", "--json"]).await.json();
+    assert_eq!(
+        (&status["sources"][0]["installed"], &status["sources"][0]["waiting"]),
+        (&json!("no_triggers"), &json!(1))
+    );
+}

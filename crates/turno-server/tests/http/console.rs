@@ -1,0 +1,506 @@
+//! The console from outside: pages for each role, in both languages, with what is typed and named by others shown as text;
+//! forms that do what they say, as whoever sends them.
+
+use crate::cases;
+use crate::world::{Answer, Client, World, answer};
+use reqwest::{Method, redirect};
+use serde_json::json;
+use turno::core::lease::Action;
+use turno::{Draft, Kind, Policy};
+
+cases![
+    every_page_answers_each_role_in_both_languages_without_a_missing_text,
+    whoever_is_not_in_is_shown_the_way_in_and_comes_back,
+    a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json,
+    what_one_may_not_is_not_offered_and_not_done,
+    names_of_others_are_text_on_every_page,
+    filters_live_in_the_address,
+    a_lock_is_released_with_a_reason_and_the_audit_says_so,
+    a_queue_is_paused_and_resumed_by_its_buttons,
+    exhausted_items_are_counted_before_they_are_retried,
+    an_item_is_corrected_and_retried_and_cancelled,
+    another_sites_form_changes_nothing,
+    the_language_and_the_colours_stay_as_chosen,
+    a_person_is_added_given_a_link_and_disabled,
+    a_token_is_shown_once_and_dead_when_revoked,
+    the_audit_is_filtered_verified_and_taken_along,
+    pages_bring_no_script_or_style_of_their_own,
+];
+
+/// A browser of somebody who is in: it sends a cookie, says where its forms come from, and follows nothing by itself.
+pub(crate) struct Browser {
+    http: reqwest::Client,
+    base: String,
+    cookies: Vec<String>,
+    language: &'static str,
+}
+
+impl Browser {
+    pub(crate) async fn of(world: &World, user: &str) -> Browser {
+        let client = world.client(user).await;
+        Browser::with(world, vec![format!("turno_session={}", client.secret())])
+    }
+
+    fn stranger(world: &World) -> Browser {
+        Browser::with(world, Vec::new())
+    }
+
+    fn with(world: &World, cookies: Vec<String>) -> Browser {
+        let http = reqwest::Client::builder().redirect(redirect::Policy::none()).build().unwrap();
+        Browser { http, base: world.server.base.clone(), cookies, language: "es" }
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = request.header("accept", "text/html").header("accept-language", self.language);
+        if self.cookies.is_empty() { request } else { request.header("cookie", self.cookies.join("; ")) }
+    }
+
+    pub(crate) async fn open(&self, path: &str) -> Answer {
+        answer(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    /// The text of a page that is there.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let page = self.open(path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.text);
+        assert!(page.headers["content-type"].to_str().unwrap().starts_with("text/html"), "{path}");
+        page.text
+    }
+
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.post_from(&self.base, path, fields).await
+    }
+
+    async fn post_from(&self, origin: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let request = self.request(Method::POST, path).header("origin", origin);
+        let request = request.header("content-type", "application/x-www-form-urlencoded").body(body.join("&"));
+        answer(request.send().await.unwrap()).await
+    }
+
+    /// Sends a form that is answered by being sent on, and says what the next page says about it.
+    pub(crate) async fn done(&self, path: &str, fields: &[(&str, &str)]) -> String {
+        let sent = self.post(path, fields).await;
+        assert_eq!(sent.status, 303, "{path}: {}", sent.text);
+        let to = sent.headers["location"].to_str().unwrap();
+        let flash = sent.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let browser =
+            Browser { cookies: [&self.cookies[..], &[flash]].concat(), http: self.http.clone(), ..*self.copy() };
+        let page = browser.open(to).await;
+        assert!(page.headers["set-cookie"].to_str().unwrap().starts_with("turno_flash=;"), "it is said once");
+        let said = page.text.split("class=\"flash").nth(1).unwrap_or_else(|| panic!("nothing was said: {}", page.text));
+        said.split_once('>').unwrap().1.split("</p>").next().unwrap().to_owned()
+    }
+
+    fn copy(&self) -> Box<Browser> {
+        let Browser { http, base, cookies, language } = self;
+        Box::new(Browser { http: http.clone(), base: base.clone(), cookies: cookies.clone(), language })
+    }
+}
+
+/// As a form encodes it.
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// Something to see: a lane with an exhausted item, another that waits, and a lock.
+async fn furnished(world: &World) {
+    let policy = Policy { max_attempts: 1, window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) };
+    let chat = world.turno.put_queue("chat", policy).await.unwrap();
+    let draft = |id: &str, key: &str| Draft::json(&json!({ "texto": id })).unwrap().id(id).unwrap().key(key).unwrap();
+    chat.enqueue(vec![draft("m-1", "ana"), draft("m-2", "leo"), draft("m-3", "eva")]).await.unwrap();
+    let editor = world.client("ana").await;
+    let claim = json!({ "instance": "bot-1", "max": 2 });
+    let got = editor.post("/v1/queues/chat/claim", claim).await.expect(200);
+    for delivery in got["deliveries"].as_array().unwrap() {
+        let fail = json!({ "token": delivery["token"], "error": "no hay línea" });
+        editor.post("/v1/queues/chat/fail", fail).await.expect(200);
+    }
+    lock(world, "caja:1").await;
+}
+
+async fn lock(world: &World, resource: &str) {
+    let claim = Action::Claim { ttl: None, wait: false };
+    world.turno.lease(world.turno.command(resource, "ana", claim).unwrap()).await.unwrap().answer.unwrap();
+}
+
+const PAGES: &[&str] = &[
+    "/",
+    "/tasks",
+    "/leases",
+    "/leases/caja%3A1",
+    "/leases/caja%3A2",
+    "/queues",
+    "/queues/chat",
+    "/queues/chat?state=exhausted",
+    "/queues/chat?state=all",
+    "/queues/chat/keys/ana",
+    "/queues/chat/keys/nadie",
+    "/queues/chat/items/m-1",
+    "/queues/chat/items/m-3",
+    "/sync",
+];
+const ADMIN_PAGES: &[&str] =
+    &["/audit", "/admin", "/admin/people/ana", "/admin/tokens", "/admin/settings", "/audit?action=item_retry"];
+
+/// Words that are names of texts and not texts: with a dash between lower-case words where a sentence should be.
+fn missing_texts(page: &str) -> Vec<String> {
+    let known: Vec<String> = include_str!("../../locales/console.es.ftl")
+        .lines()
+        .filter_map(|line| line.split_once(" =").map(|(name, _)| name.to_owned()))
+        .filter(|name| name.contains('-') && !name.starts_with(' '))
+        .collect();
+    let bodies = page.split('>').filter_map(|piece| piece.split('<').next()).map(str::trim);
+    bodies.filter(|text| known.iter().any(|name| name == text) || text.contains("{ $")).map(str::to_owned).collect()
+}
+
+async fn every_page_answers_each_role_in_both_languages_without_a_missing_text(world: World) {
+    furnished(&world).await;
+    for user in ["vera", "ana", "eva"] {
+        for language in ["es", "en"] {
+            let browser = Browser { language, ..*Browser::of(&world, user).await.copy() };
+            let more = if user == "eva" { ADMIN_PAGES } else { &[] };
+            for path in PAGES.iter().chain(more) {
+                let page = browser.page(path).await;
+                assert!(page.contains(&format!("<html lang=\"{language}\"")), "{path}");
+                assert!(page.contains("class=\"skip\" href=\"#main\""), "{path} can be skipped into");
+                assert_eq!(page.matches("<h1").count(), 1, "{path} has one heading of the first level");
+                assert_eq!(page.matches("<main").count(), 1, "{path}");
+                assert_eq!(missing_texts(&page), [""; 0], "{path} in {language}");
+            }
+            if user != "eva" {
+                for path in ADMIN_PAGES {
+                    let refused = browser.open(path).await;
+                    assert_eq!(refused.status, 403, "{path} for {user}");
+                    assert!(refused.text.contains("<h1>") && refused.text.contains("</nav>"), "in the frame");
+                }
+            }
+        }
+    }
+}
+
+async fn whoever_is_not_in_is_shown_the_way_in_and_comes_back(world: World) {
+    let eva = world.client("eva").await;
+    let new = json!({ "id": "rosa", "name": "Rosa", "role": "editor", "password": "una clave larga" });
+    eva.post("/v1/users", new).await.expect(201);
+    let stranger = Browser::stranger(&world);
+    let home = stranger.open("/").await;
+    assert_eq!((home.status.as_u16(), home.headers["location"].to_str().unwrap()), (303, "/sign-in"));
+    let sent = stranger.open("/queues/chat?state=error").await;
+    assert_eq!(sent.status, 303);
+    let to = sent.headers["location"].to_str().unwrap().to_owned();
+    assert_eq!(to, "/sign-in?next=%2Fqueues%2Fchat%3Fstate%3Derror");
+    let form = stranger.page(&to).await;
+    assert!(form.contains("name=\"next\" value=\"/queues/chat?state=error\""), "{form}");
+    let fields = [("user", "rosa"), ("password", "una clave larga"), ("next", "/queues/chat?state=error")];
+    let entered = stranger.post("/sign-in", &fields).await;
+    assert_eq!(entered.headers["location"], "/queues/chat?state=error");
+    for foreign in ["https://evil.example/", "//evil.example", "/\\evil.example"] {
+        let fields = [("user", "rosa"), ("password", "una clave larga"), ("next", foreign)];
+        assert_eq!(stranger.post("/sign-in", &fields).await.headers["location"], "/", "{foreign}");
+    }
+    // A page that is open already is sent on as a whole, not in its middle.
+    let part = stranger.request(Method::GET, "/queues").header("hx-request", "true").send().await.unwrap();
+    assert_eq!(
+        (part.status().as_u16(), &part.headers()["hx-redirect"]),
+        (401, &"/sign-in?next=%2Fqueues".parse().unwrap())
+    );
+}
+
+async fn a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json(world: World) {
+    let ana = Browser::of(&world, "ana").await;
+    for path in ["/nada", "/queues/nada", "/queues/nada/items/x", "/leases?cursor=zz", "/queues/nada?state=raro"] {
+        let page = ana.open(path).await;
+        assert!(matches!(page.status.as_u16(), 400 | 404), "{path}: {}", page.status);
+        assert!(page.text.contains("<h1>") && page.text.contains("aria-label=\"Secciones\""), "{path}: {}", page.text);
+        assert!(page.text.contains(page.headers["x-request-id"].to_str().unwrap()), "{path}");
+    }
+    let program = world.client("ana").await;
+    program.get("/queues/nada").await.problem(404, "not_found");
+    program.get("/v1/queues/nada").await.problem(404, "not_found");
+    let api = answer(ana.request(Method::GET, "/v1/queues/nada").send().await.unwrap()).await;
+    api.problem(404, "not_found");
+}
+
+async fn what_one_may_not_is_not_offered_and_not_done(world: World) {
+    furnished(&world).await;
+    let (ana, eva) = (Browser::of(&world, "ana").await, Browser::of(&world, "eva").await);
+    for path in ["/queues/chat", "/queues/chat/items/m-1", "/leases/caja%3A1"] {
+        let offers = |page: String| page.split("<main").nth(1).unwrap().contains("action=\"/console/");
+        assert!(!offers(ana.page(path).await), "{path}");
+        assert!(offers(eva.page(path).await), "{path}: the control");
+    }
+    assert!(!ana.page("/").await.contains("href=\"/admin\"") && eva.page("/").await.contains("href=\"/admin\""));
+    assert_eq!(ana.post("/console/queues/chat/pause", &[]).await.status, 403);
+    assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
+    // A token for some resources, as other applications' pages have, does not look around here.
+    let token = turno::NewToken { resources: vec!["caja:".to_owned()], ..turno::NewToken::of("eva").unwrap() };
+    let (_, secret) = world.turno.create_token(token).await.unwrap();
+    let confined = Browser::with(&world, vec![format!("turno_session={secret}")]);
+    for path in ["/", "/queues", "/audit"] {
+        assert_eq!(confined.open(path).await.status, 403, "{path}");
+    }
+}
+
+async fn names_of_others_are_text_on_every_page(world: World) {
+    const EVIL: &str = "<img src=x onerror=alert(1)>\"'&";
+    let queue = world.turno.put_queue("inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await.unwrap();
+    let draft = Draft::json(&json!({ "x": EVIL })).unwrap().id(EVIL).unwrap().key(EVIL).unwrap();
+    queue.enqueue(vec![draft]).await.unwrap();
+    let got = queue.claim(EVIL, 1, turno::core::time::Span::ZERO).await.unwrap();
+    let ana = world.client("ana").await;
+    drop(got);
+    ana.post("/v1/users", json!({})).await.problem(403, "forbidden");
+    world.turno.add_person(turno::NewPerson::new(EVIL, EVIL, turno::Role::Editor).unwrap()).await.unwrap();
+    let claim = Action::Claim { ttl: None, wait: false };
+    world.turno.lease(world.turno.command(EVIL, EVIL, claim).unwrap()).await.unwrap().answer.unwrap();
+    let eva = Browser::of(&world, "eva").await;
+    let name = encoded(EVIL);
+    let reason =
+        eva.done(&format!("/console/leases/{name}/force-claim"), &[("reason", EVIL), ("back", "/leases")]).await;
+    assert!(reason.contains("&#60;img") && !reason.contains("<img"), "{reason}");
+    for path in [
+        "/",
+        "/leases",
+        &format!("/leases/{name}"),
+        &format!("/leases?prefix={name}"),
+        "/queues",
+        "/queues/inbox?state=all",
+        &format!("/queues/inbox?key={name}&error={name}&state=exhausted"),
+        &format!("/queues/inbox/items/{name}"),
+        &format!("/queues/inbox/keys/{name}"),
+        "/audit",
+        &format!("/audit?resource={name}"),
+        "/admin",
+        &format!("/admin/people/{name}"),
+        "/admin/tokens",
+        &format!("/admin/tokens?user={name}"),
+        &format!("/{name}"),
+    ] {
+        let page = eva.open(path).await;
+        assert!(page.status != 500, "{path}: {}", page.text);
+        assert!(!page.text.contains("<img src=x") && !page.text.contains("\"'&\""), "{path}: {}", page.text);
+    }
+    assert!(eva.page("/leases").await.contains("&#60;img src=x onerror=alert(1)&#62;"), "the control: it is shown");
+}
+
+async fn filters_live_in_the_address(world: World) {
+    furnished(&world).await;
+    lock(&world, "puerta:1").await;
+    let ana = Browser::of(&world, "ana").await;
+    let all = ana.page("/leases").await;
+    assert!(all.contains("caja:1") && all.contains("puerta:1"));
+    let some = ana.page("/leases?prefix=puerta&holder=").await;
+    assert!(!some.contains("caja:1") && some.contains("puerta:1") && some.contains("value=\"puerta\""), "{some}");
+    assert!(ana.page("/leases?holder=leo").await.contains("Nadie tiene nada bloqueado"));
+    let waiting = ana.page("/queues/chat?state=pending").await;
+    assert!(waiting.contains("m-3") && !waiting.contains("m-1"), "{waiting}");
+    let of_key = ana.page("/queues/chat?state=all&key=ana").await;
+    assert!(of_key.contains("m-1") && !of_key.contains("m-2"));
+    let kinds = ana.page("/queues?kind=inbox").await;
+    assert!(!kinds.contains("/queues/chat\"") && kinds.contains("value=\"inbox\" selected"));
+    // Pages lead on, and keep the filter.
+    for n in 0..60 {
+        lock(&world, &format!("muchas:{n:02}")).await;
+    }
+    let first = ana.page("/leases?prefix=muchas").await;
+    let next = first.split("rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap().split('"').next().unwrap();
+    let next = next.replace("&#38;", "&");
+    assert!(next.contains("prefix=muchas") && next.contains("cursor="), "{next}");
+    let second = ana.page(&next).await;
+    assert!(second.contains("muchas:59") && !second.contains("muchas:00") && first.contains("muchas:00"));
+}
+
+async fn a_lock_is_released_with_a_reason_and_the_audit_says_so(world: World) {
+    lock(&world, "caja:1").await;
+    let eva = Browser::of(&world, "eva").await;
+    assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"));
+    let back = [("back", "/leases/caja%3A1")];
+    let empty = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "  ")]).await;
+    assert!(empty.contains("reason"), "a reason is asked for: {empty}");
+    assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"), "and nothing happened");
+    let done = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "cierre de caja")]).await;
+    assert_eq!(done, "caja:1 quedó libre");
+    let page = eva.page("/leases/caja%3A1").await;
+    assert!(page.contains("Libre") && page.contains("cierre de caja"), "the history tells why: {page}");
+    let entry = &world.client("eva").await.get("/v1/audit?action=lock_force_release").await.expect(200)["items"][0];
+    assert_eq!((&entry["actor"], &entry["resource"]), (&json!("eva"), &json!("caja:1")));
+    assert!(entry["detail"].to_string().contains("cierre de caja"), "{entry}");
+    assert!(eva.page("/audit").await.contains("Liberó un bloqueo ajeno"));
+}
+
+async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    let paused = eva.done("/console/queues/chat/pause", &[("back", "/queues/chat")]).await;
+    assert_eq!(paused, "chat quedó en pausa");
+    assert!(world.turno.queue("chat").await.unwrap().overview().await.unwrap().row.paused);
+    assert!(eva.page("/queues/chat").await.contains("Reanudar") && eva.page("/").await.contains("chat está en pausa"));
+    assert_eq!(eva.done("/console/queues/chat/resume", &[("back", "/queues/chat")]).await, "chat sigue");
+    assert!(!world.turno.queue("chat").await.unwrap().overview().await.unwrap().row.paused);
+    let actions = world.client("eva").await.get("/v1/audit").await.expect(200)["items"].to_string();
+    assert!(actions.contains("queue_pause") && actions.contains("queue_resume"));
+    let unknown = eva.done("/console/queues/nada/pause", &[("back", "/queues")]).await;
+    assert!(unknown.contains("No se encontró"), "{unknown}");
+}
+
+async fn exhausted_items_are_counted_before_they_are_retried(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    assert!(eva.page("/queues/chat").await.contains("¿Reintentar 2 elementos?"));
+    assert!(eva.page("/").await.contains("2 elementos agotados en chat"), "the overview says what needs a person");
+    let one = eva.page("/queues/chat?state=exhausted&key=ana").await;
+    assert!(one.contains("¿Reintentar 1 elemento?") && one.contains("name=\"key\" value=\"ana\""), "{one}");
+    let none = eva.page("/queues/chat?state=exhausted&error=otro").await;
+    assert!(!none.contains("popovertarget=\"retry\" "), "nothing matches, nothing is offered");
+    let retried = eva.done("/console/queues/chat/retry-exhausted", &[("key", "ana"), ("back", "/queues/chat")]).await;
+    assert_eq!(retried, "1 elemento vuelve a intentarse");
+    let counts = world.turno.queue("chat").await.unwrap().counts().await.unwrap();
+    assert_eq!((counts.exhausted, counts.pending), (1, 2));
+    let rest = eva.done("/console/queues/chat/retry-exhausted", &[("error", "línea"), ("back", "/queues/chat")]).await;
+    assert_eq!(rest, "1 elemento vuelve a intentarse");
+}
+
+async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    let page = eva.page("/queues/chat/items/m-1").await;
+    assert!(
+        page.contains("no hay línea") && page.contains("bot-1") && page.contains("Corregir y reintentar"),
+        "{page}"
+    );
+    let back = ("back", "/queues/chat/items/m-1");
+    let broken = eva.done("/console/queues/chat/items/m-1/retry", &[("payload", "{"), back]).await;
+    assert!(broken.contains("payload"), "{broken}");
+    let fields = [("payload", "{\"texto\": \"corregido\"}"), back];
+    assert_eq!(eva.done("/console/queues/chat/items/m-1/retry", &fields).await, "m-1 vuelve a intentarse");
+    let item = world.client("eva").await.get("/v1/queues/chat/items/m-1").await.expect(200);
+    assert_eq!((&item["payload"]["texto"], &item["state"]), (&json!("corregido"), &json!("pending")));
+    assert!(eva.page("/queues/chat/items/m-1").await.contains("Alguien lo corrigió y reintentó"));
+    assert_eq!(eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await, "m-3 quedó cancelado");
+    let again = eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await;
+    assert!(again.contains("cancelled"), "it says in which state it is: {again}");
+    let actions = world.client("eva").await.get("/v1/audit").await.expect(200)["items"].to_string();
+    assert!(actions.contains("item_edit") && actions.contains("item_cancel"));
+}
+
+async fn another_sites_form_changes_nothing(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    for origin in ["https://evil.example", "null"] {
+        for path in ["/console/queues/chat/pause", "/console/people", "/console/preferences"] {
+            let refused = eva.post_from(origin, path, &[("back", "/")]).await;
+            assert_eq!(refused.status, 403, "{path} from {origin}");
+            assert!(refused.text.contains("otro sitio"), "{}", refused.text);
+        }
+    }
+    assert!(!world.turno.queue("chat").await.unwrap().row().await.unwrap().paused);
+}
+
+async fn the_language_and_the_colours_stay_as_chosen(world: World) {
+    let ana = Browser::of(&world, "ana").await;
+    let chosen = ana.post("/console/preferences", &[("language", "en"), ("back", "/leases?prefix=a")]).await;
+    assert_eq!((chosen.status.as_u16(), &chosen.headers["location"]), (303, &"/leases?prefix=a".parse().unwrap()));
+    let language = chosen.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let dark = ana.post("/console/preferences", &[("theme", "dark"), ("back", "//evil.example")]).await;
+    assert_eq!(dark.headers["location"], "/");
+    let theme = dark.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let cookies = [&ana.cookies[..], &[language, theme]].concat();
+    let browser = Browser { cookies, ..*ana.copy() };
+    let page = browser.page("/leases").await;
+    assert!(page.contains("<html lang=\"en\" data-theme=\"dark\">") && page.contains("Locks"), "{page}");
+    assert!(page.contains("Español"), "and back again");
+    for nonsense in [("language", "fr"), ("theme", "<b>")] {
+        assert!(!ana.post("/console/preferences", &[nonsense]).await.headers.contains_key("set-cookie"));
+    }
+}
+
+async fn a_person_is_added_given_a_link_and_disabled(world: World) {
+    let eva = Browser::of(&world, "eva").await;
+    let fields = [("id", "rosa"), ("name", "Rosa Vidal"), ("role", "editor")];
+    let added = eva.done("/console/people", &fields).await;
+    assert_eq!(added, "Rosa Vidal ya puede recibir un enlace para entrar");
+    let again = eva.done("/console/people", &fields).await;
+    assert!(again.contains("ya existe"), "{again}");
+    let link = eva.post("/console/people/rosa/link", &[]).await;
+    assert_eq!((link.status.as_u16(), &link.headers["cache-control"]), (200, &"no-store".parse().unwrap()));
+    let path = link.text.split("data-address=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let entered = Browser::stranger(&world).open(&path).await;
+    assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
+    let cookie = entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let rosa = Browser::with(&world, vec![cookie]);
+    assert!(rosa.page("/").await.contains("<b>Rosa Vidal</b>"));
+    assert_eq!(
+        eva.done("/console/people/rosa/change", &[("name", "Rosa"), ("role", "viewer")]).await,
+        "Los datos de Rosa quedaron guardados"
+    );
+    eva.done("/console/people/rosa/disable", &[]).await;
+    assert_eq!(rosa.open("/leases").await.status, 303, "they are out");
+    assert!(eva.page("/admin").await.contains("Deshabilitada"));
+    eva.done("/console/people/rosa/enable", &[]).await;
+    assert_eq!(eva.done("/console/people/rosa/remove", &[]).await, "rosa ya no está");
+    let last = eva.done("/console/people/eva/change", &[("role", "viewer")]).await;
+    assert!(last.contains("último administrador"), "{last}");
+}
+
+async fn a_token_is_shown_once_and_dead_when_revoked(world: World) {
+    let eva = Browser::of(&world, "eva").await;
+    let wrong = eva.done("/console/people/ana/token", &[("speaks", "machine"), ("scope", "all"), ("days", "0")]).await;
+    assert!(wrong.contains("days"), "{wrong}");
+    let fields = [("speaks", "machine"), ("scope", "queues.produce"), ("days", "7")];
+    let made = eva.post("/console/people/ana/token", &fields).await;
+    let secret = made.text.split("<code>").nth(1).unwrap().split("</code>").next().unwrap().to_owned();
+    assert!(secret.starts_with("turno_"), "{}", made.text);
+    let program = Client::new(&world.server.base, Some(secret.clone()));
+    let me = program.get("/v1/me").await.expect(200);
+    assert_eq!((&me["machine"], &me["permissions"]), (&json!(true), &json!(["queues.produce"])));
+    assert!(me["expires_at"].is_string());
+    let listed = eva.page("/admin/tokens?user=ana").await;
+    assert!(!listed.contains(&secret) && listed.contains(me["token"].as_str().unwrap()));
+    let path = format!("/console/tokens/{}/revoke", me["token"].as_str().unwrap());
+    assert_eq!(eva.done(&path, &[("back", "/admin/tokens")]).await, "El token ya no vale");
+    program.get("/v1/me").await.problem(401, "unauthenticated");
+}
+
+async fn the_audit_is_filtered_verified_and_taken_along(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    eva.done("/console/queues/chat/pause", &[("back", "/")]).await;
+    eva.done("/console/queues/chat/items/m-3/cancel", &[("back", "/")]).await;
+    let some = eva.page("/audit?action=queue_pause").await;
+    let table = some.split("<tbody>").nth(1).unwrap();
+    assert!(table.contains("Pausó una cola") && !table.contains("Canceló un elemento"), "{table}");
+    let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
+    assert!(whole.starts_with("La cadena está entera"), "{whole}");
+    let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;
+    assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"turno-audit.csv\"");
+    let lines: Vec<&str> = csv.text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, "n,at,actor,via,action,resource,detail,hash"));
+    assert!(lines[1].contains("\"eva\"") && lines[1].contains("\"chat/m-3\""), "{}", lines[1]);
+    let all = eva.open("/audit/export?format=json").await;
+    let entries: Vec<serde_json::Value> = all.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(entries.len() > 3 && entries.windows(2).all(|pair| pair[0]["n"].as_i64() < pair[1]["n"].as_i64()));
+    assert_eq!(eva.open("/audit/export?format=pdf").await.status, 400);
+}
+
+async fn pages_bring_no_script_or_style_of_their_own(world: World) {
+    furnished(&world).await;
+    let eva = Browser::of(&world, "eva").await;
+    for path in PAGES.iter().chain(ADMIN_PAGES) {
+        let opened = eva.open(path).await;
+        let policy = opened.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(opened.headers["cache-control"], "no-store", "{path}");
+        for forbidden in ["<style", "style=\"", " onclick", " onload", "hx-on", "js:", "http://", "https://"] {
+            let page = opened.text.replace("http://127.0.0.1:7171", "");
+            assert!(!page.contains(forbidden), "{path}: {forbidden}");
+        }
+        for script in opened.text.split("<script").skip(1) {
+            assert!(script.trim_start().starts_with("src=\"/assets/"), "{path}: {script}");
+        }
+        let asset = opened.text.split("href=\"/assets/console.").nth(1).unwrap().split('"').next().unwrap();
+        let style = eva.open(&format!("/assets/console.{asset}")).await;
+        assert_eq!(style.headers["cache-control"], "public, max-age=31536000, immutable");
+    }
+}

@@ -1,0 +1,41 @@
+//! The guide's SQL, block by block and as it stands there, run by the roles that it names, and its tables of results.
+
+use super::*;
+use tokio_postgres::SimpleQueryMessage;
+
+const PAGE: &str = include_str!("../../../../docs/guides/sync.md");
+
+/// Rows of a table in the page's own way to write them.
+async fn shown(client: &Client, sql: &str) -> Vec<String> {
+    let messages = client.simple_query(sql).await.unwrap();
+    let rows = messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let cells = |row: &tokio_postgres::SimpleQueryRow| {
+        (0..row.len()).map(|n| row.get(n).unwrap_or_default().to_owned()).collect::<Vec<_>>().join(" | ")
+    };
+    rows.map(|row| format!("| {} |", cells(row))).collect()
+}
+
+#[tokio::test]
+async fn every_block_of_the_page_does_what_the_page_says() {
+    let world = World::new().await;
+    let (mut changes, mut looks) = (0, 0);
+    let mut rest = PAGE;
+    while let Some((_, behind)) = rest.split_once("```sql\n") {
+        let (block, behind) = behind.split_once("```").unwrap();
+        rest = behind;
+        if block.starts_with("-- as the application\n") {
+            world.run(block).await;
+            changes += 1;
+            continue;
+        }
+        assert!(block.starts_with("-- as the owner\n"), "who runs it? {block}");
+        let table = behind.trim_start().lines().skip(2).take_while(|line| line.starts_with('|'));
+        let expected: Vec<&str> = table.collect();
+        assert_eq!(shown(&world.sql, block).await, expected, "{block}");
+        looks += 1;
+    }
+    assert_eq!((changes, looks), (3, 3));
+}

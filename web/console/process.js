@@ -1,0 +1,476 @@
+// Process mode: one task, its lines, and the lock without which nothing can be changed.
+//
+// The server makes the page and says what is stored; this file shows how the lock stands for *this* page and lets lines
+// be edited exactly while it is held. Every change goes to the API with the fence, so a page that is wrong about its lock
+// can spoil nothing. What somebody types is kept, whatever happens to the lock, until it is saved or discarded.
+
+import { Lease, Turno } from '/turno.js';
+import { Drafts, amountOf, values } from './typed.js';
+
+/** A finalize of many lines takes its time. */
+const FINALIZE_MS = 60_000;
+/** What found no answer is tried again after this long. */
+const RETRY_MS = 2_000;
+/** A lease that was not renewed for so many intervals is shown as one that may not last. */
+const STALE_BEATS = 3;
+
+/** The console's own stream serves the lease, too: a page opens one and no more. */
+class ConsoleTurno extends Turno {
+  watch(resource, heard) {
+    const listen = ({ detail: { name, data } }) => {
+      if (data.resource === resource || name === 'reset') heard({ name, ...data });
+    };
+    document.addEventListener('turno:event', listen);
+    return () => document.removeEventListener('turno:event', listen);
+  }
+
+  get live() {
+    return document.getElementById('pulse')?.dataset.state === 'live';
+  }
+}
+
+const root = () => document.getElementById('process');
+const all = (selector) => [...document.querySelectorAll(selector)];
+const fill = (text, name, value) => text.replace(`{${name}}`, value);
+const words = (name, values = {}) =>
+  Object.entries(values).reduce((text, [key, value]) => fill(text, key, value), root()?.dataset[name] ?? '');
+const time = (at) =>
+  new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
+const left = (ms) => {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+};
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const { task, user } = root().dataset;
+const path = `/v1/tasks/${task}`;
+const turno = new ConsoleTurno({ language: document.documentElement.lang });
+const drafts = new Drafts(`turno:typed:${user}:${task}`);
+/** What is said under each line. */
+const notes = new Map();
+const saving = new Map();
+let lease = null;
+let shown = null;
+let warning = null;
+let request = null;
+let doubted = false;
+let leaving = false;
+let finishing = false;
+/** It was finalized from here: that its lock is gone is no loss. */
+let finished = false;
+
+// What is said aloud. It stands outside of what is read again, or it would be said twice.
+
+function speaker(role) {
+  const element = document.createElement('p');
+  element.className = 'visually-hidden';
+  element.setAttribute('role', role);
+  document.body.append(element);
+  return element;
+}
+const calmly = speaker('status');
+const urgently = speaker('alert');
+
+function trouble(text) {
+  const place = document.querySelector('[data-trouble]');
+  if (!place) return;
+  place.hidden = !text;
+  place.textContent = text ?? '';
+}
+
+// How it stands.
+
+function view() {
+  if (!lease) return null;
+  if (finishing) return 'finishing';
+  const { state } = lease;
+  if (state === 'unknown') return doubted && !leaving ? 'unknown' : null;
+  if (state === 'other' || (state === 'lost' && finished)) {
+    return { locked: 'other', offered: 'reserved', free: 'free' }[lease.lease?.state] ?? 'free';
+  }
+  return state;
+}
+
+const editable = () => !finishing && lease?.state === 'held';
+
+function show() {
+  if (!root()) return;
+  const now = view();
+  if (now) {
+    root().dataset.state = now;
+    // From here on the lock is shown by this page, and not by what is read again.
+    document.getElementById('lock')?.setAttribute('hx-morph-skip', '');
+    const parts = new Set([now]);
+    if (now === 'held' && warning) parts.add('warned');
+    if (now === 'held' && request) parts.add('requested');
+    if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
+    for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
+  }
+  for (const button of all('#lock [data-do]')) button.hidden = false;
+  fillIn();
+  showLines();
+  count();
+  if (now && now !== shown) changed(now);
+}
+
+/** Names and times of the lease, wherever they are mentioned. */
+function fillIn() {
+  const { lease: now, lost, turn } = lease ?? {};
+  const holder = now?.holder ?? now?.offered_to;
+  for (const place of all('#lock [data-holder]')) if (holder) place.textContent = fill(place.dataset.holder, 'name', holder.name);
+  for (const place of all('#lock [data-since]')) if (now?.locked_at) place.textContent = time(now.locked_at);
+  for (const place of all('#lock [data-lost]')) place.textContent = lost?.message ?? '';
+  for (const place of all('#lock [data-kept]')) place.hidden = drafts.size === 0;
+  for (const place of all('#lock [data-asker]')) if (request) place.textContent = fill(place.dataset.asker, 'name', request.by.name);
+  for (const place of all('#lock [data-message]')) place.textContent = request?.message ? `«${request.message}»` : '';
+  for (const place of all('#lock [data-turn]')) place.hidden = (place.dataset.turn === 'in') !== Boolean(turn);
+  for (const place of all('#lock [data-position]')) {
+    place.textContent = turn?.position === 1 ? place.dataset.next : fill(place.dataset.position, 'position', turn?.position ?? '');
+  }
+}
+
+/** What changes with the clock. */
+function count() {
+  if (!lease || view() !== 'held') return;
+  const { policy } = lease.lease;
+  const stale = lease.expires_in_ms < policy.ttl_ms - STALE_BEATS * policy.heartbeat_interval_ms - 1_000;
+  const renewal = document.querySelector('[data-renewal]');
+  if (renewal) {
+    const text = stale && !warning ? words('stale', { left: left(lease.expires_in_ms) }) : words('renewing');
+    if (renewal.textContent !== text) renewal.textContent = text;
+    renewal.classList.toggle('worry', stale && !warning);
+  }
+  const place = document.querySelector('[data-warning]');
+  if (warning && place) {
+    const name = warning.reason === 'idle' ? 'warnIdle' : 'warnRolling';
+    place.textContent = words(name, { left: left(warning.ends - performance.now()) });
+    all('[data-when="warned"] [data-do="keep"]').forEach((button) => (button.hidden = warning.reason !== 'idle'));
+  }
+}
+
+/** Another state: it is said, and whoever works with the keyboard is not left standing on something that is gone. */
+function changed(now) {
+  const before = shown;
+  shown = now;
+  const part = document.querySelector(`[data-when="${now}"]`);
+  const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
+  const text = said.map((one) => one?.textContent.trim()).filter(Boolean).join('. ');
+  if (before) (now === 'lost' || now === 'unknown' ? urgently : calmly).textContent = text;
+  if (before && now !== 'lost') trouble(null);
+  const focused = document.activeElement;
+  if (!before || (focused && focused !== document.body && focused.checkVisibility())) return;
+  const next = now === 'held' ? document.querySelector('#process .amount :is(input, textarea)') : part?.querySelector('button');
+  next?.focus();
+}
+
+// The lines.
+
+const rowOf = (number) => document.getElementById(`line-${number}`);
+
+function showLines() {
+  for (const row of all('#process [data-line]')) {
+    const field = amountOf(row);
+    if (!field) continue;
+    const number = Number(row.dataset.line);
+    const draft = drafts.compare(number, field);
+    if (draft ? field.value !== draft.typed : field.value !== field.defaultValue) field.value = draft?.typed ?? field.defaultValue;
+    field.readOnly = !editable();
+    const conflict = draft && draft.base !== field.defaultValue;
+    let note = notes.get(number);
+    if (conflict) note = { tone: 'warn', text: words('conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
+    else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
+    tellNote(row, note);
+    const tool = (name) => row.querySelector(`[data-do="${name}"]`);
+    tool('validate').hidden = !editable();
+    tool('save').hidden = !(draft && editable());
+    tool('discard').hidden = !draft;
+    row.classList.toggle('unsaved', Boolean(draft));
+  }
+}
+
+function tellNote(row, note) {
+  const place = row.querySelector('.note');
+  place.hidden = !note;
+  place.className = `note ${note?.tone ?? ''}`;
+  if (place.textContent !== (note?.text ?? '')) place.textContent = note?.text ?? '';
+}
+
+function note(number, tone, name, values) {
+  if (name) notes.set(number, { tone, text: words(name, values) });
+  else notes.delete(number);
+  showLines();
+}
+
+/** Saves what was typed into a line, one save after the other; says whether nothing is left to be saved. */
+function save(number) {
+  const turn = (saving.get(number) ?? Promise.resolve()).then(() => saveNow(number));
+  saving.set(number, turn);
+  return turn;
+}
+
+async function saveNow(number) {
+  const row = rowOf(number);
+  const draft = drafts.get(number);
+  if (!row || !draft) return true;
+  if (!editable()) return false;
+  const body = values(row, draft.typed);
+  if (body.wrong) {
+    note(number, 'bad', body.wrong);
+    return false;
+  }
+  const { typed } = draft;
+  drafts.sent(number, typed);
+  note(number, '', 'saving');
+  try {
+    const line = await turno.call('PATCH', `${path}/lines/${number}`, { fence: lease.fence, ...body });
+    lease.worked();
+    const kept = line.serials ? line.serials.join('\n') : String(line.quantity);
+    drafts.saved(number, typed, kept);
+    const field = amountOf(rowOf(number));
+    if (field) field.defaultValue = kept;
+    note(number, 'good', 'saved');
+    return !drafts.get(number);
+  } catch (error) {
+    refused(number, error);
+    return false;
+  }
+}
+
+/** Why not, in the place where it was tried. */
+function refused(number, error) {
+  if (error.code === 'lease_lost') {
+    note(number);
+    lease.refresh().catch(() => {});
+  } else if (error.status && error.status < 500 && error.status !== 429) {
+    notes.set(number, { tone: 'bad', text: error.message });
+    showLines();
+  } else {
+    note(number, 'warn', 'retrying');
+    setTimeout(() => editable() && drafts.get(number) && void save(number), RETRY_MS);
+  }
+}
+
+async function validate(number) {
+  if (!(await save(number))) return;
+  try {
+    await turno.call('POST', `${path}/lines/${number}/validate`, { fence: lease.fence });
+    lease.worked();
+    note(number);
+    calmly.textContent = words('validated', { line: number });
+  } catch (error) {
+    refused(number, error);
+  }
+  await read();
+}
+
+// What buttons do.
+
+/** Reads the page again at once, as the console does whenever something happens. */
+function read() {
+  const address = location.pathname + location.search;
+  const reading = window.htmx.ajax('GET', address, { target: '#live', select: '#live', swap: 'outerMorph', source: '#live' });
+  return Promise.resolve(reading).catch(() => {});
+}
+
+async function finalize() {
+  const saved = await Promise.all([...drafts.numbers()].filter(rowOf).map(save));
+  const conflict = document.querySelector('#process .unsaved :is(input, textarea)');
+  if (saved.includes(false) || conflict) {
+    trouble(words('stuck'));
+    return conflict?.focus();
+  }
+  const { fence } = lease;
+  finishing = true;
+  show();
+  try {
+    await answered(() => turno.call('POST', `${path}/finalize`, { fence }, { timeout_ms: FINALIZE_MS }));
+    finished = true;
+    notes.clear();
+    // The server has released it; this page forgets it.
+    await lease.release().catch(() => {});
+  } catch (error) {
+    trouble(error.message);
+    await lease.refresh().catch(() => {});
+  }
+  await read();
+  finishing = false;
+  show();
+  const result = document.getElementById('result');
+  if (!finished || !result) return;
+  calmly.textContent = result.textContent.trim();
+  result.focus();
+}
+
+/** Repeats what found no answer: the same finalize twice is one, and only its answer says what became of it. */
+async function answered(call) {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (error.status && error.status < 500) throw error;
+      trouble(words('none'));
+      await pause(RETRY_MS);
+    }
+  }
+}
+
+async function claim() {
+  await lease.claim();
+  // Claiming may have made it a task in process; and what others did meanwhile is seen now.
+  await read();
+}
+
+async function ask(form) {
+  const { told, holder } = await lease.requestRelease(form.elements.message.value.trim() || null);
+  form.closest('dialog').hidePopover();
+  form.reset();
+  trouble(told ? words('asked', { name: holder?.name ?? '' }) : words('notAsked'));
+}
+
+async function release() {
+  leaving = true;
+  try {
+    await lease.release();
+  } finally {
+    leaving = false;
+    show();
+  }
+}
+
+const DEEDS = {
+  claim,
+  release,
+  finalize,
+  keep: () => lease.keep(),
+  'take-turn': () => lease.takeTurn(),
+  'leave-turn': () => lease.leaveTurn(),
+  'open-ask': () => document.getElementById('ask').showPopover(),
+  'not-now': () => {
+    request = null;
+  },
+  save: (number) => {
+    // Whoever saves over what another has saved was told so, and means it.
+    drafts.rebase(number, amountOf(rowOf(number)).defaultValue);
+    return save(number);
+  },
+  discard: (number) => {
+    drafts.delete(number);
+    note(number);
+    amountOf(rowOf(number)).focus();
+  },
+  validate,
+};
+
+/** One thing at a time: a second click while the first is on its way is none. */
+const busy = new Set();
+
+async function act(name, deed) {
+  if (busy.has(name)) return;
+  busy.add(name);
+  trouble(null);
+  try {
+    await deed();
+  } catch (error) {
+    // Who has it is shown; why an answer says no otherwise is said.
+    if (error.code !== 'lease_held' || view() === 'lost') trouble(error.status ? error.message : words('none'));
+    if (error.code === 'wrong_status') await read();
+  } finally {
+    busy.delete(name);
+    show();
+  }
+}
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-do]');
+  if (!button || !lease) return;
+  const number = Number(button.closest('[data-line]')?.dataset.line) || null;
+  void act(`${button.dataset.do} ${number}`, () => DEEDS[button.dataset.do](number));
+});
+
+// An override from this page is one of this page: what is taken is held here.
+const FORCED = { 'force-release': (reason) => lease.forceRelease(reason), 'force-claim': (reason) => lease.forceClaim(reason) };
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  const dialog = form.closest('dialog');
+  const forced = FORCED[dialog?.id];
+  if (!lease || (!forced && form.dataset.form !== 'ask')) return;
+  event.preventDefault();
+  void act(dialog.id, async () => {
+    if (!forced) return ask(form);
+    await forced(form.elements.reason.value);
+    dialog.hidePopover();
+    form.reset();
+    await read();
+  });
+});
+
+document.addEventListener('input', (event) => {
+  const row = event.target.closest?.('#process [data-line]');
+  if (!row || !editable()) return;
+  const number = Number(row.dataset.line);
+  drafts.type(number, event.target.value, event.target.defaultValue);
+  note(number);
+});
+document.addEventListener('change', (event) => {
+  const row = event.target.closest?.('#process [data-line]');
+  if (row && lease) void save(Number(row.dataset.line));
+});
+
+// What the page is told.
+
+// What concerns other tasks is none of this page's business.
+document.addEventListener('turno:event', (event) => {
+  const { resource } = event.detail.data;
+  if (resource && resource !== `task:${task}`) event.preventDefault();
+});
+// What this file shows and enables, the page that is read again knows nothing about.
+document.addEventListener('htmx:before:morph:attr', (event) => {
+  if (lease && ['hidden', 'readonly'].includes(event.detail.attrName) && event.target.closest?.('#process')) event.preventDefault();
+});
+document.addEventListener('htmx:after:swap', () => {
+  open();
+  show();
+});
+addEventListener('beforeunload', (event) => {
+  if (drafts.size && root()) event.preventDefault();
+});
+addEventListener('online', () => editable() && [...drafts.numbers()].forEach((number) => void save(number)));
+setInterval(count, 1_000);
+
+/** A task may become one that can be processed, or cease to be, while somebody looks at it. */
+function open() {
+  const processable = root() && 'processable' in root().dataset;
+  if (!processable && lease && !finishing) {
+    lease.close();
+    lease = null;
+    shown = null;
+  }
+  if (!processable || lease) return;
+  lease = turno.lease(`task:${task}`);
+  const on = (name, heard) => lease.addEventListener(name, ({ detail }) => {
+    heard(detail);
+    show();
+  });
+  on('state', () => {
+    if (lease.state !== 'unknown') doubted = false;
+    if (lease.state !== 'held') warning = request = null;
+  });
+  on('held', () => (finished = false));
+  on('idle-warning', (detail) => {
+    warning = { ...detail, ends: performance.now() + detail.expires_in_ms };
+    show();
+    urgently.textContent = document.querySelector('[data-when="warned"] p')?.textContent ?? '';
+  });
+  on('active', () => (warning = null));
+  on('requested', (detail) => {
+    request = detail;
+    show();
+    urgently.textContent = document.querySelector('[data-when="requested"] p')?.textContent ?? '';
+  });
+  on('unknown', () => (doubted = true));
+  on('turn', ({ missed }) => missed && trouble(words('missed')));
+  on('error', ({ error }) => trouble(error.message));
+}
+
+open();
+show();

@@ -1,0 +1,27 @@
+// People at the console: signed in by the visible form, each in a browser of their own.
+
+import { newContext } from './harness.mjs';
+
+const PASSWORD = 'una clave larga';
+const WORDS = { es: ['Usuario', 'Contraseña', 'Entrar'], en: ['User', 'Password', 'Come in'] };
+
+export async function signedIn(browser, server, person, options = {}) {
+  if (!person.hasPassword) await server.password(person.id, PASSWORD);
+  person.hasPassword = true;
+  const context = await newContext(browser, { viewport: { width: 1180, height: 820 }, ...options });
+  const page = await context.newPage();
+  const [user, password, enter] = WORDS[(options.locale ?? 'es').slice(0, 2)];
+  await page.goto(`${server.url}/sign-in`);
+  await page.getByLabel(user, { exact: true }).fill(person.id);
+  await page.getByLabel(password, { exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: enter, exact: true }).click();
+  await page.waitForURL((url) => url.pathname !== '/sign-in');
+  return page;
+}
+
+/** A task that can be taken, made beside the browser. */
+export async function readyTask(person, lines, title = 'Recepción de notebooks') {
+  const { status, body } = await person.call('POST', '/v1/tasks', { title, lines, status: 'ready' });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body.id;
+}

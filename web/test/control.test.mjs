@@ -1,0 +1,95 @@
+// The negative controls: with a protection taken out of the module, what it protects against happens. A test elsewhere
+// that could not notice this would prove nothing.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { CALM, Server, newContext, openBrowser, until } from './harness.mjs';
+import { openPage, sabotage } from './page.mjs';
+
+let server, browser, ana, leo;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+/** Tabs of one browser of Ana's, with the module spoilt. */
+async function open(resource, pieces, { tabs = 1, clock = false } = {}) {
+  const context = await newContext(browser);
+  await sabotage(context, pieces);
+  const views = [];
+  for (let i = 0; i < tabs; i += 1) views.push(await openPage(context, server, ana, resource, { clock }));
+  for (const view of views) await view.claim();
+  return views;
+}
+
+test('a page that does not ask whether it is visible beats while hidden', async () => {
+  const [tab] = await open('caja:1', [
+    ["const hidden = () => document.visibilityState === 'hidden';", 'const hidden = () => false;'],
+  ]);
+  await tab.show(false);
+  const beats = tab.beats().length;
+  await until(
+    'beats',
+    () => tab.beats().length,
+    (count) => count >= beats + 3,
+  );
+});
+
+test('tabs that do not agree who beats all do', async () => {
+  const [first, second] = await open(
+    'caja:2',
+    [
+      ['hidden() || !this.#tabs.leads || away', 'hidden() || away'],
+      ['* 1.25 - ago', '* 0.5 - ago'],
+    ],
+    { tabs: 2 },
+  );
+  for (const tab of [first, second])
+    await until(
+      'beats',
+      () => tab.beats().length,
+      (count) => count >= 3,
+    );
+});
+
+test('a tab that does not know of the others releases under their feet', async () => {
+  const [first, second] = await open('caja:3', [['return this.#others.size === 0;', 'return true;']], { tabs: 2 });
+  await second.page.close();
+  assert.equal((await first.hears('lost')).reason, 'released');
+});
+
+test('a page that trusts from when the answer came believes too long', async () => {
+  const context = await newContext(browser);
+  await sabotage(context, [
+    ['    this.#hold(lease, sent);\n    this.#tabs.lead', '    this.#hold(lease, clock());\n    this.#tabs.lead'],
+  ]);
+  const tab = await openPage(context, server, ana, 'caja:4', { clock: true });
+  await tab.page.clock.pauseAt(Date.now() + 3_600_000);
+  await tab.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await tab.page.clock.runFor(4_000);
+    await route.fulfill({ response });
+  });
+  await tab.claim();
+  assert.ok((await tab.page.evaluate(() => lease.expires_in_ms)) > CALM.ttl_ms - 4_000);
+});
+
+test('a page that does not notice the gap says held after a sleep without having asked', async () => {
+  const [tab] = await open('caja:5', [['const late = Date.now() - due > SLEPT_MS;', 'const late = false;']], {
+    clock: true,
+  });
+  await tab.page.route('**/heartbeat', () => {});
+  await tab.page.clock.fastForward(10_000);
+  assert.deepEqual([await tab.state(), await tab.events('unknown')], ['held', []]);
+});
+
+test('a page whose release does not say which claim it is from frees what its reload has claimed', async () => {
+  const [tab] = await open('caja:6', [
+    ['/release`, { fence, claim, ...this.#instance });', '/release`, { fence, ...this.#instance });'],
+  ]);
+  await ana.claim('caja:6');
+  await tab.page.close();
+  await until('free', async () => (await leo.lease('caja:6')).state === 'free');
+});

@@ -1,0 +1,72 @@
+// Process mode where time matters: locks that last seconds, so that nobody has to wait for minutes.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Server, openBrowser } from './harness.mjs';
+import { assertAccessible, screenshots } from './a11y.mjs';
+import { readyTask, signedIn } from './console.mjs';
+
+const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
+/** Idle after 3 s, warned at half of it, gone 6 s after the last renewal. */
+const SHORT = { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 3_000, offer_ms: 5_000 };
+
+let server, browser, ana;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start({ leases: { task: SHORT } }), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana');
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
+
+async function processing(id) {
+  const page = await signedIn(browser, server, ana);
+  await page.goto(`${server.url}/tasks/${id}`);
+  await button(page, 'Procesar').click();
+  await button(page, 'Dejar la tarea').waitFor();
+  return page;
+}
+
+test('ac4 idle: a warning well before, one key keeps it; without one it is lost to inactivity', async () => {
+  const page = await processing(await readyTask(ana, LINES));
+  await page.getByText('¿Sigue ahí?').waitFor();
+  await page.getByText(/Sin actividad la pierde en 0:0\d/).waitFor();
+  await screenshots(page, 'process-idle');
+  await page.keyboard.press('Shift');
+  await page.getByText('¿Sigue ahí?').waitFor({ state: 'hidden' });
+  assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
+  await quantity(page).pressSequentially('1');
+  await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
+  await page.getByText(/venció porque no hubo actividad/).waitFor();
+  assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
+  await screenshots(page, 'process-lost-idle', ['light', 'phone']);
+  await assertAccessible(page);
+});
+
+test('ac5 ac6 an expired lock can be claimed again from the same page, also if it is free by then', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(id);
+  await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).state, 'free');
+  await button(page, 'Reintentar claim').click();
+  await button(page, 'Dejar la tarea').waitFor();
+  assert.equal(await quantity(page).evaluate((field) => field.readOnly), false);
+});
+
+test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
+  const page = await processing(await readyTask(ana, LINES));
+  await quantity(page).fill('77');
+  await page.context().setOffline(true);
+  await page.getByRole('heading', { name: 'No se sabe si sigue siendo suya' }).waitFor();
+  assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
+  assert.equal(await quantity(page).inputValue(), '77');
+  await screenshots(page, 'process-unknown');
+  await assertAccessible(page);
+  await page.context().setOffline(false);
+  await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
+  assert.equal(await quantity(page).inputValue(), '77');
+  await button(page, 'Reintentar claim').click();
+  await button(page, 'Guardar').click();
+  await page.getByText('Guardado', { exact: true }).waitFor();
+});
