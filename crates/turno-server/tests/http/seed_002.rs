@@ -74,7 +74,7 @@ async fn use_case_2_duplicate_message(world: World) {
     assert_eq!(add(&there, "bot", same("m-1")).await[0]["outcome"], "duplicate");
     // Somebody who is already waiting gets it as soon as the first is done, by itself.
     let (waiting, acked) = tokio::join!(next(&there, "bot-2"), settle(&eva, "bot", "ack", &first, json!({})));
-    assert_eq!((acked["outcome"].as_str().unwrap(), ids(&[waiting.clone()])), ("acked", vec!["m-2"]));
+    assert_eq!((acked["outcome"].as_str().unwrap(), ids(std::slice::from_ref(&waiting))), ("acked", vec!["m-2"]));
     settle(&there, "bot", "ack", &waiting, json!({})).await;
     assert!(claim(&eva, "bot", "bot-1").await.is_empty(), "and nothing is answered a third time");
 
@@ -94,7 +94,7 @@ async fn use_case_3_hung_system(world: World) {
     let hung = next(&eva, "bot-1").await;
     // Nothing is heard of it. Whoever asks at the other instance waits until its time is over, and gets the message.
     let again = next(&there, "bot-2").await;
-    assert_eq!((ids(&[again.clone()]), &again["attempt"]), (vec!["m-1"], &json!(2)));
+    assert_eq!((ids(std::slice::from_ref(&again)), &again["attempt"]), (vec!["m-1"], &json!(2)));
     assert!(again["fence"].as_i64() > hung["fence"].as_i64());
     for service in [&mut careful, &mut naive] {
         assert!(service.call("m-1", &again));
@@ -231,7 +231,7 @@ async fn use_case_4_several_messages_are_handed_over_together_within_the_window(
     assert!(typing["until"].as_str().unwrap() > plain.as_str(), "typing keeps it open: {typing}");
     add(&eva, "bot", message("m-3", "ana", "Para 2 personas")).await;
     let taken = waiting.await.unwrap();
-    assert_eq!(ids(&[taken.clone()]), ["m-1", "m-2", "m-3"], "one delivery, in order");
+    assert_eq!(ids(std::slice::from_ref(&taken)), ["m-1", "m-2", "m-3"], "one delivery, in order");
     settle(&there, "bot", "ack", &taken, json!({})).await;
 
     // The control: without a window whoever waits gets the first message alone.

@@ -151,7 +151,7 @@ async fn an_instance_that_dies_after_taking_a_presentation_does_not_keep_it(mut 
     // The control: as long as it may still be at work, it is nobody else's.
     assert_eq!(try_mark_as_processing(&b, "x", "b").await.unwrap_err(), "already_claimed");
     let again = claim_with(&b, "inbox", json!({ "instance": "b", "wait_ms": 20_000 })).await.remove(0);
-    assert_eq!(ids(&[again.clone()]), ["x"]);
+    assert_eq!(ids(std::slice::from_ref(&again)), ["x"]);
     // A was not dead but slow. Its fence is the smaller one: it can settle nothing, and the service refuses its call.
     assert!(careful.call("x", &again) && naive.call("x", &again));
     assert_eq!(settle(&b, "inbox", "ack", &taken, json!({})).await["outcome"], "stale");
@@ -205,8 +205,7 @@ async fn schedulers_of_two_instances_share_the_work_and_the_death_of_one_loses_n
     seen.sort_unstable();
     seen.dedup();
     assert_eq!((seen.len(), done.len()), (60, 60), "all of them, each once");
-    assert!(
-        lost.iter()
-            .all(|old| done.iter().any(|(id, new)| ids(&[old.clone()])[0] == id && new["fence"] != old["fence"]))
-    );
+    assert!(lost.iter().all(|old| {
+        done.iter().any(|(id, new)| ids(std::slice::from_ref(old))[0] == id && new["fence"] != old["fence"])
+    }));
 }

@@ -6,53 +6,109 @@ use std::time::Duration;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
-use turno::{Draft, Error, QueueHandle, Settlement, Turno};
+use turno::{Draft, Error, Got, QueueHandle, Settlement, Turno};
 
 /// How many people write to the bot.
 const PEOPLE: u64 = 7;
+/// One burst: what a person writes in one go, and the bot answers together.
+const BURSTS: [&[&str]; 4] = [
+    &["Hola", "¿Disponibilidad 15 enero?", "Para 2 personas"],
+    &["Buenas", "¿hay sitio el viernes?"],
+    &["Gracias"],
+    &["Una cosa más", "¿admiten perros?", "Es pequeño", "Muy pequeño"],
+];
 
-/// Keeps both queues busy until it is dropped. What fails is tried again: a demo must not die of a hiccup.
+/// Keeps the queues busy until it is dropped. What fails is tried again: a demo must not die of a hiccup.
 pub(super) async fn run(turno: Turno) -> Result<(), Error> {
-    let chat = Policy { window: Span(800), typing_extension: Span(800), ..Policy::of(Kind::Lane) };
+    let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
-    let inbox = turno.put_queue(QueueName::new("inbox")?, Policy::of(Kind::Inbox)).await?;
+    // Short claims, so that a visitor sees what becomes of a dead instance's records.
+    let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::of(Kind::Inbox) };
+    let inbox = turno.put_queue(QueueName::new("inbox")?, inbox).await?;
     let users = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
     let users = turno.put_queue(QueueName::new("usuarios_modulo")?, users).await?;
     tokio::join!(
-        write(chat.clone(), inbox.clone()),
-        work(chat, "bot-1"),
-        work(inbox.clone(), "app-1"),
-        work(inbox, "app-2"),
+        write(chat.clone()),
+        work(chat.clone(), "bot-1", answer),
+        work(chat, "bot-2", answer),
+        arrive(inbox.clone()),
+        work(inbox.clone(), "app-1", process),
+        work(inbox.clone(), "app-2", process),
+        work(inbox, "app-3", process_or_die),
         change(users.clone()),
         carry(users)
     );
     Ok(())
 }
 
-/// People who write two or three messages in a row, and records that arrive.
-async fn write(chat: QueueHandle, inbox: QueueHandle) {
+/// People who write a few messages in a row, with pauses in which they type.
+async fn write(chat: QueueHandle) {
     for n in 0u64.. {
-        let person = Key::new(format!("+34 600 00{}", n * n % PEOPLE)).ok();
-        let said = if n % 3 == 0 { "\"hola\"" } else { "\"¿hay sitio el viernes?\"" };
-        let message = Draft { key: person, payload: said.into(), ..Draft::default() };
-        let record = Draft { payload: format!("{{\"presentation\":{n}}}").into(), ..Draft::default() };
-        let _ = tokio::join!(chat.enqueue(vec![message]), inbox.enqueue(vec![record]));
-        tokio::time::sleep(Duration::from_millis(120 + n % 5 * 70)).await;
+        let Ok(person) = Key::new(format!("+34 600 00{}", n * n % PEOPLE)) else { continue };
+        for text in BURSTS[n as usize % BURSTS.len()] {
+            // Now and then something that no bot can answer: it is exhausted, and takes no other along.
+            let text = if n % 40 == 39 { "" } else { *text };
+            let payload = serde_json::json!({ "text": text }).to_string().into();
+            let message = Draft { key: Some(person.clone()), payload, ..Draft::default() };
+            let _ = chat.enqueue(vec![message]).await;
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            let _ = chat.typing(person.clone()).await;
+        }
+        tokio::time::sleep(Duration::from_millis(200 + n % 5 * 100)).await;
     }
 }
 
+/// Records that arrive.
+async fn arrive(inbox: QueueHandle) {
+    for n in 0u64.. {
+        let record = Draft { payload: format!("{{\"presentation\":{n}}}").into(), ..Draft::default() };
+        let _ = inbox.enqueue(vec![record]).await;
+        tokio::time::sleep(Duration::from_millis(150 + n % 5 * 70)).await;
+    }
+}
+
+/// What a worker does with a delivery, the so many-th that it was handed; nothing, if it dies of it.
+type Deed = fn(&Got, u64) -> Option<Act>;
+
 /// A worker that takes a moment for every delivery.
-async fn work(queue: QueueHandle, instance: &str) {
+async fn work(queue: QueueHandle, instance: &str, deed: Deed) {
+    let mut count = 0;
     loop {
         let Ok(got) = queue.claim(instance, 1, Span::from_secs(10)).await else {
             tokio::time::sleep(Duration::from_secs(1)).await;
             continue;
         };
         for got in got {
+            count += 1;
             tokio::time::sleep(Duration::from_millis(250)).await;
-            let _ = queue.ack([got.handed]).await;
+            match deed(&got, count) {
+                Some(act) => drop(queue.settle(vec![Settlement { handed: got.handed, act }]).await),
+                // Started again after a while; what it had is somebody else's by then.
+                None => tokio::time::sleep(Duration::from_secs(15)).await,
+            }
         }
     }
+}
+
+fn failed(error: &str, item: Option<&turno::GotItem>) -> Act {
+    let (give_up, item) = (item.is_some(), item.map(|item| item.id.clone()));
+    Act::Fail { error: error.to_owned(), item, retry_in: None, give_up }
+}
+
+fn answer(got: &Got, _: u64) -> Option<Act> {
+    match got.items.iter().find(|item| item.payload.contains("\"\"")) {
+        Some(poison) => Some(failed("un mensaje sin texto", Some(poison))),
+        None => Some(Act::Ack { through: None }),
+    }
+}
+
+fn process(_: &Got, count: u64) -> Option<Act> {
+    let busy = count % 9 == 8;
+    Some(if busy { failed("503 del servicio web", None) } else { Act::Ack { through: None } })
+}
+
+fn process_or_die(got: &Got, count: u64) -> Option<Act> {
+    if count % 25 == 24 { None } else { process(got, count) }
 }
 
 /// Users whose data change: only the newest state of each is carried.
