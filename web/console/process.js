@@ -334,6 +334,8 @@ async function ask(form) {
 }
 
 async function release() {
+  // What is on its way to be saved needs the lock.
+  await Promise.allSettled(saving.values());
   leaving = true;
   try {
     await lease.release();
