@@ -3,7 +3,7 @@
 
 use crate::cases;
 use crate::lease::until_expired;
-use crate::task::{claimed, made, ready, task};
+use crate::task::{claimed, ready, task};
 use crate::world::World;
 use reqwest::Method;
 use serde_json::{Value, json};

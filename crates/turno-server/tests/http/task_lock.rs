@@ -1,11 +1,10 @@
 //! The locks of tasks, beyond what the seeds ask for (`seed_000.rs`, `seed_001.rs`).
 
 use crate::cases;
-use crate::lease::until_expired;
 use crate::task::{claimed, made, ready, task};
 use crate::world::World;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use turno::NewToken;
 use turno::store::AuditQuery;
 
