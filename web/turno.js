@@ -26,7 +26,7 @@ const SILENCE_MS = 40_000;
 const TOKEN_SPARE_MS = 60_000;
 /** Moving a mouse is many events and one activity. */
 const ACTIVITY_MS = 250;
-/** `click` for screen readers, which have no pointer. No `scroll`: scripts scroll, too, and nobody can tell who it was. */
+/** `click` for screen readers, which have no pointer. No `scroll`: scripts scroll, too, and nobody can tell. */
 const ACTIVITY = ['pointerdown', 'pointermove', 'click', 'keydown', 'wheel', 'touchmove', 'input'];
 
 /** The timers of a lease that is held. */
@@ -937,8 +937,8 @@ export class Lease extends EventTarget {
     this.#grant.claim = Math.max(this.#grant.claim, said.lease.claim);
     this.#saidIdle = said.idle;
     this.#hold(said.lease, { steady: performance.now() - ago, wall: said.wall });
-    // Whoever has just beaten is first the next time, too.
-    this.#later('beat', said.lease.policy.heartbeat_interval_ms * 1.25 - ago, () => this.#tick());
+    // Whoever has just beaten is first the next time, too: their pause begins when they had the answer.
+    this.#later('beat', said.lease.policy.heartbeat_interval_ms * 1.5, () => this.#tick());
   }
 
   /** The page is being left. The time to live is the truth; this only makes it free sooner. */

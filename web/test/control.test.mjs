@@ -42,7 +42,7 @@ test('tabs that do not agree who beats all do', async () => {
     'caja:2',
     [
       ['hidden() || !this.#tabs.leads || away', 'hidden() || away'],
-      ['* 1.25 - ago', '* 0.5 - ago'],
+      ['heartbeat_interval_ms * 1.5', 'heartbeat_interval_ms * 0.5'],
     ],
     { tabs: 2 },
   );

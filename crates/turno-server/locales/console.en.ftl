@@ -170,6 +170,7 @@ needs-exhausted = { $count ->
     }
 needs-paused = { $queue } is paused, with { $count } waiting
 needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work
+needs-down = The destination of { $queue } does not answer: { $error }
 needs-task = The task "{ $title }" was finalized only in part
 
 # Queues.
@@ -385,3 +386,42 @@ settings-value = Value
 settings-origin = From
 state-enabled = Enabled
 state-disabled = Disabled
+
+# Synchronisation. The states are the seed's own words, which stand in the database's view too, in every language.
+
+seed-pending = PENDIENTE
+seed-in_process = EN_PROCESO
+seed-processed = PROCESADO
+seed-error = ERROR
+seed-exhausted = AGOTADO
+seed-cancelled = CANCELADO
+sync-lead = Every change of a table arrives once, and always with the newest data.
+sync-empty = There is nothing to synchronise
+sync-empty-what = A source is declared in the configuration file; turno sync install puts the trigger in place:
+sync-absent = The source { $name } waits for its queue { $queue }, which does not exist yet
+sync-down = The module has not answered since
+sync-probe = It is tried again
+sync-table = Table
+sync-key = Identity
+sync-watch = Columns
+sync-by-api = No triggers: it is fed by the API.
+sync-refused = { $count ->
+        [one] 1 change could not become an event, because its key cannot be one
+       *[other] { $count } changes could not become events, because their keys cannot be such
+    }
+sync-resync = Send again
+sync-resync-key = Send this key again
+sync-resynced = { $key } is on its way again
+sync-events = Events of { $queue }
+sync-events-empty = There are no such events
+sync-error = Last error
+state-installed = Trigger installed
+state-absent = Not installed
+state-differs = Differs from the configuration
+state-no_triggers = No triggers
+state-unknown = Unknown
+state-good = Good
+state-missing = Missing
+state-stale = Of before
+state-healthy = The module answers
+state-down = The module is down

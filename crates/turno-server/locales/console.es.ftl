@@ -170,6 +170,7 @@ needs-exhausted = { $count ->
     }
 needs-paused = { $queue } está en pausa, con { $count } en espera
 needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
+needs-down = El destino de { $queue } no responde: { $error }
 needs-task = La tarea "{ $title }" quedó finalizada en parte
 
 # Queues.
@@ -385,3 +386,42 @@ settings-value = Valor
 settings-origin = De dónde
 state-enabled = Habilitada
 state-disabled = Deshabilitada
+
+# Synchronisation. The states are the seed's own words, which stand in the database's view too, in every language.
+
+seed-pending = PENDIENTE
+seed-in_process = EN_PROCESO
+seed-processed = PROCESADO
+seed-error = ERROR
+seed-exhausted = AGOTADO
+seed-cancelled = CANCELADO
+sync-lead = Cada cambio de una tabla llega una vez, y siempre con lo más nuevo.
+sync-empty = No hay nada que sincronizar
+sync-empty-what = Una fuente se declara en el archivo de configuración; turno sync install pone el trigger:
+sync-absent = La fuente { $name } espera su cola { $queue }, que todavía no existe
+sync-down = El módulo no responde desde
+sync-probe = Se prueba de nuevo
+sync-table = Tabla
+sync-key = Identidad
+sync-watch = Columnas
+sync-by-api = Sin triggers: la alimenta la API.
+sync-refused = { $count ->
+        [one] 1 cambio no pudo ser un evento, porque su clave no sirve
+       *[other] { $count } cambios no pudieron ser eventos, porque sus claves no sirven
+    }
+sync-resync = Enviar de nuevo
+sync-resync-key = Enviar de nuevo la clave
+sync-resynced = { $key } va de nuevo
+sync-events = Eventos de { $queue }
+sync-events-empty = No hay eventos así
+sync-error = Último error
+state-installed = Trigger instalado
+state-absent = Sin instalar
+state-differs = Distinto de la configuración
+state-no_triggers = Sin triggers
+state-unknown = No se sabe
+state-good = Bien
+state-missing = Falta
+state-stale = De antes
+state-healthy = El módulo responde
+state-down = El módulo no responde

@@ -21,6 +21,7 @@ mod overview;
 mod page;
 mod preferences;
 mod queues;
+mod sync;
 mod tasks;
 mod trend;
 mod trouble;
@@ -46,6 +47,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .merge(tasks::routes())
         .merge(leases::routes())
         .merge(queues::routes())
+        .merge(sync::routes())
         .merge(audit::routes())
         .merge(admin::routes())
 }

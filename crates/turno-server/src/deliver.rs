@@ -13,7 +13,7 @@ mod signature;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -52,13 +52,15 @@ pub(crate) struct Deliveries {
     fixed: BTreeMap<QueueName, Target>,
     /// Something may have changed.
     changed: Notify,
+    /// Queues that cannot be pushed, by the version that was complained about.
+    silent: Mutex<BTreeMap<QueueId, i64>>,
 }
 
 impl Deliveries {
     /// Without a file.
     pub(crate) fn new(environment: Environment) -> Deliveries {
         let guard = Arc::new(Guard::new(&PushGuard::default(), environment));
-        Deliveries { guard, fixed: BTreeMap::new(), changed: Notify::new() }
+        Deliveries { guard, fixed: BTreeMap::new(), changed: Notify::new(), silent: Mutex::default() }
     }
 
     /// As the file says. A secret that is to sign and is not there is refused.
@@ -85,7 +87,7 @@ impl Deliveries {
                 fixed.insert(source.queue.clone(), target(endpoint, form)?);
             }
         }
-        Ok(Deliveries { guard: Arc::new(guard), fixed, changed: Notify::new() })
+        Ok(Deliveries { guard: Arc::new(guard), fixed, changed: Notify::new(), silent: Mutex::default() })
     }
 
     /// Whether an endpoint may be set over the API; answers what is kept.
@@ -182,7 +184,15 @@ impl Deliveries {
             Ok(Target { endpoint, secret, guarded: true, form: Form::Delivery })
         });
         // Unsigned calls where signed ones are expected would be worse than none.
-        target.inspect_err(|cause| tracing::debug!(queue = %row.name, cause, "the queue is not pushed")).ok()
+        target.inspect_err(|cause| self.complain(row, cause)).ok()
+    }
+
+    /// Once per version of the queue: it is looked at every second.
+    fn complain(&self, row: &QueueRow, cause: &str) {
+        let before = self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id, row.version);
+        if before != Some(row.version) {
+            tracing::warn!(queue = %row.name, cause, "this server does not push the queue");
+        }
     }
 }
 

@@ -125,7 +125,7 @@ mod tests {
             "\"\"",
             "a\".\"b",
             "a.b",
-            "select",
+            "order",
             "Ñandú 🦙",
             "x\"; drop schema turno cascade; --",
             "/* */",

@@ -25,9 +25,17 @@ pub(super) fn tone(state: &str) -> &'static str {
         "pending" | "line_pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head"
         | "behind_in_flight" | "expired" => "wait",
         "in_process" | "validated" | "locked" | "processing" | "running" | "live" => "work",
-        "processed" | "applied" | "completed" | "verified" | "active" | "enabled" | "installed" | "healthy"
-        | "released" => "good",
-        "error" | "paused" | "retry_later" | "partially_completed" | "outdated" | "probing" | "lost" => "warn",
+        "processed" | "applied" | "completed" | "verified" | "good" | "active" | "enabled" | "installed"
+        | "healthy" | "released" => "good",
+        "error"
+        | "paused"
+        | "retry_later"
+        | "partially_completed"
+        | "differs"
+        | "absent"
+        | "unknown"
+        | "stale"
+        | "lost" => "warn",
         "exhausted" | "failed" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
         "cancelled" | "task_cancelled" | "draft" | "empty" | "revoked" => "over",
         _ => "",

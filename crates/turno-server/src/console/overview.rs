@@ -58,6 +58,11 @@ pub(super) async fn show(page: Option<Page>) -> Result<Response, Problem> {
     let queues = page.app().glance.queues(page.app().trusted()).await?;
     let now = held.now;
     let mut needs: Vec<Need> = queues.iter().flat_map(|queue| of_queue(&page, queue)).collect();
+    for (id, down) in turno.destinations().await?.into_iter().filter(|(_, destination)| destination.is_down()) {
+        let Some(queue) = queues.iter().find(|queue| queue.row.id == id) else { continue };
+        let text = page.t2("needs-down", "queue", &queue.row.name, "error", &down.error);
+        needs.push(Need { state: "down", text, address: format!("/queues/{}", page.part(&queue.row.name)) });
+    }
     needs.extend(tasks.tasks.iter().map(|(task, _)| Need {
         state: "partially_completed",
         text: page.t1("needs-task", "title", &task.title),

@@ -113,6 +113,11 @@ impl Page {
         self.turno().cloned().map(Caller)
     }
 
+    /// What all handlers know, to be handed on.
+    pub(crate) fn shared(&self) -> Shared {
+        self.app.clone()
+    }
+
     pub(crate) fn app(&self) -> &App {
         &self.app
     }

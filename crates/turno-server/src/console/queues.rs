@@ -9,8 +9,9 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use turno::Overview;
-use turno::core::queue::Kind;
+use turno::core::id::Key;
+use turno::core::queue::{ItemState, Kind};
+use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
 use super::form::given;
 use super::page::Page;
@@ -77,4 +78,22 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     };
     let queues = all.iter().filter(fits).cloned().collect();
     page.show(|page| List { page, name, kind: wanted, queues })
+}
+
+/// What somebody may still have to do with, first what needs it most.
+pub(super) const UNFINISHED: [ItemState; 4] =
+    [ItemState::Exhausted, ItemState::Error, ItemState::InProcess, ItemState::Pending];
+/// Unfinished items that are shown together.
+pub(super) const SHOWN: u32 = 50;
+/// The first of each unfinished state: a page that is looked at needs no more.
+pub(super) async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<Vec<ItemRecord>, Problem> {
+    let mut items: Vec<ItemRecord> = Vec::new();
+    for state in UNFINISHED {
+        let left = SHOWN - u32::try_from(items.len()).unwrap_or(SHOWN).min(SHOWN);
+        if left > 0 {
+            let query = ItemQuery { state: Some(state), key: key.clone(), after: None, limit: left };
+            items.extend(queue.items(query).await?);
+        }
+    }
+    Ok(items)
 }

@@ -75,7 +75,7 @@ impl Form {
             }
             Form::Change(sync) => {
                 let now = match &got.key {
-                    Some(key) => current(sync, key).await?,
+                    Some(key) => current(sync, key, got).await?,
                     None => Now::AsEnqueued,
                 };
                 change(sync.source(), now, got)
@@ -94,17 +94,23 @@ impl Form {
 
 /// Reads a key's row. It is read after the claim was committed: read with it, it could be older than the change that the
 /// claim is about.
-async fn current(sync: &SyncHandle, key: &Key) -> Result<Now, String> {
+async fn current(sync: &SyncHandle, key: &Key, got: &Got) -> Result<Now, String> {
     if !sync.has_triggers() {
         return Ok(Now::AsEnqueued);
     }
     match sync.current(key).await {
         Ok(Some(row)) => Ok(Now::Row(row.into())),
         Ok(None) => Ok(Now::Gone),
-        // Without its table the queue is fed through the API, as it is on SQLite.
-        Err(Error::Source(SourceRefused::NoTable(_))) => Ok(Now::AsEnqueued),
+        // Without its table the queue is fed through the API, as it is on SQLite. But a trigger's mark says nothing itself,
+        // and a table that is gone for a moment must not look as if all of its rows were.
+        Err(Error::Source(SourceRefused::NoTable(_))) if says(got) => Ok(Now::AsEnqueued),
         Err(error) => Err(format!("failed to read the row to be delivered: {error}")),
     }
+}
+
+/// Whether an item says what to do.
+fn says(got: &Got) -> bool {
+    got.items.first().is_some_and(|item| item.action.is_some() || &*item.payload != "null")
 }
 
 fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
@@ -113,9 +119,10 @@ fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
         Now::Row(row) => Told { action: source.update.clone(), data: Some(row) },
         Now::Gone => Told { action: source.deactivate.clone(), data: None },
         Now::AsEnqueued => {
-            let action = item.action.clone().unwrap_or_else(|| source.update.clone());
-            let says = action != source.deactivate && &*item.payload != "null";
-            Told { data: says.then(|| item.payload.clone()), action }
+            let data = Some(item.payload.clone()).filter(|payload| &**payload != "null");
+            let usual = if data.is_some() { &source.update } else { &source.deactivate };
+            let action = item.action.clone().unwrap_or_else(|| usual.clone());
+            Told { data: data.filter(|_| action != source.deactivate), action }
         }
     };
     let data = told.data.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
@@ -197,7 +204,11 @@ mod tests {
     fn without_a_table_what_was_enqueued_is_what_is_true() {
         let update = changed(Now::AsEnqueued, &got(None, r#"{"a":1}"#));
         assert_eq!((&update["action"], &update["data"]), (&json!("ACTUALIZAR"), &json!({"a": 1})));
-        let gone = changed(Now::AsEnqueued, &got(Some("DESACTIVAR"), r#"{"a":1}"#));
-        assert_eq!((&gone["action"], &gone["data"]), (&json!("DESACTIVAR"), &Value::Null));
+        for gone in [got(Some("DESACTIVAR"), r#"{"a":1}"#), got(None, "null")] {
+            let gone = changed(Now::AsEnqueued, &gone);
+            assert_eq!((&gone["action"], &gone["data"]), (&json!("DESACTIVAR"), &Value::Null));
+        }
+        assert!(says(&got(Some("DESACTIVAR"), "null")) && says(&got(None, "1")));
+        assert!(!says(&got(None, "null")), "a trigger's mark says nothing itself");
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use turno::core::destination::{Destination, Failure};
-use turno::core::id::{Key, Lane};
+use turno::core::id::{Key, Lane, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::{Span, Time};
 use turno::{Error, Got, QueueHandle, RunningWorker, Turno};
@@ -67,7 +67,7 @@ pub(super) struct Pusher {
 struct Inner {
     shared: Shared,
     queue: QueueHandle,
-    name: turno::core::id::QueueName,
+    name: QueueName,
     target: Target,
     /// How the destination is doing, as last seen.
     seen: watch::Sender<Option<Destination>>,
@@ -358,10 +358,11 @@ fn margin(policy: &Policy) -> Span {
     Span((policy.lock_timeout.0 / 10).clamp(10, 1_000))
 }
 
-/// How long a call may take: its timeout, and not beyond the time that heartbeats can stretch its delivery to.
+/// How long a call may take: its timeout, and not beyond the time that heartbeats can stretch its delivery to, with a
+/// margin in which its failure can still be settled.
 fn within(timeout: Duration, got: &Got, policy: &Policy, now: Time) -> Duration {
     let Some(hold) = policy.max_hold else { return timeout };
-    let left = now.until(got.now + hold).0 - margin(policy).0;
+    let left = now.until(got.now + hold).0 - 2 * margin(policy).0;
     timeout.min(Duration::from_millis(left.max(1).unsigned_abs()))
 }
 
@@ -379,7 +380,7 @@ mod tests {
         let lane = Policy::of(Kind::Lane);
         let timeout = Duration::from_secs(10);
         assert_eq!(within(timeout, &got, &lane, Time(100_000)), timeout);
-        assert_eq!(within(timeout, &got, &lane, Time(107_000)), Duration::from_secs(7), "a second before the end");
+        assert_eq!(within(timeout, &got, &lane, Time(107_000)), Duration::from_secs(6), "two seconds before the end");
         assert_eq!(within(timeout, &got, &lane, Time(120_000)), Duration::from_millis(1));
         assert_eq!(within(timeout, &got, &Policy::of(Kind::Sync), Time(900_000)), timeout, "heartbeats stretch it");
     }

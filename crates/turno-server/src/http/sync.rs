@@ -25,62 +25,62 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 /// A table whose changes are carried elsewhere.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = SyncSource)]
-pub(super) struct SourceView {
+pub(crate) struct SourceView {
     /// What it is called.
-    name: String,
+    pub(crate) name: String,
     /// The table it watches.
-    table: String,
+    pub(crate) table: String,
     /// The column that names an identity.
-    key: String,
+    pub(crate) key: String,
     /// The columns whose changes count.
-    watch: Vec<String>,
+    pub(crate) watch: Vec<String>,
     /// The columns that are sent.
-    payload: Vec<String>,
+    pub(crate) payload: Vec<String>,
     /// Which row speaks for its key; null if every row does.
-    current_when: Option<String>,
+    pub(crate) current_when: Option<String>,
     /// Which rows take part; null if all do.
-    enqueue_when: Option<String>,
+    pub(crate) enqueue_when: Option<String>,
     /// What happens when a row stops taking part: `ignore` or `deactivate`.
-    on_leave: &'static str,
+    pub(crate) on_leave: &'static str,
     /// What the destination is told to do with a row.
-    action_update: String,
+    pub(crate) action_update: String,
     /// What it is told to do when there is none any more.
-    action_deactivate: String,
-    trigger: String,
+    pub(crate) action_deactivate: String,
+    pub(crate) trigger: String,
     /// Where people of the database look at the queue; null if there is no such view.
-    view: Option<String>,
+    pub(crate) view: Option<String>,
     /// Whether the triggers are there: `installed`, `absent`, `differs` (from the configuration), `no_triggers` (the
     /// database has none, and the queue is fed over the API), `unknown` (see `problem`).
     #[schema(example = "installed")]
-    installed: &'static str,
+    pub(crate) installed: &'static str,
     /// What belongs to it in the database, each with its state.
-    parts: Vec<PartView>,
+    pub(crate) parts: Vec<PartView>,
     /// Why the database could not say how it is; null if it could.
-    problem: Option<String>,
+    pub(crate) problem: Option<String>,
     /// Changes that wait, those that failed and will be tried again included.
-    waiting: i64,
+    pub(crate) waiting: i64,
     /// Changes that failed and will be tried again.
-    failing: i64,
+    pub(crate) failing: i64,
     /// Changes with no attempts left.
-    exhausted: i64,
+    pub(crate) exhausted: i64,
     /// Marks that could not become an event, because the key cannot be one.
-    refused: i64,
+    pub(crate) refused: i64,
     /// Keys whose row stopped taking part without the destination being told; null in lists, where it is not counted.
-    left: Option<i64>,
+    pub(crate) left: Option<i64>,
     /// Where its changes wait, with its destination; null until the queue exists.
     queue: Option<QueueView>,
-    queue_name: String,
+    pub(crate) queue_name: String,
 }
 
 /// Something that belongs to a source in the database.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = SyncPart)]
-pub(super) struct PartView {
+pub(crate) struct PartView {
     /// `function`, `trigger`, `index` or `view`.
-    what: &'static str,
-    name: String,
+    pub(crate) what: &'static str,
+    pub(crate) name: String,
     /// `good`, `missing`, `differs`, `disabled`, or `stale`: of an earlier configuration.
-    state: &'static str,
+    pub(crate) state: &'static str,
 }
 
 impl From<Part> for PartView {
@@ -107,6 +107,16 @@ async fn source_list(
         items.push(shown(&app, &caller, source, &handle, handle.glance().await).await?);
     }
     Ok(Json(Page { items, next_cursor: page.next_cursor }))
+}
+
+/// All sources, for the console.
+pub(crate) async fn sources(app: &Shared, caller: &Caller) -> Result<Vec<SourceView>, Problem> {
+    let mut sources = Vec::new();
+    for source in &app.sync_sources {
+        let handle = caller.0.sync(source.source.clone());
+        sources.push(shown(app, caller, source, &handle, handle.glance().await).await?);
+    }
+    Ok(sources)
 }
 
 /// One source, with how many have left without the destination being told.
@@ -141,9 +151,13 @@ async fn source_resync(
     Path(name): Path<String>,
     Json(body): Json<ResyncBody>,
 ) -> Result<StatusCode, Problem> {
-    let source = known(&app, &name)?;
-    caller.0.sync(source.source.clone()).resync(body.key).await?;
+    resync(&app, &caller, &name, body.key).await?;
     Ok(StatusCode::ACCEPTED)
+}
+
+/// Sends one key of a source again.
+pub(crate) async fn resync(app: &App, caller: &Caller, name: &str, key: Key) -> Result<(), Problem> {
+    Ok(caller.0.sync(known(app, name)?.source.clone()).resync(key).await?)
 }
 
 fn known<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {

@@ -165,6 +165,7 @@ impl SyncHandle {
             key,
             revision: got.revision,
             action: action.to_owned(),
+            was: got.items.first().and_then(|item| item.action.clone()),
             digest: data.map(digest),
             at: self.turno.now(),
         };

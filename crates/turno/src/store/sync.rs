@@ -19,6 +19,9 @@ pub struct Delivered {
     pub revision: i64,
     /// What the destination was told to do.
     pub action: String,
+    /// What the item said to do when it was handed out, if it said so: a newer change may say something else by now, which
+    /// is not to be lost.
+    pub was: Option<String>,
     /// The data's digest; nothing if there were none, and the key was deactivated.
     pub digest: Option<[u8; 32]>,
     /// When.

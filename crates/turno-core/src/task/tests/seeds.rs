@@ -68,7 +68,7 @@ fn seed_001_ac4_who_is_idle_for_two_minutes_is_not_renewed_and_loses_it_by_the_t
 fn seed_001_ac5_an_expired_lock_can_be_claimed_and_not_a_moment_before() {
     let mut desk = Desk::ready();
     let hers = desk.claim(ANA);
-    desk.now = desk.lease.grant.as_ref().expect("held").expires_at - Span(1);
+    desk.now = desk.lease.grant.as_ref().expect("held").expires_at + Span(-1);
     assert!(claim(&mut desk, LUIS).is_err());
     desk.now = desk.now + Span(1);
     let his = desk.claim(LUIS);

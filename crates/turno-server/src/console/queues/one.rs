@@ -10,13 +10,9 @@ use turno::{Exhausted, ItemQuery, ItemRecord, Overview, QueueHandle};
 
 use super::super::form::{Form, address, given};
 use super::super::page::Page;
-use super::kind;
+use super::{SHOWN, UNFINISHED, kind, unfinished};
 use crate::http::{Code, Path, Problem, Query, Wanted};
 
-/// What somebody may still have to do with, first what needs it most.
-const UNFINISHED: [ItemState; 4] = [ItemState::Exhausted, ItemState::Error, ItemState::InProcess, ItemState::Pending];
-/// Unfinished items that are shown together.
-const SHOWN: u32 = 50;
 /// As the API: one call retries so many at most, so that it ends.
 const RETRY_MAX: u32 = 10_000;
 
@@ -143,19 +139,6 @@ pub(super) async fn show(
     let [next, first] = [next, first].map(Option::unwrap_or_default);
     let managed = page.app().managed_queues.contains(&name);
     page.show(|page| One { page, queue, managed, state, key, error, items, exhausted, first, next })
-}
-
-/// The first of each unfinished state: a page that is looked at needs no more.
-async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<Vec<ItemRecord>, Problem> {
-    let mut items: Vec<ItemRecord> = Vec::new();
-    for state in UNFINISHED {
-        let left = SHOWN - u32::try_from(items.len()).unwrap_or(SHOWN).min(SHOWN);
-        if left > 0 {
-            let query = ItemQuery { state: Some(state), key: key.clone(), after: None, limit: left };
-            items.extend(queue.items(query).await?);
-        }
-    }
-    Ok(items)
 }
 
 async fn in_state(

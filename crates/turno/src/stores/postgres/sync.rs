@@ -41,7 +41,7 @@ struct Seen {
 
 impl PostgresStore {
     pub(super) async fn delivered(&self, delivered: Delivered) -> Result<(), StoreError> {
-        let Delivered { queue, seq, key, revision, action, digest, at } = &delivered;
+        let Delivered { queue, seq, key, revision, action, was, digest, at } = &delivered;
         let save = Call::new(&call::SYNC_DELIVERED)
             .int(queue.0)
             .text(key.as_str())
@@ -49,7 +49,7 @@ impl PostgresStore {
             .text(action)
             .maybe_bytes(digest.as_ref().map(|digest| &digest[..]))
             .big(at.0);
-        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action);
+        let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(action).maybe_text(was.as_deref());
         self.read_on(self.source_slot(), vec![save, acted]).await?;
         Ok(())
     }

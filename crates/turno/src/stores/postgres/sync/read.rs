@@ -10,6 +10,7 @@ use super::render::{condition, list};
 use crate::store::Walk;
 use std::error::Error;
 use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use turno_core::id::QueueId;
@@ -167,6 +168,9 @@ impl PostgresStore {
                     Err(other) => Err(other),
                     Ok(_) => Err(Failure::Refused { code: Some(code), message }),
                 };
+            }
+            Err(Failure::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
+                return Ok(Err(SourceRefused::NoTable(source.table.shown())));
             }
             read => read?,
         };

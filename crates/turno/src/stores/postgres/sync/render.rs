@@ -53,7 +53,7 @@ impl Rendered {
     pub(super) fn plan(&self, source: &Source, outdated: &[String]) -> String {
         let mut plan = format!(
             "-- Source {:?}: changes of {} go into the queue {}.\nbegin;\nset local search_path = pg_catalog, pg_temp;\n\
-             set local lock_timeout = '10s';\nselect pg_advisory_xact_lock(1953854066, 0);\n",
+             set local lock_timeout = '10s';\nselect pg_advisory_xact_lock(1953854067, 0);\n",
             source.name, source.table, source.queue
         );
         let mut part = |title: &str, sql: &str| plan.push_str(&format!("\n-- {title}\n{sql}"));

@@ -1,0 +1,179 @@
+//! Synchronisation: sources and their triggers, how the module at the other end is doing, and events in the words of those
+//! who look at the database.
+
+use askama::Template;
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde::Deserialize;
+use turno::core::destination::Destination;
+use turno::core::id::{Key, QueueName, Seq};
+use turno::core::queue::{ItemState, Kind};
+use turno::{ItemQuery, ItemRecord, Overview};
+
+use super::badge::Badge;
+use super::form::{Form, address, given};
+use super::page::Page;
+use super::queues::unfinished;
+use crate::http::{Code, Path, Problem, Query, Shared, SourceView, Wanted, sync_resync, sync_sources};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new().route("/sync", get(show)).route("/console/sync/{name}/resync", post(resync))
+}
+
+/// Which events.
+#[derive(Deserialize)]
+struct Filter {
+    queue: Option<String>,
+    state: Option<String>,
+    key: Option<String>,
+    cursor: Option<String>,
+}
+
+/// A queue of changes, with its source if the configuration names one.
+struct Line {
+    queue: Overview,
+    source: Option<SourceView>,
+    /// How its destination is doing; nothing if nobody is called.
+    destination: Option<Destination>,
+    calls: bool,
+}
+
+impl Line {
+    fn name(&self) -> &str {
+        self.source.as_ref().map_or(self.queue.row.name.as_str(), |source| &source.name)
+    }
+
+    fn down(&self) -> Option<&Destination> {
+        self.destination.as_ref().filter(|destination| destination.is_down())
+    }
+
+    fn condition(&self) -> &'static str {
+        match self.down() {
+            Some(_) => "down",
+            None => "healthy",
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "sync.html")]
+struct Sync {
+    page: Page,
+    lines: Vec<Line>,
+    /// Sources whose queue is not there yet.
+    absent: Vec<SourceView>,
+    queue: String,
+    state: String,
+    key: String,
+    events: Vec<ItemRecord>,
+    first: String,
+    next: String,
+}
+
+impl Sync {
+    /// A state in the words of the queue's own view.
+    fn badge(&self, record: &ItemRecord) -> Badge {
+        let state = record.state(record.now).as_str();
+        Badge::new(state, self.page.t(&format!("seed-{state}")))
+    }
+
+    fn states(&self) -> Vec<&'static str> {
+        ItemState::ALL.iter().map(|state| state.as_str()).collect()
+    }
+
+    fn count(&self, line: &Line, state: &str) -> i64 {
+        state.parse().map_or(0, |state| line.queue.counts.of(state))
+    }
+
+    fn events_of(&self, line: &Line, state: &str) -> String {
+        address("/sync", &[("queue", line.queue.row.name.as_str()), ("state", state)])
+    }
+
+    fn item(&self, record: &ItemRecord) -> String {
+        format!("/queues/{}/items/{}", self.page.part(&self.queue), self.page.part(&record.body.id))
+    }
+
+    fn retry(&self, record: &ItemRecord) -> String {
+        format!("/console{}/retry", self.item(record))
+    }
+
+    fn can_retry(&self, record: &ItemRecord) -> bool {
+        let state = record.state(record.now);
+        self.page.may("queues.manage") && [ItemState::Exhausted, ItemState::Error].contains(&state)
+    }
+}
+
+async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
+    let wanted = Wanted::new(None, filter.cursor.as_deref())?;
+    let (lines, absent) = lines(&page).await?;
+    let [queue, state, key] = [filter.queue, filter.state, filter.key].map(given);
+    // The first one, unless another is asked for.
+    let queue = queue.or_else(|| lines.first().map(|line| line.queue.row.name.to_string())).unwrap_or_default();
+    let (mut events, mut cursor) = (Vec::new(), None);
+    if !queue.is_empty() {
+        let bad = |cause: String| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}"));
+        let query = ItemQuery {
+            state: state.as_deref().map(str::parse::<ItemState>).transpose().map_err(bad)?,
+            key: key.as_deref().map(Key::new).transpose()?,
+            after: wanted.after()?.map(Seq),
+            limit: wanted.one_more(),
+        };
+        let handle = page.turno()?.queue(QueueName::new(queue.as_str())?).await?;
+        if query.state.is_none() {
+            events = unfinished(&handle, query.key).await?;
+        } else {
+            let found = wanted.page(handle.items(query).await?, |record| record.body.seq.0.to_string());
+            (events, cursor) = (found.items, found.next_cursor);
+        }
+    }
+    let [state, key] = [state, key].map(Option::unwrap_or_default);
+    let to =
+        |cursor: &str| address("/sync", &[("queue", &queue), ("state", &state), ("key", &key), ("cursor", cursor)]);
+    let next = cursor.map(|cursor| to(&cursor)).unwrap_or_default();
+    let first = filter.cursor.map(|_| to("")).unwrap_or_default();
+    page.show(|page| Sync { page, lines, absent, queue, state, key, events, first, next })
+}
+
+/// Every queue of changes, those of the configuration's sources first.
+async fn lines(page: &Page) -> Result<(Vec<Line>, Vec<SourceView>), Problem> {
+    let (app, caller) = (page.shared(), page.caller()?);
+    let all = app.glance.queues(app.trusted()).await?;
+    let mut queues: Vec<&Overview> = all.iter().filter(|queue| queue.row.policy.kind == Kind::Sync).collect();
+    let (mut lines, mut absent) = (Vec::new(), Vec::new());
+    for source in sync_sources(&app, &caller).await? {
+        match queues.iter().position(|queue| queue.row.name.as_str() == source.queue_name) {
+            Some(at) => lines.push(line(page, queues.remove(at), Some(source)).await?),
+            None => absent.push(source),
+        }
+    }
+    for queue in queues {
+        lines.push(line(page, queue, None).await?);
+    }
+    Ok((lines, absent))
+}
+
+async fn line(page: &Page, queue: &Overview, source: Option<SourceView>) -> Result<Line, Problem> {
+    let calls = page.app().deliveries.endpoint(&queue.row).is_some();
+    let destination = match calls {
+        true => page.turno()?.queue(queue.row.name.clone()).await?.destination().await?,
+        false => None,
+    };
+    Ok(Line { queue: queue.clone(), source, destination, calls })
+}
+
+/// Which key is sent again.
+#[derive(Deserialize)]
+struct Again {
+    key: String,
+    back: Option<String>,
+}
+
+async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Again>) -> Response {
+    let became = async {
+        let key = Key::new(form.key.trim())?;
+        sync_resync(page.app(), &page.caller()?, &name, key.clone()).await?;
+        Ok(page.t1("sync-resynced", "key", key))
+    };
+    page.after(form.back.as_deref(), became.await)
+}
