@@ -184,9 +184,12 @@ function showLines() {
     else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
     tellNote(row, note);
     const tool = (name) => row.querySelector(`[data-do="${name}"]`);
+    // What is being typed or saved is saved by itself: buttons that come and go would only be stumbled over.
+    const flows = editable() && !conflict && draft?.fence === lease.fence;
+    const calm = flows && (field === document.activeElement ? !note?.tone || note.text === words('unsaved') : note?.tone === '');
     tool('validate').hidden = !editable();
-    tool('save').hidden = !(draft && editable());
-    tool('discard').hidden = !draft;
+    tool('save').hidden = !draft || !editable() || calm;
+    tool('discard').hidden = !draft || calm;
     row.classList.toggle('unsaved', Boolean(draft));
   }
 }
@@ -331,6 +334,8 @@ async function ask(form) {
 }
 
 async function release() {
+  // What is on its way to be saved needs the lock.
+  await Promise.allSettled(saving.values());
   leaving = true;
   try {
     await lease.release();
@@ -411,7 +416,7 @@ document.addEventListener('input', (event) => {
   const row = event.target.closest?.('#process [data-line]');
   if (!row || !editable()) return;
   const number = Number(row.dataset.line);
-  drafts.type(number, event.target.value, event.target.defaultValue);
+  drafts.type(number, event.target.value, event.target.defaultValue, lease.fence);
   note(number);
 });
 document.addEventListener('change', (event) => {
@@ -437,7 +442,10 @@ document.addEventListener('htmx:after:swap', () => {
 addEventListener('beforeunload', (event) => {
   if (drafts.size && root()) event.preventDefault();
 });
-addEventListener('online', () => editable() && [...drafts.numbers()].forEach((number) => void save(number)));
+addEventListener('online', () => {
+  // What was typed under another ownership is saved by whoever typed it, after a look.
+  for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
+});
 setInterval(count, 1_000);
 
 /** A task may become one that can be processed, or cease to be, while somebody looks at it. */

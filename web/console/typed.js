@@ -16,7 +16,7 @@ export function values(row, typed) {
   return typed.trim() && Number.isSafeInteger(quantity) && quantity > 0 ? { quantity } : { wrong: 'badQuantity' };
 }
 
-/** By the number of the line: what was `typed`, and what the server had at that time (`base`). */
+/** By the number of the line: what was `typed`, under which `fence`, and what the server had at that time (`base`). */
 export class Drafts {
   #key;
   #lines = new Map();
@@ -42,9 +42,9 @@ export class Drafts {
     return this.#lines.get(number) ?? null;
   }
 
-  type(number, typed, stored) {
+  type(number, typed, stored, fence) {
     const draft = this.#lines.get(number) ?? { base: stored };
-    this.#lines.set(number, { ...draft, typed });
+    this.#lines.set(number, { ...draft, typed, fence });
     this.#keep();
   }
 

@@ -1,5 +1,5 @@
 // Every state of process mode, as people see it. Each leaves a picture under target/screenshots.
-// Names begin with the acceptance criterion of the first seed (001) that they show, where there is one.
+// Names begin with the seed and its acceptance criterion that they show, where there is one.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -51,7 +51,7 @@ async function processing(person, id) {
 
 const isReadOnly = (field) => field.evaluate((element) => element.readOnly);
 
-test('ac1 free: "Procesar" takes the lock before anything can be edited', async () => {
+test('seed_001 ac1 free: "Procesar" takes the lock before anything can be edited', async () => {
   const id = await readyTask(ana, LINES);
   const page = await opened(ana, id);
   await button(page, 'Procesar').waitFor();
@@ -72,7 +72,7 @@ test('ac1 free: "Procesar" takes the lock before anything can be edited', async 
   await seen(page, 'held');
 });
 
-test('ac1 ac2 somebody else has it: read-only, with who and since when, and what one can do', async () => {
+test('seed_001 ac1 ac2 ac8 somebody else has it: read-only, with who and since when, and what one can do', async () => {
   const id = await readyTask(ana, LINES);
   await processing(ana, id);
   for (const [person, name] of [[leo, 'other'], [vera, 'other-viewer'], [server.admin, 'other-admin']]) {
@@ -86,7 +86,7 @@ test('ac1 ac2 somebody else has it: read-only, with who and since when, and what
   }
 });
 
-test('ac2 the list says who has which task, and stays true without a reload', async () => {
+test('seed_001 ac2 the list says who has which task, and stays true without a reload', async () => {
   const id = await readyTask(ana, LINES, 'Una tarea en la lista');
   const page = await signedIn(browser, server, vera);
   await page.goto(`${server.url}/tasks`);
@@ -98,10 +98,35 @@ test('ac2 the list says who has which task, and stays true without a reload', as
   await row.getByText('Libre').waitFor();
 });
 
+test('seed_001 ac3 while somebody works the lock renews itself, and a tab that nobody sees renews nothing', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id);
+  const beats = [];
+  page.on('request', (request) => request.url().endsWith(`/v1/tasks/${id}/heartbeat`) && beats.push(request.postDataJSON()));
+  const { expires_at: first, locked_at: since } = await ana.lease(`task:${id}`);
+  await until('beats', () => beats.length, (count) => count >= 3);
+  const later = await until('a renewal', () => ana.lease(`task:${id}`), ({ expires_at }) => expires_at > first);
+  assert.deepEqual([later.locked_at, later.holder.id], [since, 'ana']);
+  assert.ok(beats.every(({ fence, idle_ms }) => fence === later.fence && idle_ms >= 0));
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  // A beat may have been on its way; after two looks that take longer than two intervals there is no other.
+  await until('silence', async () => {
+    const before = beats.length;
+    await Promise.all([ana.call('GET', '/v1/tasks'), page.waitForFunction((end) => performance.now() > end, (await page.evaluate(() => performance.now())) + 600)]);
+    return beats.length - before;
+  }, (more) => more === 0);
+});
+
 test('asked for by another: the holder sees who asks and what they say, and can let go', async () => {
   const id = await readyTask(ana, LINES);
   const hers = await processing(ana, id);
   const his = await opened(leo, id);
+  await quantity(hers).press('End');
+  await quantity(hers).pressSequentially('5');
   await button(his, 'Solicitar liberación').click();
   await his.getByLabel('Mensaje (opcional)').fill('La necesito para el cierre');
   await seen(his, 'asking', ['light', 'phone']);
@@ -109,6 +134,8 @@ test('asked for by another: the holder sees who asks and what they say, and can 
   await text(his, 'Ana ya ve su solicitud.').waitFor();
   await text(hers, 'Leo pide que la libere.').waitFor();
   await text(hers, 'La necesito para el cierre').waitFor();
+  const typing = () => quantity(hers).evaluate((field) => [field.value, field === document.activeElement]);
+  assert.deepEqual(await typing(), ['305', true], 'who types is not disturbed');
   await seen(hers, 'requested');
   await button(hers, 'Liberar').click();
   await button(hers, 'Procesar').waitFor();
@@ -136,7 +163,7 @@ test('the waiting line: a place, an offer, and the others who see to whom', asyn
   await button(his, 'Dejar la tarea').waitFor();
 });
 
-test('ac6 lost to an admin: read-only at once, with the reason, and what was typed stays until it is saved', async () => {
+test('seed_000 override, seed_001 ac6 lost to an admin: read-only at once, with the reason, and what was typed stays until it is saved', async () => {
   const id = await readyTask(ana, LINES);
   const [hers, evas] = [await processing(ana, id), await opened(server.admin, id)];
   await quantity(hers).fill('44');
@@ -202,7 +229,7 @@ test('one person in two windows: the second says so, and can go on', async () =>
   await button(second, 'Dejar la tarea').waitFor();
 });
 
-test('ac7 finalized: every line applied, the lock free, and nothing left to press', async () => {
+test('seed_001 ac7 finalized: every line applied, the lock free, and nothing left to press', async () => {
   const id = await readyTask(ana, [LINES[0]]);
   const page = await processing(ana, id);
   await button(page, 'Finalizar (1 línea)').click();
@@ -216,7 +243,7 @@ test('ac7 finalized: every line applied, the lock free, and nothing left to pres
   await seen(page, 'finalized');
 });
 
-test('ac7 partially finalized: line by line, what was applied and why the other was not; then mended', async () => {
+test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, what was applied and why the other was not; then mended', async () => {
   const wrong = { kind: 'quantity', movement: 'out', sku: 'cable-usb-c', quantity: 5 };
   const id = await readyTask(ana, [LINES[0], wrong]);
   const page = await processing(ana, id);

@@ -30,7 +30,7 @@ async function processing(id) {
   return page;
 }
 
-test('ac4 idle: a warning well before, one key keeps it; without one it is lost to inactivity', async () => {
+test('seed_001 ac4 idle: a warning well before, one key keeps it; without one it is lost to inactivity', async () => {
   const page = await processing(await readyTask(ana, LINES));
   await text(page, '¿Sigue ahí?').waitFor();
   await text(page, /Sin actividad la pierde en 0:0\d/).waitFor();
@@ -46,7 +46,7 @@ test('ac4 idle: a warning well before, one key keeps it; without one it is lost 
   await assertAccessible(page);
 });
 
-test('ac5 ac6 an expired lock can be claimed again from the same page, also if it is free by then', async () => {
+test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, also if it is free by then', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(id);
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
