@@ -314,15 +314,10 @@ window.addEventListener('resize', reachScrolls);
 
 // Small comforts; without them the same works by the form's own button.
 
-for (const element of document.querySelectorAll('[data-address]')) {
-  element.textContent = location.origin + element.dataset.address;
-}
-
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
-  const { copy } = button.dataset;
-  await navigator.clipboard?.writeText(copy.startsWith('/') ? location.origin + copy : copy);
+  await navigator.clipboard?.writeText(button.dataset.copy);
   button.textContent = text('copied');
 });
 

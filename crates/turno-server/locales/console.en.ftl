@@ -327,12 +327,12 @@ admin-tokens = Tokens
 admin-settings = Settings
 people-lead = Who may come in and what they may do.
 people-add = Add a person
-people-add-what = They come in without a password: make them a one-time link on their page.
+people-add-what = Then give them a password on their page.
 people-id = User
 people-name = Name
 people-role = Role
 people-since = Since
-people-added = { $name } can be given a link to come in now
+people-added = { $name } is on the list; a password is still missing
 people-changed = { $name } is saved
 people-removed = { $name } is gone
 people-enable = Enable
@@ -342,6 +342,9 @@ people-disable-title = Disable { $name }?
 people-disable-what = They are out at once: their sessions and tokens are dead and they lose what they hold. It can be undone.
 people-remove-title = Remove { $name }?
 people-remove-what = They are out at once, with their tokens. What they did stays in the audit. It cannot be undone.
+people-password = A new password
+people-password-what = At least 8 characters. Give it to them yourself; their other sessions end. A one-time link is made on the server's own machine.
+people-password-set = Set it
 people-change = Details
 people-way-in = The way in
 role = { $role ->
@@ -349,10 +352,6 @@ role = { $role ->
         [editor] Editor
        *[viewer] Viewer
     }
-link-why = A link lets them in once, without a password, within a day. For the first time, or when it was forgotten.
-link-make = Make a link
-link-title = Link for { $name }
-link-what = It works once and for one day. Copy it now, behind the address of this server: it is not shown again.
 secret-kept = I have kept it
 token-lead = A program calls with a token. It is shown when it is made, and never again.
 token-new = New token

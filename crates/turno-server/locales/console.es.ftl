@@ -327,12 +327,12 @@ admin-tokens = Tokens
 admin-settings = Configuración
 people-lead = Quién puede entrar y qué puede hacer.
 people-add = Agregar persona
-people-add-what = Entra sin contraseña: en su página puede hacerle un enlace de un solo uso.
+people-add-what = Después, en su página, póngale una contraseña.
 people-id = Usuario
 people-name = Nombre
 people-role = Rol
 people-since = Desde
-people-added = { $name } ya puede recibir un enlace para entrar
+people-added = { $name } está en la lista; falta su contraseña
 people-changed = Los datos de { $name } quedaron guardados
 people-removed = { $name } ya no está
 people-enable = Habilitar
@@ -342,6 +342,9 @@ people-disable-title = ¿Deshabilitar a { $name }?
 people-disable-what = Sale ahora mismo: sus sesiones y tokens dejan de valer y pierde lo que tiene bloqueado. Se puede deshacer.
 people-remove-title = ¿Quitar a { $name }?
 people-remove-what = Sale ahora mismo, con sus tokens. Lo que hizo queda en la auditoría. No se puede deshacer.
+people-password = Una contraseña nueva
+people-password-what = Al menos 8 caracteres. Désela en persona; sus otras sesiones terminan. Un enlace de un solo uso se hace en la máquina del servidor.
+people-password-set = Ponerla
 people-change = Datos
 people-way-in = Entrar
 role = { $role ->
@@ -349,10 +352,6 @@ role = { $role ->
         [editor] Edición
        *[viewer] Solo mira
     }
-link-why = Un enlace la deja entrar una vez, sin contraseña, dentro de un día. Sirve la primera vez y cuando la olvidó.
-link-make = Hacer un enlace
-link-title = Enlace para { $name }
-link-what = Sirve una sola vez y durante un día. Cópielo ahora, detrás de la dirección de este servidor: no se vuelve a mostrar.
 secret-kept = Ya lo guardé
 token-lead = Con un token llama un programa. Se muestra al hacerlo, y nunca más.
 token-new = Token nuevo

@@ -39,7 +39,7 @@ pub(crate) use caller::{Caller, identify, not_foreign};
 pub(crate) use extract::{Path, Query};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};
-pub(crate) use people::name as person_name;
+pub(crate) use people::{hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
     DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,

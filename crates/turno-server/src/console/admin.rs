@@ -25,7 +25,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/people/{id}/disable", post(person::disable))
         .route("/console/people/{id}/enable", post(person::enable))
         .route("/console/people/{id}/remove", post(person::remove))
-        .route("/console/people/{id}/link", post(person::link))
+        .route("/console/people/{id}/password", post(person::password))
         .route("/console/people/{id}/token", post(tokens::create))
         .route("/console/tokens/{id}/revoke", post(tokens::revoke))
 }

@@ -86,7 +86,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/console/people/{id}/disable", May(UsersManage), Usual),
     row("POST", "/console/people/{id}/enable", May(UsersManage), Usual),
     row("POST", "/console/people/{id}/remove", May(UsersManage), Usual),
-    row("POST", "/console/people/{id}/link", May(UsersManage), Usual),
+    row("POST", "/console/people/{id}/password", May(UsersManage), Usual),
     row("POST", "/console/people/{id}/token", May(UsersManage), Usual),
     row("POST", "/console/tokens/{id}/revoke", May(UsersManage), Usual),
     row("GET", "/healthz", Nobody, Free),

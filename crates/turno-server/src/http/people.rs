@@ -66,7 +66,7 @@ pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
 }
 
 /// The hash of a password that a body gives.
-async fn hashed(app: &App, field: &str, password: String) -> Result<String, Problem> {
+pub(crate) async fn hashed(app: &App, field: &str, password: String) -> Result<String, Problem> {
     app.passwords.hash(password).await.map_err(|refused| password_problem(field, refused))
 }
 

@@ -64,7 +64,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /console/people/{id}/disable", [401, 403, 403, OK]),
     ("POST /console/people/{id}/enable", [401, 403, 403, OK]),
     ("POST /console/people/{id}/remove", [401, 403, 403, OK]),
-    ("POST /console/people/{id}/link", [401, 403, 403, OK]),
+    ("POST /console/people/{id}/password", [401, 403, 403, OK]),
     ("POST /console/people/{id}/token", [401, 403, 403, OK]),
     ("POST /console/tokens/{id}/revoke", [401, 403, 403, OK]),
     ("GET /healthz", [OK, OK, OK, OK]),

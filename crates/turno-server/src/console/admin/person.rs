@@ -1,20 +1,17 @@
 //! One person: what they are called and may do, whether they may come in, how they do, and their tokens.
 
 use askama::Template;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::Deserialize;
+use turno::PersonChange;
 use turno::core::access::{Person, Role, Token};
 use turno::core::id::UserId;
-use turno::core::time::Span;
-use turno::{LinkFor, PersonChange};
 
-use super::{ROLES, Secret, role};
+use super::{ROLES, role};
 use crate::console::form::{Form, given};
 use crate::console::page::Page;
-use crate::http::{Code, Path, Problem, person_name};
+use crate::http::{Code, Path, Problem, password_hashed, person_name};
 
-/// How long a link lives that lets somebody in without a password.
-const LINK: Span = Span::from_secs(24 * 3_600);
 /// Tokens of one person that are shown; the list of tokens has them all.
 const TOKENS: u32 = 100;
 
@@ -91,16 +88,18 @@ pub(super) async fn remove(page: Page, Path(id): Path<UserId>) -> Response {
     }
 }
 
-/// Makes a link that lets the person in once. It is answered with a page and not by being sent on: nobody keeps it.
-pub(super) async fn link(page: Page, Path(id): Path<UserId>) -> Response {
-    let back = there(&page, &id);
-    let made = async { Ok(page.turno()?.make_link(LinkFor::SignIn(id.clone()), LINK).await?) };
-    match made.await {
-        Err(problem) => page.after(Some(&back), Err(problem)),
-        Ok(secret) => {
-            let (title, what) = (page.t1("link-title", "name", &id), page.t("link-what"));
-            let shown = page.show(|page| Secret { page, title, what, secret: format!("/sign-in?link={secret}"), back });
-            shown.unwrap_or_else(IntoResponse::into_response)
-        }
-    }
+/// A way in for somebody who has none, or has forgotten it.
+#[derive(Deserialize)]
+pub(super) struct NewPassword {
+    password: String,
+}
+
+/// Gives a person a password. Links that sign somebody in are made by the program alone, on its machine: the library refuses
+/// them to whoever is signed in.
+pub(super) async fn password(page: Page, Path(id): Path<UserId>, Form(form): Form<NewPassword>) -> Response {
+    let became = async {
+        let password = Some(password_hashed(page.app(), "password", form.password).await?);
+        changed(&page, &id, PersonChange { password, ..PersonChange::default() }).await
+    };
+    page.after(Some(&there(&page, &id)), became.await)
 }

@@ -1,0 +1,154 @@
+// The console in a real browser: it stays true without a reload, says so when it cannot, and works without scripts.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
+import { PATIENCE_MS, Server, newContext, openBrowser } from './harness.mjs';
+
+let server, browser, ana;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), openBrowser()]);
+  ana = await server.person('ana', 'editor', 'Ana Pérez');
+  await did(server.admin, 'PUT', '/v1/queues/chat', { kind: 'lane', window_ms: 0, max_attempts: 1 });
+  for (const [id, key] of [['m-1', 'lucía'], ['m-2', 'lucía'], ['m-3', 'omar']]) {
+    await did(ana, 'POST', '/v1/queues/chat/items', { items: [{ id, key, payload: { texto: id } }] });
+  }
+  const { deliveries } = await did(ana, 'POST', '/v1/queues/chat/claim', { instance: 'bot-1', max: 1 });
+  await did(ana, 'POST', '/v1/queues/chat/fail', { deliveries: [{ delivery: deliveries[0].delivery, fence: deliveries[0].fence, error: 'sin línea' }] });
+  await did(ana, 'POST', '/v1/leases/caja:1/claim', {});
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+/** A call that must succeed; its answer. */
+async function did(person, ...call) {
+  const { status, body } = await person.call(...call);
+  assert.ok(status < 300, `${call}: ${status} ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** A page of somebody who is in. What the page complains about is kept in `complaints`. */
+async function open(person, path, options = {}) {
+  const context = await newContext(browser, options);
+  await context.addCookies([{ name: 'turno_session', value: person.token, url: server.url }]);
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on('console', (message) => message.type() === 'error' && page.complaints.push(message.text()));
+  page.on('pageerror', (error) => page.complaints.push(error.message));
+  page.setDefaultTimeout(PATIENCE_MS);
+  await page.goto(server.url + path);
+  return page;
+}
+
+const PAGES = {
+  overview: '/', leases: '/leases', lease: '/leases/caja%3A1', queues: '/queues', queue: '/queues/chat',
+  exhausted: '/queues/chat?state=exhausted', key: '/queues/chat/keys/omar', item: '/queues/chat/items/m-1', sync: '/sync',
+  audit: '/audit', people: '/admin', person: '/admin/people/ana', tokens: '/admin/tokens', settings: '/admin/settings',
+};
+
+for (const [name, path] of Object.entries(PAGES)) {
+  test(`${name}: nothing serious against it, on a phone too, and its policy stops nothing of its own`, async () => {
+    const page = await open(server.admin, path);
+    await page.locator('#pulse, h1').first().waitFor();
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await assertAccessible(page);
+    }
+    await screenshots(page, `console-${name}`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await overflowsSideways(page), false, 'it is wider than a phone');
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
+  });
+}
+
+test('what somebody else does is seen without a reload, and what is being typed stays', async () => {
+  const page = await open(server.admin, '/leases');
+  await page.evaluate(() => { window.stillTheSame = true; });
+  await page.getByLabel('Recurso que empieza con').fill('puerta');
+  await page.getByLabel('Recurso que empieza con').press('Enter');
+  await page.waitForURL(/prefix=puerta/);
+  await page.getByText('Nadie tiene nada bloqueado').waitFor();
+  await page.getByLabel('Quién').pressSequentially('an');
+  await did(ana, 'POST', '/v1/leases/puerta:7/claim', {});
+  await page.getByRole('link', { name: 'puerta:7' }).waitFor();
+  assert.equal(await page.getByLabel('Quién').inputValue(), 'an');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'holder');
+  assert.equal(await page.evaluate(() => window.stillTheSame), true, 'the page was not loaded again');
+  await page.context().close();
+});
+
+test('a dialog stays open while the page changes behind it, and its reason reaches the audit', async () => {
+  await did(ana, 'POST', '/v1/leases/caja:9/claim', {});
+  const page = await open(server.admin, '/leases/caja%3A9');
+  await page.getByRole('button', { name: 'Liberar' }).first().click();
+  const reason = page.getByLabel('Motivo').first();
+  await reason.fill('cierre');
+  const read = page.waitForResponse((response) => response.url().endsWith('/leases/caja%3A9'));
+  await did(server.admin, 'POST', '/v1/leases/caja:9/request-release', { message: 'la necesito' });
+  await read;
+  await page.getByText('la necesito').waitFor();
+  assert.equal(await reason.inputValue(), 'cierre');
+  await page.getByRole('dialog').getByRole('button', { name: 'Liberar' }).click();
+  await page.getByText('caja:9 quedó libre').waitFor();
+  await page.goto(`${server.url}/audit`);
+  await page.getByText('Liberó un bloqueo ajeno').first().waitFor();
+  await page.getByText('cierre').first().waitFor();
+  await page.context().close();
+});
+
+test('without a connection the page says since when, and catches up by itself', async () => {
+  const page = await open(server.admin, '/leases');
+  await page.getByRole('link', { name: 'caja:1' }).waitFor();
+  await server.down();
+  await page.getByText(/Sin conexión desde \d\d:\d\d\. Actualizado/).waitFor();
+  await server.up();
+  await did(ana, 'POST', '/v1/leases/regreso:1/claim', {});
+  await page.getByRole('link', { name: 'regreso:1' }).waitFor();
+  await page.locator('#banner').waitFor({ state: 'hidden' });
+  await page.context().close();
+});
+
+test('whoever is signed out elsewhere is shown the way in', async () => {
+  const rosa = await server.person('rosa');
+  const page = await open(rosa, '/queues');
+  await page.getByRole('link', { name: 'chat' }).waitFor();
+  await did(server.admin, 'PATCH', '/v1/users/rosa', { disabled: true });
+  await did(server.admin, 'POST', '/v1/queues/chat/pause', {});
+  await did(server.admin, 'POST', '/v1/queues/chat/resume', {});
+  await page.waitForURL(/\/sign-in\?next=%2Fqueues/);
+  await page.context().close();
+});
+
+test('English is one click away and stays; so do the colours', async () => {
+  const page = await open(ana, '/queues');
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
+  await page.getByRole('button', { name: 'Dark' }).click();
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  await page.getByRole('link', { name: 'Locks' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Locks' }).waitFor();
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  await page.context().close();
+});
+
+test('the way to the content is the first stop of the keyboard', async () => {
+  const page = await open(ana, '/queues');
+  await page.keyboard.press('Tab');
+  const skip = page.getByRole('link', { name: 'Ir al contenido' });
+  assert.equal(await skip.evaluate((element) => element === document.activeElement), true);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
+  await page.context().close();
+});
+
+test('without scripts one filters, opens a dialog and does what it says', async () => {
+  const page = await open(server.admin, '/queues/chat', { javaScriptEnabled: false });
+  await page.getByRole('link', { name: /^Agotado/ }).click();
+  await page.getByRole('link', { name: 'm-1' }).waitFor();
+  await page.getByRole('button', { name: 'Pausar' }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pausar' }).click();
+  await page.getByText('chat quedó en pausa').waitFor();
+  await page.getByRole('button', { name: 'Reanudar' }).click();
+  await page.getByText('chat sigue').waitFor();
+  await page.context().close();
+});
