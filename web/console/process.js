@@ -34,8 +34,7 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const fill = (text, name, value) => text.replace(`{${name}}`, value);
 const words = (name, values = {}) =>
   Object.entries(values).reduce((text, [key, value]) => fill(text, key, value), root()?.dataset[name] ?? '');
-const time = (at) =>
-  new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
+const time = (at) => new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
 const left = (ms) => {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

@@ -77,7 +77,7 @@ test('seed_001 ac1 ac2 ac8 somebody else has it: read-only, with who and since w
   await processing(ana, id);
   for (const [person, name] of [[leo, 'other'], [vera, 'other-viewer'], [server.admin, 'other-admin']]) {
     const page = await opened(person, id);
-    await lock(page).getByText(/Bloqueada por Ana desde \d/).waitFor();
+    await text(page, /Bloqueada por Ana desde \d/).waitFor();
     assert.equal(await page.getByRole('button', { name: /^(Procesar|Validar|Finalizar|Guardar)/ }).count(), 0, name);
     if (person !== vera) assert.equal(await isReadOnly(quantity(page)), true);
     assert.equal(await button(page, 'Pedir turno').isVisible(), person !== vera);
