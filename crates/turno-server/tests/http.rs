@@ -8,6 +8,8 @@
 mod access;
 #[path = "http/console.rs"]
 mod console;
+#[path = "http/console_admin.rs"]
+mod console_admin;
 #[path = "http/console_tasks.rs"]
 mod console_tasks;
 #[path = "http/events.rs"]
@@ -107,6 +109,7 @@ fn main() {
         for case in [
             access::all(),
             console::all(),
+            console_admin::all(),
             console_tasks::all(),
             events::all(),
             idempotency::all(),
