@@ -36,6 +36,7 @@ const SQL_HOMES: &[&str] = &[
     // What applications do to their own tables.
     "crates/turno/tests/sync/",
     "crates/turno/tests/sync.rs",
+    "crates/turno-server/tests/http/push_sync.rs",
     "crates/turno-testkit/",
     "bench/",
     OURSELVES,
