@@ -93,7 +93,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let world = a & 0xe000 == 0x2000;
-    let kept_back = (a == 0x2001 && b < 0x200) || (a == 0x2001 && b == 0xdb8) || (a == 0x3fff && b < 0x1000);
+    let kept_back = (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000);
     !world || kept_back
 }
 
