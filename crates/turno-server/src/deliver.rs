@@ -83,6 +83,13 @@ impl Deliveries {
         }
         for source in sources {
             if let Some(endpoint) = &source.deliver {
+                // Whoever takes the preset as it is gets triggers and queue; its example of a destination is used once
+                // its secret is there, and never unsigned.
+                if let (true, Err(missing)) = (source.deliver_is_presets, endpoint.secret(&env)) {
+                    let source = source.name.as_str();
+                    tracing::warn!(target: "turno::deliver", source, "the preset's destination is not used: {}; {}", missing.cause, missing.next);
+                    continue;
+                }
                 let form = Form::Change(turno.sync(source.source.clone()));
                 fixed.insert(source.queue.clone(), target(endpoint, form)?);
             }

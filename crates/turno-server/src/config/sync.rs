@@ -3,7 +3,7 @@
 
 use super::endpoint::{self, Endpoint, EndpointFields};
 use super::field::{Field, Shape, Value, Wrong};
-use super::origin::Shown;
+use super::origin::{Origin, Shown};
 use super::queue::{QueueFields, QueueSettings};
 use super::table::{Given, Table};
 use super::text;
@@ -59,6 +59,8 @@ pub(crate) struct SyncSource {
     pub(crate) probe: Span,
     /// Where changes are sent; nothing if somebody claims them from the queue.
     pub(crate) deliver: Option<Endpoint>,
+    /// The destination is the preset's example, which nobody has asked for by name.
+    pub(crate) deliver_is_presets: bool,
 }
 
 impl Deref for SyncSource {
@@ -156,7 +158,8 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
         update,
         deactivate,
     };
-    Ok(SyncSource { source, probe, deliver: deliver(given, probe)? })
+    let deliver_is_presets = matches!(given.origin("deliver"), Origin::Preset(_));
+    Ok(SyncSource { source, probe, deliver: deliver(given, probe)?, deliver_is_presets })
 }
 
 /// Columns: at least one, each once.
