@@ -8,6 +8,8 @@
 mod access;
 #[path = "http/console.rs"]
 mod console;
+#[path = "http/console_admin.rs"]
+mod console_admin;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -97,6 +99,7 @@ fn main() {
         for case in [
             access::all(),
             console::all(),
+            console_admin::all(),
             events::all(),
             idempotency::all(),
             input::all(),

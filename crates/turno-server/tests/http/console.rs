@@ -2,7 +2,7 @@
 //! forms that do what they say, as whoever sends them.
 
 use crate::cases;
-use crate::world::{Answer, Client, World, answer};
+use crate::world::{Answer, World, answer};
 use reqwest::{Method, redirect};
 use serde_json::json;
 use turno::core::lease::Action;
@@ -21,9 +21,6 @@ cases![
     an_item_is_corrected_and_retried_and_cancelled,
     another_sites_form_changes_nothing,
     the_language_and_the_colours_stay_as_chosen,
-    a_person_is_added_given_a_password_and_disabled,
-    a_token_is_shown_once_and_dead_when_revoked,
-    the_audit_is_filtered_verified_and_taken_along,
     pages_bring_no_script_or_style_of_their_own,
 ];
 
@@ -41,11 +38,11 @@ impl Browser {
         Browser::with(world, vec![format!("turno_session={}", client.secret())])
     }
 
-    fn stranger(world: &World) -> Browser {
+    pub(crate) fn stranger(world: &World) -> Browser {
         Browser::with(world, Vec::new())
     }
 
-    fn with(world: &World, cookies: Vec<String>) -> Browser {
+    pub(crate) fn with(world: &World, cookies: Vec<String>) -> Browser {
         let http = reqwest::Client::builder().redirect(redirect::Policy::none()).build().unwrap();
         Browser { http, base: world.server.base.clone(), cookies, language: "es" }
     }
@@ -105,7 +102,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Something to see: a lane with an exhausted item, another that waits, and a lock.
-async fn furnished(world: &World) {
+pub(crate) async fn furnished(world: &World) {
     let policy = Policy { max_attempts: 1, window: turno::core::time::Span::ZERO, ..Policy::of(Kind::Lane) };
     let chat = world.turno.put_queue("chat", policy).await.unwrap();
     let draft = |id: &str, key: &str| Draft::json(&json!({ "texto": id })).unwrap().id(id).unwrap().key(key).unwrap();
@@ -415,77 +412,6 @@ async fn the_language_and_the_colours_stay_as_chosen(world: World) {
     for nonsense in [("language", "fr"), ("theme", "<b>")] {
         assert!(!ana.post("/console/preferences", &[nonsense]).await.headers.contains_key("set-cookie"));
     }
-}
-
-async fn a_person_is_added_given_a_password_and_disabled(world: World) {
-    let eva = Browser::of(&world, "eva").await;
-    let fields = [("id", "rosa"), ("name", "Rosa Vidal"), ("role", "editor")];
-    let added = eva.done("/console/people", &fields).await;
-    assert_eq!(added, "Rosa Vidal está en la lista; falta su contraseña");
-    let again = eva.done("/console/people", &fields).await;
-    assert!(again.contains("ya existe"), "{again}");
-    let weak = eva.done("/console/people/rosa/password", &[("password", "corta")]).await;
-    assert!(weak.contains("al menos 8 caracteres"), "{weak}");
-    eva.done("/console/people/rosa/password", &[("password", "una clave larga")]).await;
-    let fields = [("user", "rosa"), ("password", "una clave larga")];
-    let entered = Browser::stranger(&world).post("/sign-in", &fields).await;
-    assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
-    let changed = world.client("eva").await.get("/v1/audit?action=user_change").await.expect(200);
-    assert_eq!(changed["items"][0]["actor"], "eva", "the audit names who did it");
-    let cookie = entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-    let rosa = Browser::with(&world, vec![cookie]);
-    assert!(rosa.page("/").await.contains("<b>Rosa Vidal</b>"));
-    assert_eq!(
-        eva.done("/console/people/rosa/change", &[("name", "Rosa"), ("role", "viewer")]).await,
-        "Los datos de Rosa quedaron guardados"
-    );
-    eva.done("/console/people/rosa/disable", &[]).await;
-    assert_eq!(rosa.open("/leases").await.status, 303, "they are out");
-    assert!(eva.page("/admin").await.contains("Deshabilitada"));
-    eva.done("/console/people/rosa/enable", &[]).await;
-    assert_eq!(eva.done("/console/people/rosa/remove", &[]).await, "rosa ya no está");
-    let last = eva.done("/console/people/eva/change", &[("role", "viewer")]).await;
-    assert!(last.contains("último administrador"), "{last}");
-}
-
-async fn a_token_is_shown_once_and_dead_when_revoked(world: World) {
-    let eva = Browser::of(&world, "eva").await;
-    let wrong = eva.done("/console/people/ana/token", &[("speaks", "machine"), ("scope", "all"), ("days", "0")]).await;
-    assert!(wrong.contains("days"), "{wrong}");
-    let fields = [("speaks", "machine"), ("scope", "queues.produce"), ("days", "7")];
-    let made = eva.post("/console/people/ana/token", &fields).await;
-    let secret = made.text.split("<code>").nth(1).unwrap().split("</code>").next().unwrap().to_owned();
-    assert!(secret.starts_with("turno_"), "{}", made.text);
-    let program = Client::new(&world.server.base, Some(secret.clone()));
-    let me = program.get("/v1/me").await.expect(200);
-    assert_eq!((&me["machine"], &me["permissions"]), (&json!(true), &json!(["queues.produce"])));
-    assert!(me["expires_at"].is_string());
-    let listed = eva.page("/admin/tokens?user=ana").await;
-    assert!(!listed.contains(&secret) && listed.contains(me["token"].as_str().unwrap()));
-    let path = format!("/console/tokens/{}/revoke", me["token"].as_str().unwrap());
-    assert_eq!(eva.done(&path, &[("back", "/admin/tokens")]).await, "El token ya no vale");
-    program.get("/v1/me").await.problem(401, "unauthenticated");
-}
-
-async fn the_audit_is_filtered_verified_and_taken_along(world: World) {
-    furnished(&world).await;
-    let eva = Browser::of(&world, "eva").await;
-    eva.done("/console/queues/chat/pause", &[("back", "/")]).await;
-    eva.done("/console/queues/chat/items/m-3/cancel", &[("back", "/")]).await;
-    let some = eva.page("/audit?action=queue_pause").await;
-    let table = some.split("<tbody>").nth(1).unwrap();
-    assert!(table.contains("Pausó una cola") && !table.contains("Canceló un elemento"), "{table}");
-    let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
-    assert!(whole.starts_with("La cadena está entera"), "{whole}");
-    let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;
-    assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"turno-audit.csv\"");
-    let lines: Vec<&str> = csv.text.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (2, "n,at,actor,via,action,resource,detail,hash"));
-    assert!(lines[1].contains("\"eva\"") && lines[1].contains("\"chat/m-3\""), "{}", lines[1]);
-    let all = eva.open("/audit/export?format=json").await;
-    let entries: Vec<serde_json::Value> = all.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(entries.len() > 3 && entries.windows(2).all(|pair| pair[0]["n"].as_i64() < pair[1]["n"].as_i64()));
-    assert_eq!(eva.open("/audit/export?format=pdf").await.status, 400);
 }
 
 async fn pages_bring_no_script_or_style_of_their_own(world: World) {
