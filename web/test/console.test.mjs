@@ -11,7 +11,7 @@ before(async () => {
   ana = await server.person('ana', 'editor', 'Ana Pérez');
   await did(server.admin, 'PUT', '/v1/queues/chat', { kind: 'lane', window_ms: 0, max_attempts: 1 });
   for (const [id, key] of [['m-1', 'lucía'], ['m-2', 'lucía'], ['m-3', 'omar']]) {
-    await did(ana, 'POST', '/v1/queues/chat/items', { items: [{ id, key, payload: { texto: id } }] });
+    await did(ana, 'POST', '/v1/queues/chat/items', { id, key, payload: { texto: id } });
   }
   const { deliveries } = await did(ana, 'POST', '/v1/queues/chat/claim', { instance: 'bot-1', max: 1 });
   await did(ana, 'POST', '/v1/queues/chat/fail', { deliveries: [{ delivery: deliveries[0].delivery, fence: deliveries[0].fence, error: 'sin línea' }] });
@@ -91,14 +91,15 @@ test('a dialog stays open while the page changes behind it, and its reason reach
   await page.getByRole('dialog').getByRole('button', { name: 'Liberar' }).click();
   await page.getByText('caja:9 quedó libre').waitFor();
   await page.goto(`${server.url}/audit`);
-  await page.getByText('Liberó un bloqueo ajeno').first().waitFor();
+  await page.getByRole('rowheader', { name: 'Liberó un bloqueo ajeno' }).first().waitFor();
   await page.getByText('cierre').first().waitFor();
   await page.context().close();
 });
 
 test('without a connection the page says since when, and catches up by itself', async () => {
+  await did(ana, 'POST', '/v1/leases/corte:1/claim', {});
   const page = await open(server.admin, '/leases');
-  await page.getByRole('link', { name: 'caja:1' }).waitFor();
+  await page.getByRole('link', { name: 'corte:1' }).waitFor();
   await server.down();
   await page.getByText(/Sin conexión desde \d\d:\d\d\. Actualizado/).waitFor();
   await server.up();

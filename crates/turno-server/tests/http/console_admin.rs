@@ -1,4 +1,4 @@
-//! Administration and audit in the console: people, their tokens, and what everybody did.
+//! The console's pages for administrators: people, tokens, the audit.
 
 use crate::cases;
 use crate::console::{Browser, furnished};
