@@ -118,9 +118,11 @@ pub(super) fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now:
     }
     if !head.is_fresh() {
         // A retry keeps its group, without a window and without newcomers, until isolation splits it.
-        let together = |item: &&Item| !item.parked && item.group == head.group && item.attempt < TOGETHER_ATTEMPTS;
+        // The last attempt is everybody's own, also where there are fewer than isolation usually waits for.
+        let most = TOGETHER_ATTEMPTS.min(policy.max_attempts.saturating_sub(1));
+        let together = |item: &&Item| !item.parked && item.group == head.group && item.attempt < most;
         let behind = front[1..].iter().take_while(together).count();
-        return Ripe::Now(if head.attempt < TOGETHER_ATTEMPTS { 1 + behind } else { 1 });
+        return Ripe::Now(if head.attempt < most { 1 + behind } else { 1 });
     }
     let mates = mates(policy, front, now);
     if mates.len() >= policy.batch_max as usize || policy.window == Span::ZERO {

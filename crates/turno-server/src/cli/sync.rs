@@ -124,6 +124,10 @@ fn choose<'a>(sources: &'a [SyncSource], name: Option<&str>) -> Result<Vec<&'a S
 async fn plan(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     let mut plans = Vec::new();
     for (source, handle) in sources.handles() {
+        // A DBA may run what is printed: the trigger must find its queue then.
+        if handle.has_triggers() {
+            sources.put_queue(&source.queue).await?;
+        }
         plans.push((source, handle.plan().await.map_err(refused)?));
     }
     if format.json {

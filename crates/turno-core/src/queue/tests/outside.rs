@@ -102,3 +102,25 @@ fn a_reason_is_the_one_that_comes_first() {
     shelf.settle(&got, Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true });
     assert_eq!((shelf.why("1", false), shelf.why("3", false)), ("exhausted", "lane_held"));
 }
+
+#[test]
+fn with_two_attempts_the_last_one_is_everybodys_own() {
+    let mut shelf = Shelf::new(Policy { max_attempts: 2, ..eager() });
+    for id in ["1", "bad", "3"] {
+        shelf.put("ana", id);
+    }
+    let got = shelf.claim_one();
+    assert_eq!(shelf.ids(&got).join(" "), "1 bad 3");
+    shelf.fail(&got, None);
+    let mut exhausted = Vec::new();
+    while let Some(got) = shelf.pass(3_600_000).claim(1).pop() {
+        let id = shelf.ids(&got).join(" ");
+        if id == "bad" {
+            assert_eq!(shelf.fail(&got, None), SettleOutcome::Exhausted);
+            exhausted.push(id);
+        } else {
+            shelf.ack(&got);
+        }
+    }
+    assert_eq!(exhausted, ["bad"]);
+}

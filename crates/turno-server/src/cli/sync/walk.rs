@@ -17,7 +17,8 @@ const RESYNC: &str = "\
 Examples:
   turno sync resync --key 42
   turno sync resync --all
-  turno sync resync --all --after 180000     go on where it was stopped
+  turno sync resync --all --source usuarios --after 180000
+                                             go on where it was stopped
 
 Keys are put into the queue in order, some hundred at a time; what is sent for
 each is decided from the table when it is delivered. Then keys that were
