@@ -61,7 +61,7 @@ problem-lease_lost =
        *[no] { "" }
     }. { $kept ->
         [some] What was applied stays applied; claim it again to finish the rest
-       *[nothing] Nothing was stored; claim it again if it is free
+       *[nothing] Nothing of this request was stored; what was stored before stays. Claim it again if it is free
     }
     .title = The lease was lost
 problem-lease_pinned = An operation is finishing under this lease; try again in a moment

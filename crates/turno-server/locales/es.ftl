@@ -61,7 +61,7 @@ problem-lease_lost =
        *[no] { "" }
     }. { $kept ->
         [some] Lo que ya se aplicó queda aplicado; vuelva a tomarlo para terminar el resto
-       *[nothing] Nada se guardó; vuelva a tomarlo si está libre
+       *[nothing] Nada se guardó con este pedido; lo que ya estaba guardado sigue así. Vuelva a tomarlo si está libre
     }
     .title = Lock perdido
 problem-lease_pinned = Una operación está terminando con este bloqueo; pruebe de nuevo en un momento
