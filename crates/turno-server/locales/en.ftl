@@ -151,6 +151,7 @@ why-exhausted = It has no attempts left (it had { $attempt }): { $error }. Retry
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago
 why-ready = Nothing keeps it; some process has to ask for work
+why-destination_down = Its destination does not answer (for { $ago }); it is tried again in { $left }, and no attempts are spent meanwhile. The last it said: { $error }
 why-empty = There is nothing unfinished of { $key }
 why-somebody = A process
 why-no_error = nothing more was said

@@ -151,6 +151,7 @@ why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reintént
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }
 why-ready = Nada lo detiene; falta que algún proceso pida trabajo
+why-destination_down = Su destino no responde (desde hace { $ago }); se lo prueba otra vez en { $left }, y no se gastan intentos mientras tanto. Lo último que dijo: { $error }
 why-empty = No hay nada sin terminar de { $key }
 why-somebody = Un proceso
 why-no_error = sin más detalle

@@ -2,6 +2,7 @@
 
 use crate::cases;
 use crate::world::{Client, Running, World};
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use turno::core::time::Span;
@@ -100,9 +101,14 @@ async fn the_documented_figures_are_the_served_ones(mut world: World) {
     assert_eq!(queue.claim("w1", 1, Span::ZERO).await.unwrap().len(), 1);
     ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
     ana.get("/v1/leases/caja:1/none").await;
+    // Nobody listens there.
+    let push = json!({ "kind": "inbox", "push": { "url": "http://127.0.0.1:9/" } });
+    world.client("eva").await.send(Method::PUT, "/v1/queues/pushed", push).await.expect(200);
+    ana.post("/v1/queues/pushed/items", json!({ "payload": "hola" })).await.expect(201);
     let figures = loop {
         let figures = scraped(&ana).await;
-        if figures.contains("turno_items_total{") {
+        let awaited = ["turno_items_total{", "turno_delivery_seconds", "turno_destination_down{"];
+        if awaited.iter().all(|name| figures.contains(name)) {
             break figures;
         }
     };

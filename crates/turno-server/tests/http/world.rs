@@ -191,6 +191,8 @@ async fn fresh(backend: Backend) -> (String, Option<PathBuf>) {
         Backend::Sqlite => {
             let name = format!("turno-http-{}-{}", std::process::id(), uuid());
             let folder = std::env::temp_dir().join(name);
+            // A run that was killed may have had the same number.
+            let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder).unwrap();
             (format!("sqlite:{}", folder.join("turno.db").display()), Some(folder))
         }

@@ -203,6 +203,8 @@ fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let directory = std::env::temp_dir().join(format!("turno-test-{}-{number}", std::process::id()));
+    // A run that was killed may have had the same number.
+    let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("the temporary directory is writable");
     directory
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::Taker;
 use turno::core::time::{Span, Time};
-use turno::{Why, WhyReason};
+use turno::{QueueHandle, Why, WhyReason};
 
 use super::look;
 use crate::http::app::Shared;
@@ -27,7 +27,7 @@ pub(super) struct WhyView {
     /// Somebody works on it.
     running: bool,
     /// `running`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
-    /// `behind_head`, `lane_held`, `exhausted`, `processed` or `cancelled`.
+    /// `behind_head`, `lane_held`, `exhausted`, `processed`, `cancelled` or `destination_down`.
     #[schema(example = "window_open")]
     reason: &'static str,
     /// The same as a sentence, in the language of `Accept-Language`.
@@ -142,6 +142,32 @@ impl WhyView {
     }
 }
 
+/// What nothing keeps and is pushed waits for its destination while that is down.
+async fn told(app: &Shared, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
+    let now = why.now;
+    let view = WhyView::new(&app.texts, language, why);
+    if view.reason != WhyReason::Ready.code() {
+        return Ok(view);
+    }
+    let Some((destination, down_at)) = queue.destination().await?.and_then(|one| one.down_at.map(|at| (one, at)))
+    else {
+        return Ok(view);
+    };
+    let mut args = FluentArgs::new();
+    args.set("ago", spoken(&app.texts, language, down_at.until(now)));
+    args.set("left", spoken(&app.texts, language, now.until(destination.probe_at)));
+    args.set("error", shortened(&destination.error));
+    let detail = app.texts.find(language, "why-destination_down", &args).map(|text| text.into_owned());
+    Ok(WhyView {
+        reason: "destination_down",
+        detail: detail.unwrap_or_default(),
+        since: Some(Stamp(down_at)),
+        until: Some(Stamp(destination.probe_at)),
+        error: Some(destination.error),
+        ..view
+    })
+}
+
 /// Why this item is not running, or who runs it.
 #[utoipa::path(get, path = "/v1/queues/{queue}/items/{id}/why", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = WhyView)))]
@@ -153,7 +179,7 @@ pub(super) async fn item_why(
 ) -> Result<Json<WhyView>, Problem> {
     let queue = super::known(&caller, name).await?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(|| look::unknown(&id))?;
-    Ok(Json(WhyView::new(&app.texts, language, why)))
+    told(&app, language, &queue, why).await.map(Json)
 }
 
 /// Why nothing of this key is running, or who runs it.
@@ -165,8 +191,9 @@ pub(super) async fn key_why(
     caller: Caller,
     Path((name, key)): Path<(QueueName, Key)>,
 ) -> Result<Json<WhyView>, Problem> {
-    let why = super::known(&caller, name).await?.why_key(key).await?;
-    Ok(Json(WhyView::new(&app.texts, language, why)))
+    let queue = super::known(&caller, name).await?;
+    let why = queue.why_key(key).await?;
+    told(&app, language, &queue, why).await.map(Json)
 }
 
 #[cfg(test)]
