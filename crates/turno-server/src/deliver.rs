@@ -25,6 +25,7 @@ use turno::core::time::Span;
 use turno::store::{Push, QueueRow};
 use turno::{Error, Turno};
 
+pub(crate) use body::filled;
 pub(crate) use guard::Guard;
 
 use crate::config::endpoint::{Endpoint, EndpointFields, SECRET_PREFIX};

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::Kind;
 use turno::core::sync::{Source, SourceRefused};
-use turno::{Error, Got, SyncHandle};
+use turno::{Error, Got, GotItem, SyncHandle};
 
 use crate::http::DeliveryView;
 
@@ -113,9 +113,21 @@ fn says(got: &Got) -> bool {
     got.items.first().is_some_and(|item| item.action.is_some() || &*item.payload != "null")
 }
 
-fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
-    let item = got.items.first().ok_or("the delivery is empty")?;
-    let told = match now {
+/// A change as somebody gets it who claims it by hand: with what to do, and the row as it is now.
+pub(crate) async fn filled(sync: &SyncHandle, mut got: Got) -> Result<Got, String> {
+    let Some(key) = got.key.clone() else { return Ok(got) };
+    let now = current(sync, &key, &got).await?;
+    if now != Now::AsEnqueued
+        && let Some(item) = got.items.first_mut()
+    {
+        let Told { action, data } = told(sync.source(), now, item);
+        (item.action, item.payload) = (Some(action), data.unwrap_or_else(|| "null".into()));
+    }
+    Ok(got)
+}
+
+fn told(source: &Source, now: Now, item: &GotItem) -> Told {
+    match now {
         Now::Row(row) => Told { action: source.update.clone(), data: Some(row) },
         Now::Gone => Told { action: source.deactivate.clone(), data: None },
         Now::AsEnqueued => {
@@ -124,7 +136,11 @@ fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
             let action = item.action.clone().unwrap_or_else(|| usual.clone());
             Told { data: data.filter(|_| action != source.deactivate), action }
         }
-    };
+    }
+}
+
+fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
+    let told = told(source, now, got.items.first().ok_or("the delivery is empty")?);
     let data = told.data.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
     let data = data.map_err(|error| format!("what is to be delivered is no JSON: {error}"))?;
     let (key, action) = (got.key.as_ref().map(Key::as_str), told.action.as_str());

@@ -67,6 +67,11 @@ async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: Wor
     assert_eq!(seen["parts"][0], json!({ "what": "function", "name": "turno.sync_usuarios", "state": "good" }));
     assert_eq!(seen["queue"]["counts"]["pending"], 1);
     vera.get("/v1/sync/sources/otra").await.problem(404, "not_found");
+    // Whoever claims a change by hand gets what a destination would get.
+    let ana = world.client("ana").await.at(&server);
+    let got = ana.post("/v1/queues/usuarios_modulo/claim", json!({ "instance": "w1" })).await.expect(200);
+    let item = &got["deliveries"][0]["items"][0];
+    assert_eq!((&item["action"], &item["payload"]["idper"]), (&json!("ACTUALIZAR"), &json!(42)));
 }
 
 /// The preset, as the library knows it.

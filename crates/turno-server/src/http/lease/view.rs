@@ -247,8 +247,8 @@ mod tests {
             assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
         }
         let english = said(Some("override"), Language::English);
-        let expected = "This lease is not yours any more: eva stepped in: cierre. Nothing was stored; claim it again if it \
-                        is free";
+        let expected = "This lease is not yours any more: eva stepped in: cierre. Nothing of this request was stored; what \
+                        was stored before stays. Claim it again if it is free";
         assert_eq!(english, expected);
     }
 

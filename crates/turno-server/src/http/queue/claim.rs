@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::Kind;
+use turno::core::queue::{Act, Kind};
 use turno::core::time::Span;
-use turno::{ClaimedItem, Got, GotItem};
+use turno::{ClaimedItem, Got, GotItem, QueueHandle, Settlement};
 
 use super::why;
 use crate::http::app::{App, Shared};
@@ -142,8 +142,31 @@ pub(super) async fn queue_claim(
     not_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
     let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
-    let kind = queue.row().await?.policy.kind;
-    Ok(Json(Deliveries { deliveries: got.into_iter().map(|got| DeliveryView::new(kind, got)).collect() }))
+    Ok(Json(Deliveries { deliveries: shown(&app, &queue, got).await? }))
+}
+
+/// Claimed by hand, a change of a source comes with what to do and the row as it is now, as a destination would get it. If
+/// the table cannot be read, everything goes back.
+async fn shown(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
+    let row = queue.row().await?;
+    let source = app.sync_sources.iter().find(|source| source.queue == row.name);
+    let sync = source.map(|source| app.trusted().sync(source.source.clone()));
+    let mut views = Vec::with_capacity(got.len());
+    for one in got.iter().cloned() {
+        let filled = match &sync {
+            Some(sync) => crate::deliver::filled(sync, one).await,
+            None => Ok(one),
+        };
+        match filled {
+            Ok(one) => views.push(DeliveryView::new(row.policy.kind, one)),
+            Err(cause) => {
+                let back = |got: &Got| Settlement { handed: got.handed, act: Act::Return };
+                queue.settle(got.iter().map(back).collect()).await?;
+                return Err(Problem::new(Code::NotAvailable).cause(cause));
+            }
+        }
+    }
+    Ok(views)
 }
 
 /// The id under which the request is remembered: of this user, since another may call an instance and a request the same.
@@ -187,7 +210,10 @@ pub(super) async fn item_claim(
     let queue = super::known(&caller, name).await?;
     not_stopping(&app)?;
     match queue.claim_item(instance.as_str(), id.clone()).await? {
-        ClaimedItem::Got(got) => Ok(Json(DeliveryView::new(queue.row().await?.policy.kind, got))),
+        ClaimedItem::Got(got) => {
+            let mut one = shown(&app, &queue, vec![got]).await?;
+            Ok(Json(one.remove(0)))
+        }
         ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed)),
         ClaimedItem::AlreadyProcessed => Err(Problem::new(Code::AlreadyProcessed)),
         ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
