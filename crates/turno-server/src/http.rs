@@ -47,6 +47,7 @@ pub(crate) use queue::{
 };
 pub(crate) use reader::Reader;
 pub(crate) use server::Server;
+pub(crate) use sign_in::way_in;
 pub(crate) use stamp::Stamp;
 pub(crate) use sync::{SourceView, resync as sync_resync, sources as sync_sources};
 pub(crate) use task::{changed as task_changed, line_said as task_line_said, task_id, unknown as task_unknown};

@@ -69,9 +69,10 @@ pub(crate) struct EndpointFields {
 }
 
 fn method_schema() -> utoipa::openapi::Object {
+    use utoipa::openapi::schema::{SchemaType, Type};
     utoipa::openapi::ObjectBuilder::new()
-        .schema_type(utoipa::openapi::schema::Type::String)
-        .enum_values(Some(METHODS.iter().copied()))
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(METHODS.iter().copied().map(Some).chain([None])))
         .build()
 }
 

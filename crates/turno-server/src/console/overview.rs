@@ -1,7 +1,9 @@
 //! What is happening now, how it went lately, and what needs a person.
 
 use askama::Template;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use turno::core::task::Status;
 use turno::core::time::{Span, Time};
 use turno::store::LeaseQuery;
@@ -9,7 +11,7 @@ use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
 
 use super::page::Page;
 use super::trend::{Chart, Counters};
-use crate::http::Problem;
+use crate::http::{Problem, Shared, way_in};
 
 /// Locks counted for the figure; beyond, it says "more than".
 const LEASES_MAX: u32 = 500;
@@ -46,9 +48,13 @@ struct Overview {
 }
 
 /// The overview for whoever is in; anybody else is shown the way in.
-pub(super) async fn show(page: Option<Page>) -> Result<Response, Problem> {
+pub(super) async fn show(
+    State(app): State<Shared>,
+    headers: HeaderMap,
+    page: Option<Page>,
+) -> Result<Response, Problem> {
     let Some(page) = page else {
-        return Ok(Redirect::to("/sign-in").into_response());
+        return Ok(way_in(&app, &headers));
     };
     let turno = page.turno()?;
     let held = turno.leases(LeaseQuery { limit: LEASES_MAX, ..LeaseQuery::default() }).await?;

@@ -83,6 +83,11 @@ async fn sign_in_page(
     }
 }
 
+/// The way in, for a stranger who opens the console's address.
+pub(crate) fn way_in(app: &Shared, headers: &HeaderMap) -> Response {
+    Page::sign_in(app, headers).shown()
+}
+
 async fn by_link(app: &App, peer: Option<Extension<Peer>>, link: &str) -> Result<Response, Problem> {
     app.pace.peer(peer)?;
     match app.trusted().redeem_link(link).await? {
