@@ -65,7 +65,7 @@ way-in-password = { $kind ->
     }
 way-in-hint = { $kind ->
         [setup] At least 8 characters.
-       *[sign_in] Forgotten? Ask an administrator for a link to come in.
+       *[sign_in] Forgotten? Ask an administrator for a new password.
     }
 way-in-button = { $kind ->
         [setup] Create and come in

@@ -65,7 +65,7 @@ way-in-password = { $kind ->
     }
 way-in-hint = { $kind ->
         [setup] Al menos 8 caracteres.
-       *[sign_in] ¿No la recuerda? Pida a un administrador un enlace para entrar.
+       *[sign_in] ¿No la recuerda? Pida a un administrador una contraseña nueva.
     }
 way-in-button = { $kind ->
         [setup] Crear y entrar
