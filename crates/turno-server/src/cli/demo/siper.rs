@@ -29,8 +29,8 @@ use crate::failure::Failure;
 
 /// How often the module is asked again while it is down.
 const PROBE: Span = Span::from_secs(4);
-/// How many people there are.
-const PEOPLE: i32 = 12;
+/// How many people there are: not a divisor of what happens, so that in time everything happens to everybody.
+const PEOPLE: usize = 11;
 /// What happens to them, one after another.
 const DEEDS: [&str; 8] = [
     include_str!("siper/add.sql"),
@@ -95,7 +95,7 @@ pub(super) fn deliveries(source: &SyncSource, turno: &Turno) -> Result<Deliverie
 /// The application changes its table until it is dropped.
 pub(super) async fn change(siper: Siper) -> Result<(), Error> {
     for n in 0usize.. {
-        let person = 1_000 + i32::try_from(n * 7).unwrap_or(0) % PEOPLE;
+        let person = 1_000 + i32::try_from(n / 2 % PEOPLE).unwrap_or(0);
         let name = NAMES[n % NAMES.len()];
         // A hiccup of the database costs one change of a demo.
         let _ = siper.sql.execute(DEEDS[n % DEEDS.len()], &[&person, &name]).await;
