@@ -67,7 +67,8 @@ pub(super) async fn show(page: Page, Path((name, id)): Path<(QueueName, ItemId)>
     let record = queue.item(id.clone()).await?.ok_or_else(unknown)?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(unknown)?;
     let state: ItemState = record.state(record.now);
-    let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
+    let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;
+    let row = queue.row().await?;
     let payload = pretty(&record.body.payload);
     let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &id).await?);
     page.show(|page| OneItem { page, row, record, state: state.as_str(), why, sentence, payload, timeline })
