@@ -112,6 +112,7 @@ async fn the_sync_guide_works_as_it_stands_there() {
         "7 was never delivered",
         "ACTUALIZAR 7",
         "\"nombre\": \"Luis\"",
+        "\n401\n",
         "7 is on its way",
         "what was delivered is what the sources say",
         "no failure since its last success",
