@@ -2,6 +2,8 @@
 
 use serde_json::json;
 use tokio_postgres::{Client, NoTls};
+use turno::core::destination::Failure;
+use turno::core::id::Lane;
 use turno::core::time::Span;
 use turno::{Draft, Kind, Policy};
 
@@ -10,7 +12,11 @@ use crate::shell::Shell;
 use crate::world::World;
 
 cases![
-    BOTH: [without_a_source_the_way_to_one_is_told, an_unknown_source_is_refused_with_the_known_ones],
+    BOTH: [
+        without_a_source_the_way_to_one_is_told,
+        an_unknown_source_is_refused_with_the_known_ones,
+        the_status_says_how_the_destination_is_doing,
+    ],
     POSTGRES: [
         the_plan_is_sql_that_a_dba_can_run,
         a_source_is_installed_seen_and_removed,
@@ -61,6 +67,28 @@ async fn without_a_source_the_way_to_one_is_told(world: World) {
 async fn an_unknown_source_is_refused_with_the_known_ones(world: World) {
     let refused = shell(&world).run(&["sync", "status", "--source", "user"]).await;
     assert!(refused.refused(2).contains("use one of: usuarios"), "{refused:?}");
+}
+
+async fn the_status_says_how_the_destination_is_doing(world: World) {
+    let shell = shell(&world);
+    if !world.url.starts_with("sqlite:") {
+        users(&world).await;
+    }
+    let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    let well = shell.run(&["sync", "status"]).await;
+    assert!(well.done().contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("no failure"), "{well:?}");
+    // Three calls in a row fail, for more than one key: it is down as a whole.
+    for (lane, said) in [(1, "the last call failed"), (2, "the last 2 calls failed"), (3, "down for")] {
+        let failure = Failure { of: Lane(lane), handed_at: world.turno.now(), error: "HTTP 503".to_owned() };
+        queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
+        let card = shell.run(&["sync", "status"]).await;
+        assert!(card.done().contains(said) && card.out.contains("HTTP 503"), "{said}: {card:?}");
+    }
+    let seen = shell.run(&["sync", "status", "--json"]).await.json();
+    let destination = &seen["sources"][0]["destination"];
+    assert_eq!((&destination["down"], &destination["failures"]), (&json!(true), &json!(3)));
+    assert!(destination["down_since"].is_string() && destination["next_probe_at"].is_string(), "{destination}");
+    assert_eq!(destination["last_error"], "HTTP 503");
 }
 
 async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
