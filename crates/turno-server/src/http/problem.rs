@@ -81,7 +81,6 @@ codes! {
     UriTooLong "uri_too_long" 414,
     LineInvalid "line_invalid" 422,
     PayloadTooDeep "payload_too_deep" 422,
-    PolicyContradictory "policy_contradictory" 422,
     KeyReused "idempotency_key_reused" 422,
     TooMany "too_many_requests" 429,
     Internal "internal" 500,
