@@ -92,6 +92,10 @@ fn next(code: &str, problem: &Value) -> String {
         "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
         "not_found" => "check the name; `list` of the same command shows what there is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
+        "delivered_by_turno" => {
+            "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"
+                .to_owned()
+        }
         "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
         code if WRONG_USAGE.contains(&code) => {
             "correct it and try again; --help of the command shows what it takes".to_owned()

@@ -12,7 +12,9 @@ use turno::{ItemRecord, ItemState, Why};
 use super::super::form::{Form, given};
 use super::super::page::Page;
 use super::one::known;
-use crate::http::{Code, Happened, Path, Problem, queue_audited, queue_managed, queue_timeline, queue_why};
+use crate::http::{
+    Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
+};
 
 #[derive(Template)]
 #[template(path = "queues/item.html")]
@@ -91,9 +93,10 @@ pub(super) async fn retry(
     Form(form): Form<Again>,
 ) -> Response {
     let became = async {
-        let queue = known(&page, name).await?;
+        let queue = known(&page, name.clone()).await?;
         let outcome = match given(form.payload) {
             Some(payload) => {
+                queue_payload_may_change(page.app(), &name).await?;
                 let wrong = |cause| Problem::new(Code::BadField).field("payload").cause(cause);
                 let payload = RawValue::from_string(payload).map_err(wrong)?;
                 queue.retry_with(id.clone(), payload.get()).await?
