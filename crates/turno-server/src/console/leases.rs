@@ -1,5 +1,7 @@
 //! Locks: every lease that somebody holds, one lease with its line and its history, and overrides.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
@@ -7,6 +9,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::id::{Resource, UserId};
 use turno::core::lease::{Action, Ending, Offer, State, Ticket};
+use turno::core::task::{Task, TaskId};
 use turno::core::time::Time;
 use turno::store::LeaseQuery;
 
@@ -77,6 +80,10 @@ struct One {
     now: Time,
     state: State,
     history: Vec<Ending>,
+    /// The task whose lock it is.
+    task: Option<Task>,
+    /// How those are called who stepped in.
+    names: BTreeMap<UserId, String>,
 }
 
 impl One {
@@ -90,6 +97,10 @@ impl One {
 
     fn offer(&self) -> Option<&Offer> {
         self.state.offer.as_ref().filter(|offer| self.state.live(self.now).is_none() && self.now < offer.until)
+    }
+
+    fn name<'a>(&'a self, user: &'a UserId) -> &'a str {
+        self.names.get(user).map_or(user.as_str(), String::as_str)
     }
 
     fn line(&self) -> Vec<&Ticket> {
@@ -110,7 +121,17 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
     {
         history.insert(0, ended);
     }
-    page.show(|page| One { page, now, state, history })
+    let task = match TaskId::of(&state.resource) {
+        Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
+        None => None,
+    };
+    let mut names = BTreeMap::new();
+    for user in history.iter().filter_map(|ending| ending.by.clone()).collect::<BTreeSet<_>>() {
+        if let Some(name) = turno.name_of(user.clone()).await? {
+            names.insert(user, name);
+        }
+    }
+    page.show(|page| One { page, now, state, history, task, names })
 }
 
 /// An override's reason.
