@@ -8,12 +8,15 @@ pub(super) use office::DEMO;
 use super::output::say;
 use super::place::PlaceArgs;
 use super::serve::Listen;
-use crate::config::{Environment, Limits, LogFormat, Overrides};
+use crate::config::{Environment, Limits, LogFormat, Origin, Overrides, Shown};
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
+
+/// The demo is looked at, not read: only what is wrong.
+const LOG_LEVEL: &str = "warn";
 
 /// What the demo takes.
 #[derive(clap::Args, Debug)]
@@ -30,8 +33,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
             "leave out --database, or use `turno serve --database URL`",
         ));
     }
-    // The demo is looked at, not read: only what is wrong.
-    let _logging = logging::start(LogFormat::Auto, "warn", None)?;
+    let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
     figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
@@ -39,8 +41,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
     let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
-    // Nothing is configured: the defaults are in force, and the console shows them.
-    app.settings = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
+    app.settings = in_force(&folder.url(), &server.address().to_string())?;
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(
@@ -62,6 +63,17 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         stopped = traffic::run(database.turno.clone()) => stopped.map_err(failed),
         stopped = office::colleagues(database.turno) => stopped.map_err(failed),
     }
+}
+
+/// What the console shows as configuration: the defaults, and what the demo brings along instead.
+fn in_force(database: &str, listen: &str) -> Result<Vec<Shown>, Failure> {
+    let mut rows = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
+    for (key, value) in [("database", database), ("listen", listen), ("log.level", LOG_LEVEL)] {
+        for row in rows.iter_mut().filter(|row| row.key == key) {
+            *row = Shown::new(key, value.to_owned(), Origin::Demo);
+        }
+    }
+    Ok(rows)
 }
 
 fn failed(error: turno::Error) -> Failure {

@@ -57,7 +57,7 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let (holder, prefix) = (given(filter.holder), given(filter.prefix));
     let query = LeaseQuery {
-        holder: holder.as_deref().map(UserId::new).transpose()?,
+        holder: holder.as_deref().map(|typed| UserId::new(page.user_of(typed))).transpose()?,
         prefix: prefix.clone(),
         after: wanted.after.as_deref().map(Resource::new).transpose()?,
         limit: wanted.limit,

@@ -9,7 +9,9 @@ use turno::core::time::{Span, Time};
 use turno::store::LeaseQuery;
 use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
 
+use super::form::address;
 use super::page::Page;
+use super::queues::has;
 use super::trend::{Chart, Counters};
 use crate::http::{Problem, Shared, way_in};
 
@@ -38,6 +40,9 @@ struct Overview {
     working: i64,
     failing: i64,
     exhausted: i64,
+    /// Where the items of these two figures are.
+    to_failing: String,
+    to_exhausted: String,
     collisions: i64,
     since: Time,
     rates: Counters,
@@ -90,8 +95,11 @@ pub(super) async fn show(
     let (waiting, working) =
         (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
     let (failing, exhausted) = (sum(|queue| queue.counts.error), sum(|queue| queue.counts.exhausted));
+    let [to_failing, to_exhausted] = ["error", "exhausted"].map(|state| straight(&page, &queues, state));
     page.show(|page| Overview {
         page,
+        to_failing,
+        to_exhausted,
         held: held.states.len(),
         more_held: held.next.is_some(),
         lanes,
@@ -109,10 +117,19 @@ pub(super) async fn show(
     })
 }
 
+/// The items in this state if one queue has them all, or else the queues that have some.
+fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
+    let mut having = queues.iter().filter(|queue| has(queue, state));
+    match (having.next(), having.next()) {
+        (Some(one), None) => address(&format!("/queues/{}", page.part(&one.row.name)), &[("state", state)]),
+        _ => address("/queues", &[("state", state)]),
+    }
+}
+
 /// What in a queue waits for somebody's decision.
 fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
     let name = &queue.row.name;
-    let address = |state: &str| super::form::address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
+    let address = |state: &str| address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
     let mut needs = Vec::new();
     if queue.counts.exhausted > 0 {
         let text = page.t2("needs-exhausted", "count", queue.counts.exhausted, "queue", name);
