@@ -26,7 +26,7 @@ async function demo() {
   for await (const line of createInterface({ input: child.stdout })) {
     said.push(line);
     const [, base] = /^listening on (\S+)/.exec(line) ?? [];
-    if (base) return { child, base, links: said.flatMap((line) => line.match(/http\S+sign-in\?link=\S+/g) ?? []), said };
+    if (base) return { child, base, link: said.find((line) => line.includes(' Eva ')).match(/http\S+sign-in\?link=\S+/)[0] };
   }
   throw new Error(`the demo did not start: ${said.join('\n')}`);
 }
@@ -58,11 +58,11 @@ async function take(page, base, path, file, options = {}) {
 }
 
 const browser = await openBrowser();
-const { child, base, links } = await demo();
+const { child, base, link } = await demo();
 try {
   const context = await newContext(browser, { viewport: WIDE });
   const page = await context.newPage();
-  await page.goto(links[0]);
+  await page.goto(link);
   await page.waitForURL((url) => url.pathname === '/');
   await pause(WARM_MS);
   const [folder] = process.argv.slice(2);

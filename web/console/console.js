@@ -296,8 +296,8 @@ function plot(host, data, points) {
     ...size(),
     cursor: { show: false },
     legend: { show: false },
-    // At least two minutes wide, so that the first ones do not jump about.
-    scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - 120), last] }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
+    // At least a minute wide, so that the first points do not jump about.
+    scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - 60), last] }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
     axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, HOUR)) }, { ...axis, size: 34 }],
   };

@@ -20,7 +20,7 @@ theme-now = Now: { $theme ->
 theme-next = { $theme ->
         [dark] Switch to dark
         [light] Switch to light
-       *[auto] Follow the system
+       *[auto] Follow system
     }
 live-updated = Updated { $ago }
 live-lost = No connection since { $since }. { $updated }. It retries by itself.
@@ -164,6 +164,8 @@ chart-failed = Failed
 chart-locks = Locks
 chart-claimed = Claimed
 chart-collisions = Refused
+overview-all = See all
+overview-locks = Who holds what
 needs = Needs a person
 needs-none = Nothing waits for you
 needs-first = There are no queues and no locks yet. To begin, see how they are made:
@@ -242,6 +244,9 @@ policy-hold = the key waits for a person
 policy-continue = goes on with the next
 policy-max_attempts = Attempts
 policy-backoff = First pause between attempts
+policy-typing_extension = While they type, wait
+policy-max_hold = One hand-out, at most
+policy-batch_max = Together, up to
 policy-retention = Finished ones are kept
 items-id = Item
 items-attempts = Attempts
@@ -302,6 +307,8 @@ audit-action = Action
 audit-actor = Who
 audit-resource = About what
 audit-resource-is = On what, exactly
+who-system = The system
+audit-n = No.
 audit-when = When
 audit-detail = Detail
 audit-empty = Nobody has stepped in yet

@@ -20,7 +20,7 @@ theme-now = Ahora: { $theme ->
 theme-next = { $theme ->
         [dark] Pasar a oscuro
         [light] Pasar a claro
-       *[auto] Seguir al equipo
+       *[auto] Como el equipo
     }
 live-updated = Actualizado { $ago }
 live-lost = Sin conexión desde { $since }. { $updated }. Se reintenta solo.
@@ -154,7 +154,7 @@ overview-lanes-waiting = { $count ->
 overview-failing = Con error
 overview-failing-what = se reintentan solos
 overview-exhausted-what = sin intentos, esperan decisión
-overview-collisions = Colisiones evitadas
+overview-collisions = Choques evitados
 overview-collisions-since = en este servidor desde
 overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
 chart-span = por minuto, en este servidor
@@ -164,6 +164,8 @@ chart-failed = Fallidos
 chart-locks = Bloqueos
 chart-claimed = Tomados
 chart-collisions = Rechazados
+overview-all = Ver todo
+overview-locks = Quién tiene qué
 needs = Necesita a una persona
 needs-none = Nada espera por usted
 needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
@@ -242,6 +244,9 @@ policy-hold = la clave espera a una persona
 policy-continue = sigue con el siguiente
 policy-max_attempts = Intentos
 policy-backoff = Primera espera entre intentos
+policy-typing_extension = Si escribe, se espera
+policy-max_hold = Entrega, como mucho
+policy-batch_max = Por entrega, hasta
 policy-retention = Terminados, se guardan
 items-id = Elemento
 items-attempts = Intentos
@@ -302,6 +307,8 @@ audit-action = Acción
 audit-actor = Quién
 audit-resource = Sobre qué
 audit-resource-is = Sobre qué, exacto
+who-system = El sistema
+audit-n = N.º
 audit-when = Cuándo
 audit-detail = Detalle
 audit-empty = Todavía no hay intervenciones

@@ -1,6 +1,7 @@
 //! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
 
 mod office;
+mod supervisor;
 mod traffic;
 
 pub(super) use office::DEMO;
@@ -45,23 +46,28 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(
-            "Turno {} · demo · {}, {} (removed at the end)",
+            "Turno {} · demo · {}, {} (removed at the end) · stop with Ctrl-C",
             env!("CARGO_PKG_VERSION"),
             database.place.kind,
             database.place.name
         ),
-        format!("  console   {base}/   API {base}/docs   stop with Ctrl-C"),
+        format!("  console   {base}/   API {base}/docs"),
     ];
     // Each opens once: two windows, two people.
-    let who = |person: &office::Entrance| format!("  {:<9} {base}/sign-in?link={}", person.name, person.link);
+    let who = |person: &office::Entrance| {
+        format!("  {:<9} {base}/sign-in?link={}   {}", person.name, person.link, person.what)
+    };
     lines.extend(office.entrances.iter().map(who));
-    lines.push(format!("  try       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
+    lines.push(
+        "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away".to_owned(),
+    );
+    lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
     lines.push(format!("listening on {base}"));
     say(&lines);
     tokio::select! {
         served = server.run(app) => served,
         stopped = traffic::run(database.turno.clone()) => stopped.map_err(failed),
-        stopped = office::colleagues(database.turno) => stopped.map_err(failed),
+        stopped = office::colleagues(database.turno, office) => stopped.map_err(failed),
     }
 }
 

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::audit::Entry;
 use turno::core::id::UserId;
-use turno::core::time::Time;
+use turno::core::time::{Span, Time};
 use turno::store::AuditQuery;
 
 use super::form::{Form, address, given};
@@ -133,10 +133,34 @@ impl List {
                 names.split_whitespace().map(|name| page.permission(name)).collect::<Vec<_>>().join(", ")
             }
             (_, serde_json::Value::Object(fields)) => {
-                let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
-                fields.map(|(name, value)| format!("{name} {}", bare(value))).collect::<Vec<_>>().join(", ")
+                let fields = fields.into_iter().filter(|(_, value)| !value.is_null() && *value != 0);
+                fields.map(|(name, value)| self.setting(&name, value)).collect::<Vec<_>>().join(", ")
             }
             (_, other) => bare(other),
+        }
+    }
+
+    /// One setting of a policy.
+    fn setting(&self, name: &str, value: serde_json::Value) -> String {
+        let called = self.page.t_or(&format!("policy-{name}"), name).to_lowercase();
+        match (name, value.as_i64()) {
+            ("kind", _) => self.page.t1("kind", "kind", bare(value)).to_lowercase(),
+            ("on_exhausted", _) => format!("{called}: {}", self.page.t(&format!("policy-{}", bare(value)))),
+            ("max_attempts" | "batch_max", _) | (_, None) => format!("{called} {}", bare(value)),
+            (_, Some(ms)) => format!("{called} {}", super::queues::spoken(Span(ms))),
+        }
+    }
+
+    /// The page of what it was done to, if there is one.
+    fn there(&self, entry: &Entry) -> Option<String> {
+        let part = |text: &str| self.page.part(text);
+        let (noun, _) = entry.action.split_once('_')?;
+        match (noun, entry.resource.split_once('/')) {
+            ("item", Some((queue, id))) => Some(format!("/queues/{}/items/{}", part(queue), part(id))),
+            ("lane", Some((queue, key))) => Some(format!("/queues/{}/keys/{}", part(queue), part(key))),
+            ("queue", _) => Some(format!("/queues/{}", part(&entry.resource))),
+            ("lock" | "task", _) => Some(format!("/leases/{}", part(&entry.resource))),
+            _ => None,
         }
     }
 

@@ -4,6 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use std::sync::Arc;
+use turno::core::lease::State as LeaseState;
 use turno::core::task::Status;
 use turno::core::time::{Span, Time};
 use turno::store::LeaseQuery;
@@ -19,6 +21,8 @@ use crate::http::{Problem, Shared, way_in};
 const LEASES_MAX: u32 = 500;
 /// What waits longer than this with nobody at work needs somebody.
 const WAITS_LONG: Span = Span::from_secs(300);
+/// Locks and queues that are shown.
+const SHOWN: usize = 6;
 /// Tasks that are finished in part and shown.
 const TASKS: u32 = 5;
 
@@ -49,7 +53,27 @@ struct Overview {
     items_chart: Chart,
     locks_chart: Chart,
     needs: Vec<Need>,
-    queues: usize,
+    now: Time,
+    /// Who holds what, the newest first.
+    locks: Vec<LeaseState>,
+    queues: Arc<Vec<QueueOverview>>,
+}
+
+impl Overview {
+    fn of_queue(&self, queue: &QueueOverview) -> String {
+        format!("/queues/{}", self.page.part(&queue.row.name))
+    }
+
+    fn waiting_in(&self, queue: &QueueOverview) -> i64 {
+        queue.counts.pending + queue.counts.error
+    }
+
+    fn busiest(&self) -> Vec<&QueueOverview> {
+        let mut queues: Vec<&QueueOverview> = self.queues.iter().collect();
+        queues.sort_by_key(|queue| std::cmp::Reverse(queue.processed_last_minute + queue.counts.in_process));
+        queues.truncate(SHOWN);
+        queues
+    }
 }
 
 /// The overview for whoever is in; anybody else is shown the way in.
@@ -86,7 +110,7 @@ pub(super) async fn show(
         rates.line(page.t("chart-processed"), "good", |counters| counters.processed),
         rates.line(page.t("chart-failed"), "bad", |counters| counters.failed),
     ];
-    let locks = vec![
+    let lock_lines = vec![
         rates.line(page.t("chart-claimed"), "work", |counters| counters.claimed),
         rates.line(page.t("chart-collisions"), "warn", |counters| counters.collisions),
     ];
@@ -96,12 +120,16 @@ pub(super) async fn show(
         (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
     let (failing, exhausted) = (sum(|queue| queue.counts.error), sum(|queue| queue.counts.exhausted));
     let [to_failing, to_exhausted] = ["error", "exhausted"].map(|state| straight(&page, &queues, state));
+    let (count, more) = (held.states.len(), held.next.is_some());
+    let mut locks: Vec<LeaseState> = held.states;
+    locks.sort_by_key(|state| std::cmp::Reverse(state.grant.as_ref().map(|grant| grant.locked_at)));
+    locks.truncate(SHOWN);
     page.show(|page| Overview {
         page,
         to_failing,
         to_exhausted,
-        held: held.states.len(),
-        more_held: held.next.is_some(),
+        held: count,
+        more_held: more,
         lanes,
         waiting,
         working,
@@ -111,9 +139,11 @@ pub(super) async fn show(
         since,
         rates: last,
         items_chart: Chart { times: times.clone(), series: items },
-        locks_chart: Chart { times, series: locks },
+        locks_chart: Chart { times, series: lock_lines },
         needs,
-        queues: queues.len(),
+        now,
+        locks,
+        queues,
     })
 }
 

@@ -27,6 +27,9 @@ pub(super) const LANGUAGE: &str = "turno_language";
 /// The cookie with the colours that somebody chose.
 pub(super) const THEME: &str = "turno_theme";
 
+/// Whom the audit names where no person did it.
+const SYSTEM: &str = "system";
+
 /// Light, dark, or as the machine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
@@ -246,7 +249,7 @@ impl Page {
     /// Somebody by their name.
     pub(crate) fn who(&self, id: impl std::fmt::Display) -> Who {
         let id = id.to_string();
-        let name = self.names.get(&id).cloned();
+        let name = self.names.get(&id).cloned().or_else(|| (id == SYSTEM).then(|| self.t("who-system")));
         Who::new(id, name)
     }
 

@@ -79,7 +79,8 @@ async fn the_audit_calls_people_by_their_names_and_details_by_words(world: World
     eva.done("/console/people", &[("id", "sol.v"), ("name", "Sol Vega"), ("role", "viewer")]).await;
     eva.done("/console/people/sol.v/change", &[("name", "Sol Vega"), ("role", "editor")]).await;
     let page = eva.page("/audit").await;
-    for said in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"] {
+    for said in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
+    {
         assert!(page.contains(said), "{said}: {page}");
     }
     for raw in ["holder_before", "role_before", "changed:", ">true", ">null"] {
