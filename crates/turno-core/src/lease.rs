@@ -8,10 +8,10 @@
 //! after the commit).
 
 mod decide;
-mod line;
-mod lost;
 #[cfg(test)]
 mod leaving;
+mod line;
+mod lost;
 #[cfg(test)]
 mod overrides;
 #[cfg(test)]

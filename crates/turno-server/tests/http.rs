@@ -12,6 +12,8 @@ mod console;
 mod console_admin;
 #[path = "http/console_tasks.rs"]
 mod console_tasks;
+#[path = "http/console_words.rs"]
+mod console_words;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -113,6 +115,7 @@ fn main() {
             console::all(),
             console_admin::all(),
             console_tasks::all(),
+            console_words::all(),
             events::all(),
             idempotency::all(),
             input::all(),

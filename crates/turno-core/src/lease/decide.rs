@@ -358,9 +358,7 @@ impl Work<'_> {
         let (reason, cause) = match rolling {
             _ if self.state.leaving => (Reason::Released, Cause::Released),
             _ if grant.idle => (Reason::Expired, Cause::Idle),
-            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => {
-                (Reason::Expired, Cause::RollingTimeout)
-            }
+            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
             _ => (Reason::Expired, Cause::NoHeartbeat),
         };
         let expired_at = grant.expires_at;
