@@ -83,7 +83,7 @@ impl Policy {
         ];
         let (min, max) = (SPAN_MIN.0, SPAN_MAX.0);
         let bad = times.into_iter().find(|(_, time)| time.is_some_and(|time| !(min..=max).contains(&time.0)));
-        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy { field, min, max }))
+        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy::Bound { field, min, max }))
     }
 }
 

@@ -100,6 +100,14 @@ problem-uri_too_long = Use la forma con cuerpo
     .title = La dirección es demasiado larga
 problem-line_invalid = La línea { $line } no se puede aplicar: { line-error }
     .title = La línea no es válida
+problem-payload_too_deep = { $field } tiene más de { $limit } niveles de anidamiento; aplánelo o envíelo como texto
+    .title = El contenido está anidado demasiado profundo
+problem-policy_contradictory = { $field ->
+        [name] El nombre consta solo de espacios; dele a la cola un nombre que se pueda leer
+        [max_hold_ms] max_hold_ms ({ $value }) es menor que lock_timeout_ms ({ $other }), así que ninguna entrega podría durar lo que su bloqueo; auméntelo, quítelo o acorte lock_timeout_ms
+       *[max_wait_ms] max_wait_ms ({ $value }) es menor que window_ms ({ $other }), así que ninguna ventana podría quedar abierta lo que dice; auméntelo, quítelo o acorte window_ms
+    }
+    .title = La política se contradice
 problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use una nueva
     .title = La Idempotency-Key ya se usó para otra cosa
 problem-too_many_requests = Espere un momento antes de volver a intentar; nada se guardó

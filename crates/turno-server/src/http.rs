@@ -42,7 +42,7 @@ pub(crate) use listing::{Page, Wanted};
 pub(crate) use people::{hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
-    DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,
+    DeliveryView, Happened, audited as queue_audited, explained as queue_why, refused as queue_managed,
     timeline as queue_timeline,
 };
 pub(crate) use reader::Reader;

@@ -66,7 +66,7 @@ fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_chat_bot_guide_works_as_it_stands_there() {
-    needs(&["bash", "curl", "jq", "python3", "node"]);
+    needs(&["bash", "curl", "python3", "node"]);
     let said = walk("chat-bot.md", &[]);
     for wanted in [
         "\"differs\":false",

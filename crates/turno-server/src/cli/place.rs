@@ -41,6 +41,21 @@ impl PlaceArgs {
         let settings = self.settings(Overrides::default())?;
         database::open_with(&settings.database, Options { sweep: false, ..options(&settings) }).await
     }
+
+    /// The same for a command that has nothing to do on a new database. One that nobody named, and that is not there, is
+    /// not made: whoever only looks, in the wrong folder, should neither leave a file behind nor be told that all is well.
+    pub(crate) async fn open_existing(&self) -> Result<Database, Failure> {
+        let settings = self.settings(Overrides::default())?;
+        let file = settings.database.strip_prefix("sqlite:").map(std::path::Path::new);
+        if let Some(file) = file.filter(|file| settings.is_default("database") && !file.exists()) {
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+            return Err(Failure::failed(
+                format!("no database here: there is no {}", whole.display()),
+                "go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` makes a new one",
+            ));
+        }
+        self.open().await
+    }
 }
 
 /// How the engine is opened under these settings.

@@ -89,7 +89,7 @@ struct Sources<'a> {
 impl<'a> Sources<'a> {
     async fn open(place: &PlaceArgs, settings: &'a Settings, chosen: &Chosen) -> Result<Sources<'a>, Failure> {
         let sources = choose(&settings.sync, chosen.source.as_deref())?;
-        Ok(Sources { database: place.open().await?, settings, chosen: sources })
+        Ok(Sources { database: place.open_existing().await?, settings, chosen: sources })
     }
 
     fn handles(&self) -> impl Iterator<Item = (&'a SyncSource, SyncHandle)> {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use turno::core::id::QueueName;
 use turno::core::limits::{ATTEMPTS_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
-use turno::core::queue::{Kind, OnExhausted, Policy};
+use turno::core::queue::{BadPolicy, Contradiction, Kind, OnExhausted, Policy};
 use turno::core::time::Span;
 
 const KINDS: &[&str] = &["lane", "inbox", "sync"];
@@ -81,9 +81,19 @@ pub(crate) struct QueueFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = on_exhausted_schema)]
     pub(crate) on_exhausted: Option<OnExhausted>,
-    /// Where deliveries are sent, for a queue that is not polled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) push: Option<EndpointFields>,
+    /// Where deliveries are sent, for a queue that is not polled. Left out, it stays as it is; null ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    #[schema(value_type = Option<EndpointFields>)]
+    pub(crate) push: Option<Option<EndpointFields>>,
+}
+
+/// So that `null` can be told from nothing said.
+fn said<'de, D, T>(given: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(given).map(Some)
 }
 
 fn words(words: &'static [&'static str]) -> utoipa::openapi::Object {
@@ -117,11 +127,25 @@ pub(crate) struct BadField {
     pub(crate) cause: String,
     /// What to write instead.
     pub(crate) next: String,
+    /// Set if the value could be, were it not for others.
+    pub(crate) contradiction: Option<Contradiction>,
+}
+
+impl From<BadPolicy> for BadField {
+    fn from(bad: BadPolicy) -> BadField {
+        match bad {
+            BadPolicy::Bound { field, min, max } => BadField::bound(field, min, max),
+            BadPolicy::Contradiction(found) => BadField {
+                contradiction: Some(found),
+                ..BadField::new(found.field(), Wrong::new(found.to_string(), found.next()))
+            },
+        }
+    }
 }
 
 impl BadField {
     pub(crate) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
-        BadField { field: field.into(), cause: wrong.cause, next: wrong.next }
+        BadField { field: field.into(), cause: wrong.cause, next: wrong.next, contradiction: None }
     }
 
     pub(super) fn bound(field: &str, min: i64, max: i64) -> BadField {
@@ -153,33 +177,42 @@ impl QueueFields {
     pub(crate) fn policy(&self) -> Result<Policy, BadField> {
         let base = Policy::of(self.kind);
         let time = |given: Option<i64>, inherited| given.map_or(inherited, Span);
-        let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
-        // A longer lock that was asked for is not cut by a bound that nobody asked for.
+        // What was asked for is not refused because of what nobody asked for: that follows.
+        let default_lock =
+            self.max_hold_ms.map_or(base.lock_timeout, |hold| base.lock_timeout.min(Span(hold.max(SPAN_MIN.0))));
+        let lock_timeout = time(self.lock_timeout_ms, default_lock);
+        let default_window = self.max_wait_ms.map_or(base.window, |wait| base.window.min(Span(wait.max(0))));
+        let window = time(self.window_ms, default_window);
         let max_hold = self.max_hold_ms.map(Span).or(base.max_hold.map(|hold| hold.max(lock_timeout)));
         let batch_most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
         let policy = Policy {
             kind: self.kind,
             lock_timeout,
             max_hold,
-            window: time(self.window_ms, base.window),
+            window,
             typing_extension: time(self.typing_extension_ms, base.typing_extension),
-            max_wait: time(self.max_wait_ms, base.max_wait),
+            max_wait: time(self.max_wait_ms, base.max_wait.max(default_wait_for(self.kind, window))),
             batch_max: counted("batch_max", self.batch_max, base.batch_max, batch_most)?,
             max_attempts: counted("max_attempts", self.max_attempts, base.max_attempts, ATTEMPTS_MAX.into())?,
             backoff: time(self.backoff_ms, base.backoff),
             retention: self.retention_s.map_or(base.retention, Span::from_secs),
             on_exhausted: self.on_exhausted.unwrap_or(base.on_exhausted),
         };
-        policy.check().map_err(|bad| BadField::bound(bad.field, bad.min, bad.max))?;
+        policy.check()?;
         Ok(policy)
     }
 
     /// The policy, and where deliveries are pushed.
     pub(crate) fn settings(&self) -> Result<QueueSettings, BadField> {
         let policy = self.policy()?;
-        let push = self.push.as_ref().map(|push| push.push(&policy)).transpose()?;
+        let push = self.push.as_ref().and_then(Option::as_ref).map(|push| push.push(&policy)).transpose()?;
         Ok(QueueSettings { policy, push })
     }
+}
+
+/// A longer window needs a longer wait; other kinds have no window.
+fn default_wait_for(kind: Kind, window: Span) -> Span {
+    if kind == Kind::Lane { window } else { Span::ZERO }
 }
 
 fn counted(field: &str, given: Option<i64>, inherited: u32, most: i64) -> Result<u32, BadField> {
@@ -209,6 +242,10 @@ pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueNam
         })?;
         let given = Table::of(path, format!("queues.{name}"), node)?.read(FIELDS)?;
         let settings = of(&given)?;
+        settings.policy.admit(&queue).map_err(|bad| {
+            let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
+            Failure::usage(cause, "give the queue another name")
+        })?;
         all.insert(queue, (settings, given));
     }
     Ok(all)

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::id::Key;
-use turno::core::queue::{ItemState, Kind};
+use turno::core::queue::{ItemState, Kind, Latency};
 use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
 pub(super) use one::spoken;
@@ -71,6 +71,11 @@ impl List {
 
     fn waiting(&self, queue: &Overview) -> i64 {
         queue.counts.pending + queue.counts.error
+    }
+
+    /// How long items waited that were done in the last minute: half of them, and nearly all.
+    fn waited(&self, latency: &Latency) -> String {
+        format!("{} / {}", one::spoken(latency.waited.p50), one::spoken(latency.waited.p95))
     }
 
     /// Items of one queue in this state.

@@ -81,6 +81,8 @@ codes! {
     TooLarge "too_large" 413,
     UriTooLong "uri_too_long" 414,
     LineInvalid "line_invalid" 422,
+    PayloadTooDeep "payload_too_deep" 422,
+    PolicyContradictory "policy_contradictory" 422,
     KeyReused "idempotency_key_reused" 422,
     TooMany "too_many_requests" 429,
     Internal "internal" 500,
@@ -284,11 +286,19 @@ impl From<ChangeRefused> for Problem {
     }
 }
 
+/// This field is nested deeper than anybody should have to read.
+pub(super) fn too_deep(field: &str) -> Problem {
+    use turno::core::limits::PAYLOAD_DEPTH_MAX;
+    Problem::new(Code::PayloadTooDeep).field(field).arg("limit", PAYLOAD_DEPTH_MAX).with("limit", PAYLOAD_DEPTH_MAX)
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         use turno::store::StoreError;
         match error {
             Error::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+            Error::Policy(bad) => bad.into(),
+            Error::TooDeep { place } => too_deep(place.trim_start_matches('/')),
             Error::Denied(denied) => denied.into(),
             Error::Refused(refused) => refused.into(),
             Error::InstanceRequired => Problem::new(Code::InstanceRequired).field("instance"),

@@ -15,7 +15,7 @@ mod why;
 pub(crate) use claim::DeliveryView;
 pub(crate) use manage::refused;
 pub(crate) use timeline::{Happened, audited, of as timeline};
-pub(crate) use why::sentence;
+pub(crate) use why::explained;
 
 use turno::QueueHandle;
 use turno::core::id::QueueName;

@@ -75,7 +75,7 @@ async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: Wor
 }
 
 /// The preset, as the library knows it.
-fn siper() -> turno::core::sync::Source {
+pub(crate) fn siper() -> turno::core::sync::Source {
     use turno::core::sync::{OnLeave, Relation, Source};
     let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     Source {

@@ -16,7 +16,7 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
     for (source, handle) in sources.handles() {
         // Before it was ever installed or served, not even the queue is there; that is an answer, too.
         let status = match handle.status().await {
-            Err(turno::Error::Source(turno::core::sync::SourceRefused::NoQueue(_))) if handle.has_triggers() => None,
+            Err(turno::Error::Source(turno::core::sync::SourceRefused::NoQueue(_))) => None,
             other => Some(other.map_err(refused)?),
         };
         if format.json {
@@ -42,7 +42,10 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         Installed::NoTriggers => "no triggers on SQLite: feed the queue through the API",
     };
     card.line("installed", said.to_owned());
-    let Some(status) = status else { return card };
+    let Some(status) = status else {
+        card.line("queue made", "not yet: a server with this configuration makes it when it starts".to_owned());
+        return card;
+    };
     for part in status.parts.iter().filter(|part| part.state != PartState::Good && !status.is_absent()) {
         card.line("", format!("{} {} {}", part.what, part.name, state(part)));
     }

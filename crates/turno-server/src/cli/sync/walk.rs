@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::json;
 use turno::core::id::Key;
+use turno::store::StoreError;
 use turno::{Error, SyncCheck, SyncProgress};
 
 use super::{Chosen, Sources, refused};
@@ -37,10 +38,10 @@ queued.";
 
 /// What to send again.
 #[derive(clap::Args, Debug)]
-#[command(after_help = RESYNC)]
+#[command(after_help = RESYNC, group = clap::ArgGroup::new("which").required(true).args(["key", "all"]))]
 pub(super) struct ResyncArgs {
     /// Send this key
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["all", "after"], required_unless_present = "all")]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["all", "after"])]
     key: Option<String>,
 
     /// Send every key of the source
@@ -85,7 +86,7 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
         for (source, handle) in sources.handles() {
             let mut told = Told::of(&source.name);
             let walked = handle.resync_all(arguments.after.clone(), |progress| told.tell(progress)).await;
-            let walked = walked.map_err(|error| told.stopped(error))?;
+            let walked = walked.map_err(|error| told.stopped(error, arguments.after.as_deref()))?;
             told.end(&walked);
             done.push(counted(&source.name, &walked));
         }
@@ -102,7 +103,7 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
         let mut told = Told::of(&source.name);
         let queue_them = arguments.queue_differences;
         let found = handle.check(queue_them, arguments.after.clone(), |progress| told.tell(progress)).await;
-        let found = found.map_err(|error| told.stopped(error))?;
+        let found = found.map_err(|error| told.stopped(error, arguments.after.as_deref()))?;
         told.end(&found.progress);
         differing += found.differing;
         if arguments.chosen.format.json {
@@ -178,9 +179,18 @@ impl Told<'_> {
     }
 
     /// What is said if it stops midway: from where it can go on.
-    fn stopped(&self, error: Error) -> Failure {
+    fn stopped(&self, error: Error, began_after: Option<&str>) -> Failure {
+        let is_rejected = matches!(error, Error::Store(StoreError::Rejected(_)));
         let failure = refused(error);
         match &self.after {
+            None if is_rejected && began_after.is_some() => Failure::usage(
+                failure.cause,
+                "pass --after a key as the table's column writes it, for example a number where it holds numbers",
+            ),
+            None if is_rejected => Failure::failed(
+                failure.cause,
+                "check the source in the configuration, and that this role may read its table",
+            ),
             None => failure,
             Some(key) => {
                 let next = format!("go on with --source {} --after {key}; {}", self.source, failure.next);

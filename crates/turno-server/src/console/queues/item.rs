@@ -93,7 +93,8 @@ async fn shown(
     let record = queue.item(id.clone()).await?.ok_or_else(unknown)?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(unknown)?;
     let state = record.state(record.now).as_str();
-    let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
+    let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;
+    let row = queue.row().await?;
     let payload = pretty(&record.body.payload);
     let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &id).await?);
     page.show_as(status, |page| OneItem { page, row, record, state, why, sentence, payload, timeline, correcting })

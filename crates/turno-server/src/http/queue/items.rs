@@ -23,7 +23,7 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::idempotency::{Made, Repeatable};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, too_deep};
 
 /// An item to be queued.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -201,6 +201,11 @@ fn wrong_entry(error: Error, many: bool) -> Problem {
     {
         let field = if many { format!("[{index}].{field}") } else { field.to_owned() };
         return Problem::new(Code::BadField).field(&field).cause(cause);
+    }
+    if let Error::TooDeep { place } = &error
+        && let Some((index, field)) = place.trim_start_matches('/').split_once('/')
+    {
+        return too_deep(&if many { format!("[{index}].{field}") } else { field.to_owned() });
     }
     error.into()
 }

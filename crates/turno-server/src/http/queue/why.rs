@@ -4,13 +4,14 @@ use axum::Extension;
 use axum::extract::State;
 use fluent_bundle::FluentArgs;
 use serde::Serialize;
+use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::Taker;
 use turno::core::time::Time;
 use turno::{QueueHandle, Why, WhyReason};
 
 use super::look;
-use crate::http::app::Shared;
+use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::Problem;
@@ -83,7 +84,7 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
 }
 
 /// The reason as a sentence.
-pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
+pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
@@ -127,29 +128,56 @@ impl WhyView {
     }
 }
 
+/// A destination that is down, and since when.
+struct Down {
+    destination: Destination,
+    since: Time,
+}
+
 /// What nothing keeps and is pushed waits for its destination while that is down.
-async fn told(app: &Shared, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
-    let now = why.now;
-    let view = WhyView::new(&app.texts, language, why);
-    if view.reason != WhyReason::Ready.code() {
-        return Ok(view);
+async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<Down>, Problem> {
+    if why.reason != WhyReason::Ready || app.deliveries.endpoint(&*queue.row().await?).is_none() {
+        return Ok(None);
     }
-    let Some((destination, down_at)) = queue.destination().await?.and_then(|one| one.down_at.map(|at| (one, at)))
-    else {
-        return Ok(view);
+    let down = queue.destination().await?.and_then(|one| one.down_at.map(|since| Down { destination: one, since }));
+    Ok(down)
+}
+
+impl Down {
+    fn sentence(&self, texts: &Texts, language: Language, now: Time) -> String {
+        let mut args = FluentArgs::new();
+        args.set("ago", texts.span(language, self.since.until(now)));
+        args.set("left", texts.span(language, now.until(self.destination.probe_at)));
+        args.set("error", shortened(&self.destination.error));
+        texts.find(language, "why-destination_down", &args).map(|text| text.into_owned()).unwrap_or_default()
+    }
+}
+
+/// The sentence with all that this server knows: also how the destination of a pushed queue is doing.
+pub(crate) async fn explained(
+    app: &App,
+    language: Language,
+    queue: &QueueHandle,
+    why: &Why,
+) -> Result<String, Problem> {
+    Ok(match waits_for(app, queue, why).await? {
+        Some(down) => down.sentence(&app.texts, language, why.now),
+        None => sentence(&app.texts, language, why),
+    })
+}
+
+async fn told(app: &App, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
+    let Some(down) = waits_for(app, queue, &why).await? else {
+        return Ok(WhyView::new(&app.texts, language, why));
     };
-    let mut args = FluentArgs::new();
-    args.set("ago", app.texts.span(language, down_at.until(now)));
-    args.set("left", app.texts.span(language, now.until(destination.probe_at)));
-    args.set("error", shortened(&destination.error));
-    let detail = app.texts.find(language, "why-destination_down", &args).map(|text| text.into_owned());
+    let detail = down.sentence(&app.texts, language, why.now);
     Ok(WhyView {
         reason: "destination_down",
-        detail: detail.unwrap_or_default(),
-        since: Some(Stamp(down_at)),
-        until: Some(Stamp(destination.probe_at)),
-        error: Some(destination.error),
-        ..view
+        detail,
+        since: Some(Stamp(down.since)),
+        until: Some(Stamp(down.destination.probe_at)),
+        error: Some(down.destination.error),
+        ..WhyView::new(&app.texts, language, why)
     })
 }
 

@@ -165,6 +165,7 @@ statements! {
     QUEUE_PAUSE = "queue_pause",
     QUEUE_PURGED = "queue_purged",
     QUEUE_RATES = "queue_rates",
+    QUEUE_WAITS = "queue_waits",
     REBIRTH_NOTE = "rebirth_note",
     REBIRTH_READ = "rebirth_read",
     ROLLBACK = "rollback",

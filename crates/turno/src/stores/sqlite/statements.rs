@@ -122,6 +122,7 @@ pub(super) const QUEUE_NAME: &str = include_str!("sql/queue_name.sql");
 pub(super) const QUEUE_PAUSE: &str = include_str!("sql/queue_pause.sql");
 pub(super) const QUEUE_PURGED: &str = include_str!("sql/queue_purged.sql");
 pub(super) const QUEUE_RATES: &str = include_str!("sql/queue_rates.sql");
+pub(super) const QUEUE_WAITS: &str = include_str!("sql/queue_waits.sql");
 pub(super) const QUEUE_READ: &str = include_str!("sql/queue_read.sql");
 pub(super) const QUEUE_SAVE: &str = include_str!("sql/queue_save.sql");
 pub(super) const SCHEMA_CLEAR: &str = include_str!("sql/schema_clear.sql");
