@@ -462,6 +462,7 @@ sync-probe = It is tried again
 sync-table = Table
 sync-key = Identity
 sync-watch = Columns
+sync-install = This makes it as the configuration says:
 sync-by-api = No triggers: it is fed by the API.
 sync-refused = { $count ->
         [one] 1 change could not become an event, because its key cannot be one

@@ -462,6 +462,7 @@ sync-probe = Se prueba de nuevo
 sync-table = Tabla
 sync-key = Identidad
 sync-watch = Columnas
+sync-install = Así queda como dice la configuración:
 sync-by-api = Sin triggers: la alimenta la API.
 sync-refused = { $count ->
         [one] 1 cambio no pudo ser un evento, porque su clave no sirve

@@ -43,6 +43,11 @@ impl Browser {
         Browser { language, ..self }
     }
 
+    /// The same at another server.
+    pub(crate) fn at(self, server: &crate::world::Running) -> Browser {
+        Browser { base: server.base.clone(), ..self }
+    }
+
     pub(crate) fn stranger(world: &World) -> Browser {
         Browser::with(world, Vec::new())
     }
