@@ -10,8 +10,12 @@ mod access;
 mod console;
 #[path = "http/console_admin.rs"]
 mod console_admin;
+#[path = "http/console_sync.rs"]
+mod console_sync;
 #[path = "http/console_tasks.rs"]
 mod console_tasks;
+#[path = "http/console_words.rs"]
+mod console_words;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -112,7 +116,9 @@ fn main() {
             access::all(),
             console::all(),
             console_admin::all(),
+            console_sync::all(),
             console_tasks::all(),
+            console_words::all(),
             events::all(),
             idempotency::all(),
             input::all(),

@@ -2,6 +2,7 @@
 
 mod office;
 mod siper;
+mod supervisor;
 mod traffic;
 
 pub(super) use office::DEMO;
@@ -11,7 +12,7 @@ use tokio::net::TcpListener;
 use super::output::say;
 use super::place::PlaceArgs;
 use super::serve::Listen;
-use crate::config::{Environment, Limits, LogFormat, Overrides};
+use crate::config::{Environment, Limits, LogFormat, Origin, Overrides, Shown};
 use crate::database::{self, TemporaryFolder};
 use crate::failure::Failure;
 use crate::figures;
@@ -22,6 +23,9 @@ const ABOUT: &str = "\
 Everything is in a temporary place and gone at the end. With --database and an empty
 database of PostgreSQL, sync is shown with real triggers on a table of users; drop
 that database afterwards.";
+
+/// The demo is looked at, not read: only what is wrong.
+const LOG_LEVEL: &str = "warn";
 
 /// What the demo takes.
 #[derive(clap::Args, Debug)]
@@ -43,8 +47,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
             ));
         }
     };
-    // The demo is looked at, not read: only what is wrong.
-    let _logging = logging::start(LogFormat::Auto, "warn", None)?;
+    let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
     figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
@@ -56,8 +59,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
     let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
-    // Nothing is configured: the defaults are in force, and the console shows them.
-    app.settings = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
+    app.settings = in_force(&database.place.name, &server.address().to_string())?;
     let module = TcpListener::bind("127.0.0.1:0").await.map_err(|error| {
         Failure::failed(format!("no port for the demo's module: {error}"), "see why the machine has none left")
     })?;
@@ -70,18 +72,23 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(
-            "Turno {} · demo · {}, {} ({})",
+            "Turno {} · demo · {}, {} ({}) · stop with Ctrl-C",
             env!("CARGO_PKG_VERSION"),
             database.place.kind,
             database.place.name,
             if users.is_some() { "drop the database when you are done" } else { "removed at the end" }
         ),
-        format!("  console   {base}/   API {base}/docs   stop with Ctrl-C"),
+        format!("  console   {base}/   API {base}/docs"),
     ];
     // Each opens once: two windows, two people.
-    let who = |person: &office::Entrance| format!("  {:<9} {base}/sign-in?link={}", person.name, person.link);
+    let who = |person: &office::Entrance| {
+        format!("  {:<9} {base}/sign-in?link={}   {}", person.name, person.link, person.what)
+    };
     lines.extend(office.entrances.iter().map(who));
-    lines.push(format!("  try       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
+    lines.push(
+        "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away".to_owned(),
+    );
+    lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
     if users.is_some() {
         lines.push(
             "  sync      select * from siper.cola_sincronizacion_usuarios_modulo; change siper.usuarios".to_owned(),
@@ -93,7 +100,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         served = server.run(app) => served,
         stopped = traffic::run(database.turno.clone(), users.is_none()) => stopped.map_err(failed),
         stopped = synchronise(users, module) => stopped.map_err(failed),
-        stopped = office::colleagues(database.turno) => stopped.map_err(failed),
+        stopped = office::colleagues(database.turno, office) => stopped.map_err(failed),
     }
 }
 
@@ -103,6 +110,17 @@ async fn synchronise(users: Option<siper::Siper>, module: TcpListener) -> Result
         None => std::future::pending().await,
         Some(users) => tokio::try_join!(siper::change(users), siper::module(module)).map(drop),
     }
+}
+
+/// What the console shows as configuration: the defaults, and what the demo brings along instead.
+fn in_force(database: &str, listen: &str) -> Result<Vec<Shown>, Failure> {
+    let mut rows = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
+    for (key, value) in [("database", database), ("listen", listen), ("log.level", LOG_LEVEL)] {
+        for row in rows.iter_mut().filter(|row| row.key == key) {
+            *row = Shown::new(key, value.to_owned(), Origin::Demo);
+        }
+    }
+    Ok(rows)
 }
 
 fn failed(error: turno::Error) -> Failure {

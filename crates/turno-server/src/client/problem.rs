@@ -73,8 +73,7 @@ impl Refusal {
 }
 
 /// Refusals of what was asked, whoever asks and whenever: they end as a wrong flag does.
-const WRONG_USAGE: &[&str] =
-    &["bad_field", "bad_body", "bad_query", "invalid", "policy_contradictory", "payload_too_deep"];
+const WRONG_USAGE: &[&str] = &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep"];
 
 /// What the person can do about it, in the words of the command line.
 fn next(code: &str, problem: &Value) -> String {

@@ -95,6 +95,10 @@ impl Sync {
         address("/sync", &[("queue", line.queue.row.name.as_str()), ("state", state)])
     }
 
+    fn unfiltered(&self) -> String {
+        address("/sync", &[("queue", &self.queue)])
+    }
+
     fn item(&self, record: &ItemRecord) -> String {
         format!("/queues/{}/items/{}", self.page.part(&self.queue), self.page.part(&record.body.id))
     }

@@ -15,7 +15,7 @@ use super::sign_in::Pace;
 use crate::config::origin::Shown;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
-use crate::console::{Glance, Trend};
+use crate::console::{Directory, Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
@@ -58,6 +58,8 @@ pub(crate) struct App {
     pub(crate) trend: Trend,
     /// What the console last saw of all queues.
     pub(crate) glance: Glance,
+    /// What people are called on its pages.
+    pub(crate) directory: Directory,
 }
 
 /// The way handlers get it.
@@ -91,6 +93,7 @@ impl App {
             settings: Vec::new(),
             trend: Trend::default(),
             glance: Glance::default(),
+            directory: Directory::default(),
         }
     }
 

@@ -8,6 +8,8 @@ use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
 use turno::{Draft, Error, Got, QueueHandle, Settlement, Turno};
 
+/// Users whose data the other system refuses.
+const WITHOUT_MAIL: [&str; 2] = ["1005", "1009"];
 /// How many people write to the bot.
 const PEOPLE: u64 = 7;
 /// One burst: what a person writes in one go, and the bot answers together.
@@ -56,7 +58,7 @@ async fn write(chat: QueueHandle) {
         let Ok(person) = Key::new(format!("+34 600 00{}", n * n % PEOPLE)) else { continue };
         for text in BURSTS[n as usize % BURSTS.len()] {
             // Now and then something that no bot can answer: it is exhausted, and takes no other along.
-            let text = if n % 40 == 39 { "" } else { *text };
+            let text = if n % 40 == 11 { "" } else { *text };
             let payload = serde_json::json!({ "text": text }).to_string().into();
             let message = Draft { key: Some(person.clone()), payload, ..Draft::default() };
             let _ = chat.enqueue(vec![message]).await;
@@ -132,7 +134,7 @@ async fn change(users: QueueHandle) {
     }
 }
 
-/// The way to the other system, which refuses a quarter of its calls, one after another.
+/// The way to the other system, which is down at times, for a while, and refuses two users always.
 async fn carry(users: QueueHandle) {
     let mut calls = 0u32;
     loop {
@@ -143,10 +145,15 @@ async fn carry(users: QueueHandle) {
         for got in got {
             calls += 1;
             tokio::time::sleep(Duration::from_millis(300)).await;
-            let down = calls % 120 > 90;
-            let error = "503 from the module: it is down for a while".to_owned();
-            let failed = Act::Fail { error, item: None, retry_in: None, give_up: false };
-            let act = if down { failed } else { Act::Ack { through: None } };
+            let act = match (calls % 70 > 45, got.key.as_ref().map(Key::as_str)) {
+                (true, _) => failed("503 del módulo: no responde", None),
+                // Somebody has to look at this one: no number of attempts helps.
+                (false, Some(key)) if WITHOUT_MAIL.contains(&key) => {
+                    let error = "422 del módulo: falta el correo".to_owned();
+                    Act::Fail { error, item: None, retry_in: None, give_up: true }
+                }
+                (false, _) => Act::Ack { through: None },
+            };
             let _ = users.settle(vec![Settlement { handed: got.handed, act }]).await;
         }
     }
