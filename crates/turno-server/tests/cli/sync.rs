@@ -76,7 +76,10 @@ async fn the_status_says_how_the_destination_is_doing(world: World) {
     }
     let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
     let well = shell.run(&["sync", "status"]).await;
-    assert!(well.done().contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("no failure"), "{well:?}");
+    assert!(
+        well.done().contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("no failure"),
+        "{well:?}"
+    );
     // Three calls in a row fail, for more than one key: it is down as a whole.
     for (lane, said) in [(1, "the last call failed"), (2, "the last 2 calls failed"), (3, "down for")] {
         let failure = Failure { of: Lane(lane), handed_at: world.turno.now(), error: "HTTP 503".to_owned() };
