@@ -117,7 +117,7 @@ fn literal(text: &str) -> Option<String> {
     let mut sentence = String::new();
     for (at, part) in text.split('{').enumerate() {
         sentence.push_str(if at == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) });
-        sentence.push_str("7");
+        sentence.push('7');
     }
     sentence.pop();
     // A field's place before the sentence, which the edge takes off.
