@@ -145,7 +145,7 @@ async fn keys_that_are_enqueued_by_hand_are_those_of_the_table(world: World) {
     }
     assert_eq!(key, "100");
     let refused = ana.post(path, json!([add("7"), add("x")])).await.problem(400, "bad_field");
-    assert!(refused["detail"].as_str().unwrap().contains("cannot be a key of column idper"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("clave de la columna idper"), "{refused}");
     ana.get("/v1/queues/usuarios_modulo/items/c-7").await.problem(404, "not_found");
     let eva = world.client("eva").await.at(&server);
     let resync = "/v1/sync/sources/usuarios/resync";
@@ -208,7 +208,7 @@ async fn installing_removing_and_resending_are_audited_and_a_payload_cannot_be_c
     queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
     let path = format!("/v1/queues/usuarios_modulo/items/{}/retry", got.items[0].id);
     let refused = eva.post(&path, json!({ "payload": { "nombre": "x" } })).await.problem(400, "bad_field");
-    assert!(refused["detail"].as_str().unwrap().contains("the row in siper.usuarios"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("la fila de siper.usuarios"), "{refused}");
     assert_eq!(eva.post(&path, json!({})).await.expect(200)["state"], "pending");
     sync.remove().await.unwrap();
     sync.remove().await.unwrap();
