@@ -151,6 +151,7 @@ statements! {
     PERSON_SAVE = "person_save",
     PURGE_ANSWERS = "purge_answers",
     PURGE_HISTORY = "purge_history",
+    PURGE_COUNT = "purge_count",
     PURGE_ITEMS = "purge_items",
     PURGE_LEASES = "purge_leases",
     PURGE_LINKS = "purge_links",

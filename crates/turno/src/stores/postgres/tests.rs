@@ -104,7 +104,10 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new("q").unwrap(), policy, None, Actor::system()).await.unwrap()
+    store
+        .put_queue(QueueName::new("q").unwrap(), policy, crate::store::PushChange::Keep, Actor::system())
+        .await
+        .unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {

@@ -9,7 +9,10 @@ use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Polic
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new(name).unwrap(), policy, None, Actor::system()).await.unwrap()
+    store
+        .put_queue(QueueName::new(name).unwrap(), policy, crate::store::PushChange::Keep, Actor::system())
+        .await
+        .unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {

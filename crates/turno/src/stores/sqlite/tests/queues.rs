@@ -113,14 +113,21 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
-    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await;
+    let refused =
+        store.put_queue(name.clone(), Policy::of(Kind::Sync), crate::store::PushChange::Keep, Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")), "{refused:?}");
     let delivery = next(&store, &after, 1).await.remove(0);
     assert!(
-        store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await.is_err(),
+        store
+            .put_queue(name.clone(), Policy::of(Kind::Sync), crate::store::PushChange::Keep, Actor::system())
+            .await
+            .is_err(),
         "handed out is unfinished too"
     );
     settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
-    let changed = store.put_queue(name.clone(), Policy::of(Kind::Sync), None, Actor::system()).await.unwrap();
+    let changed = store
+        .put_queue(name.clone(), Policy::of(Kind::Sync), crate::store::PushChange::Keep, Actor::system())
+        .await
+        .unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
 }
