@@ -201,7 +201,7 @@ async fn events_are_followed_from_a_position_on(world: World) {
     let machine = ana.run(&[&words[..], &["--json"]].concat()).await.json();
     assert_eq!((&machine["topic"], &machine["resource"]), (&json!("leases"), &json!("caja:3")));
     let wrong = ana.run(&["events", "--topics", "weather"]).await;
-    assert!(wrong.refused(1).contains("leases, tasks, queues"), "{wrong:?}");
+    assert!(wrong.refused(2).contains("leases, tasks, queues"), "{wrong:?}");
 }
 
 async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {
