@@ -7,7 +7,7 @@ use serde::Serialize;
 use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::Taker;
-use turno::core::time::{Span, Time};
+use turno::core::time::Time;
 use turno::{QueueHandle, Why, WhyReason};
 
 use super::look;
@@ -93,8 +93,8 @@ pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
     args.set("instance", taker.map_or_else(|| say("why-somebody"), ToString::to_string));
     args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
-    args.set("ago", since.map(|since| spoken(texts, language, since.until(why.now))).unwrap_or_default());
-    args.set("left", until.map(|until| spoken(texts, language, why.now.until(until))).unwrap_or_default());
+    args.set("ago", since.map(|since| texts.span(language, since.until(why.now))).unwrap_or_default());
+    args.set("left", until.map(|until| texts.span(language, why.now.until(until))).unwrap_or_default());
     let id = format!("why-{}", why.reason.code());
     texts.find(language, &id, &args).map_or_else(|| why.reason.code().to_owned(), |text| text.into_owned())
 }
@@ -104,21 +104,6 @@ fn shortened(error: &str) -> String {
         Some((end, _)) => format!("{}…", &error[..end]),
         None => error.to_owned(),
     }
-}
-
-/// A span as a person would say it: one number, one unit.
-fn spoken(texts: &Texts, language: Language, span: Span) -> String {
-    let seconds = (span.0 + 500) / 1_000;
-    let (id, count) = match seconds {
-        ..1 => ("span-moment", 0),
-        1..90 => ("span-seconds", seconds),
-        90..5_400 => ("span-minutes", (seconds + 30) / 60),
-        5_400..129_600 => ("span-hours", (seconds + 1_800) / 3_600),
-        _ => ("span-days", (seconds + 43_200) / 86_400),
-    };
-    let mut args = FluentArgs::new();
-    args.set("count", count);
-    texts.find(language, id, &args).map(|text| text.into_owned()).unwrap_or_default()
 }
 
 impl WhyView {
@@ -161,8 +146,8 @@ async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<D
 impl Down {
     fn sentence(&self, texts: &Texts, language: Language, now: Time) -> String {
         let mut args = FluentArgs::new();
-        args.set("ago", spoken(texts, language, self.since.until(now)));
-        args.set("left", spoken(texts, language, now.until(self.destination.probe_at)));
+        args.set("ago", texts.span(language, self.since.until(now)));
+        args.set("left", texts.span(language, now.until(self.destination.probe_at)));
         args.set("error", shortened(&self.destination.error));
         texts.find(language, "why-destination_down", &args).map(|text| text.into_owned()).unwrap_or_default()
     }
@@ -282,8 +267,8 @@ mod tests {
             (7_200_000, "2 horas", "2 hours"),
             (259_200_000, "3 días", "3 days"),
         ] {
-            assert_eq!(spoken(&texts, Language::Spanish, Span(ms)), spanish);
-            assert_eq!(spoken(&texts, Language::English, Span(ms)), english);
+            assert_eq!(texts.span(Language::Spanish, turno::core::time::Span(ms)), spanish);
+            assert_eq!(texts.span(Language::English, turno::core::time::Span(ms)), english);
         }
         let retry = why(WhyReason::RetryLater { until: Time(7_000), attempt: 2, error: Some("no route".to_owned()) });
         let said = sentence(&texts, Language::Spanish, &retry);
