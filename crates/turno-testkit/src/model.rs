@@ -21,7 +21,7 @@ use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Waited};
+use turno::core::queue::{AttemptError, Body, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
@@ -308,6 +308,12 @@ impl Store for Model {
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
         let now = self.now();
         ready(Ok(self.rows().pulse(queue, since, now)))
+    }
+
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        let rows = self.rows();
+        let old = |done: &&Done| done.queue == queue && done.at < before && done.ended != Ended::Exhausted;
+        ready(Ok(rows.done.values().filter(old).count() as u64))
     }
 
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {

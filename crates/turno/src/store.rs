@@ -233,6 +233,9 @@ pub trait Store: Send + Sync + 'static {
     /// A queue at a glance, with what was processed and what failed at `since` or later.
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
 
+    /// How many finished items of a queue forgetting those before then would take.
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64>;
+
     /// How it was with items that were acked after `since`: any of them, at most `limit`.
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>>;
 

@@ -102,6 +102,27 @@ impl QueueHandle {
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
         upkeep.forget(Purge::Items { queue: row.id, before, by: turno.actor() }).await
     }
+
+    /// How many items [`QueueHandle::purge`] would forget now. Needs `queues.manage`.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-queue-purgeable-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// assert_eq!(queue.count_purgeable().await?, 0, "nothing is old enough yet");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn count_purgeable(&self) -> Result<u64, Error> {
+        let turno = self.turno();
+        turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
+        let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
+        Ok(upkeep.store.count_purgeable(row.id, before).await?)
+    }
 }
 
 impl Upkeep {

@@ -85,8 +85,8 @@ enum What {
     Resume(Named),
     /// Let exhausted items be tried again, all or those that match; needs queues.manage
     RetryExhausted(repair::RetryExhausted),
-    /// Forget finished items beyond the retention now; needs queues.manage
-    Purge(Named),
+    /// Forget processed and cancelled items beyond the retention now; needs queues.manage
+    Purge(repair::Purge),
     /// Say why an item, or a key, is not running
     Why(look::Why),
 }
@@ -151,11 +151,7 @@ pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), 
             said(&answer, json, &format!("{} hands out again", wish.queue))
         }
         What::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
-        What::Purge(wish) => {
-            let answer = client.post(&format!("{}/purge", path(&wish.queue)), &nothing).await?;
-            let count = answer.json["purged"].as_u64().unwrap_or_default();
-            said(&answer, json, &format!("{count} finished items of {} are forgotten", wish.queue))
-        }
+        What::Purge(wish) => repair::purge(client, wish, json).await,
         What::Why(wish) => look::why(client, wish, json).await,
     }
 }

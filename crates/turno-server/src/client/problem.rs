@@ -90,7 +90,12 @@ fn next(code: &str, problem: &Value) -> String {
             "wait for it with --wait 30s, or ask its holder with `turno lease request-release`".to_owned()
         }
         "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
-        "not_found" => "check the name; `list` of the same command shows what there is".to_owned(),
+        "not_found" => {
+            "check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)".to_owned()
+        }
+        "wrong_state" => "look at it first: `turno queue item QUEUE ID` shows its state and its life".to_owned(),
+        "kind_fixed" => "`turno queue items QUEUE` shows what is unfinished; or make a queue under another name".to_owned(),
+        "too_large" => "send less at once; or keep what is large elsewhere, and enqueue where it is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
         "delivered_by_turno" => {
             "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"

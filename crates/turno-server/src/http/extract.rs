@@ -152,6 +152,8 @@ fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Erro
         Some(_) => "unknown",
         None => "other",
     };
+    // The field is named; where it stands in the text helps nobody besides.
+    let said = said.rfind(" at line ").map_or(said.as_str(), |end| &said[..end]);
     Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(said)
 }
 

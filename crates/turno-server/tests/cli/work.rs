@@ -14,6 +14,9 @@ cases![
         a_forced_release_is_audited_with_its_reason,
     ],
     SQLITE: [
+        an_item_that_is_not_in_the_delivery_settles_nothing_and_says_so,
+        what_waits_again_is_nobodys,
+        nothing_on_stdin_is_no_items,
         many_items_are_read_from_stdin,
         a_delivery_that_is_not_ones_own_is_refused,
         a_queue_of_the_configuration_is_changed_only_there,
@@ -72,6 +75,7 @@ async fn exhausted_items_are_counted_corrected_and_sent_round_again(world: World
     let retried = eva.run(&matching).await;
     assert!(retried.talk.contains("2 items of mails will be tried again"), "{retried:?}");
     assert!(eva.run(&["queue", "purge", "mails"]).await.talk.contains("0 finished items"));
+    assert!(eva.run(&["queue", "purge", "mails", "--dry-run"]).await.talk.contains("nothing was changed"));
 }
 
 async fn many_items_are_read_from_stdin(world: World) {
@@ -92,6 +96,40 @@ async fn a_delivery_that_is_not_ones_own_is_refused(world: World) {
     let (name, fence) = (claimed["delivery"].as_str().unwrap(), claimed["fence"].as_i64().unwrap() + 1);
     let late = eva.run(&["queue", "ack", "mails", name, "--fence", &fence.to_string()]).await;
     assert!(late.refused(1).contains("not yours any more"), "{late:?}");
+}
+
+async fn an_item_that_is_not_in_the_delivery_settles_nothing_and_says_so(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
+    let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--json"]).await.json();
+    let delivery = &claimed["deliveries"][0];
+    let (name, fence) = (delivery["delivery"].as_str().unwrap(), delivery["fence"].to_string());
+    let refused = eva.run(&["queue", "ack", "mails", name, "--fence", &fence, "--through", "m2"]).await;
+    assert!(refused.refused(1).contains("not in this delivery"), "{refused:?}");
+    assert!(eva.run(&["queue", "item", "mails", "m1"]).await.done().contains("in_process"));
+}
+
+async fn what_waits_again_is_nobodys(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
+    let claimed = eva.run(&["queue", "claim", "mails", "--instance", "w1", "--json"]).await.json();
+    assert!(eva.run(&["queue", "items", "mails"]).await.done().contains("w1"));
+    let delivery = &claimed["deliveries"][0];
+    let (name, fence) = (delivery["delivery"].as_str().unwrap(), delivery["fence"].to_string());
+    assert!(eva.run(&["queue", "return", "mails", name, "--fence", &fence]).await.talk.contains("returned"));
+    let listed = eva.run(&["queue", "items", "mails"]).await;
+    assert!(listed.done().contains("pending") && !listed.out.contains("w1"), "{listed:?}");
+    let item = eva.run(&["queue", "item", "mails", "m1"]).await;
+    assert!(item.done().contains("returned") && item.out.contains("w1"), "its life still tells who had it: {item:?}");
+}
+
+async fn nothing_on_stdin_is_no_items(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    let refused = eva.run(&["queue", "enqueue", "mails", "--items"]).await;
+    assert!(refused.refused(2).contains("stdin is empty"), "{refused:?}");
 }
 
 async fn a_queue_of_the_configuration_is_changed_only_there(world: World) {
@@ -163,7 +201,7 @@ async fn events_are_followed_from_a_position_on(world: World) {
     let machine = ana.run(&[&words[..], &["--json"]].concat()).await.json();
     assert_eq!((&machine["topic"], &machine["resource"]), (&json!("leases"), &json!("caja:3")));
     let wrong = ana.run(&["events", "--topics", "weather"]).await;
-    assert!(wrong.refused(1).contains("leases, tasks, queues"), "{wrong:?}");
+    assert!(wrong.refused(2).contains("leases, tasks, queues"), "{wrong:?}");
 }
 
 async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {

@@ -254,7 +254,8 @@ async fn a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed(world:
         call.answer(200);
     }
     item_in(&eva, "mails", &format!("m-{pending}"), "processed").await;
-    let seen = made(&world, "mails", json!({ "kind": "inbox" })).await.get("/v1/queues/mails").await.expect(200);
+    let seen =
+        made(&world, "mails", json!({ "kind": "inbox", "push": null })).await.get("/v1/queues/mails").await.expect(200);
     assert_eq!((&seen["push"], &seen["destination"]), (&Value::Null, &Value::Null));
     let claimed = async {
         loop {

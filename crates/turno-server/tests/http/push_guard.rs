@@ -94,7 +94,7 @@ async fn who_pointed_a_queue_where_is_audited(world: World) {
     pushed(&world, "mails", json!({ "kind": "inbox" }), push.clone()).await;
     pushed(&world, "mails", json!({ "kind": "inbox" }), push).await;
     assert_eq!(audited(&world, "queue_put").await.len(), 1, "what is unchanged leaves no entry");
-    made(&world, "mails", json!({ "kind": "inbox" })).await;
+    made(&world, "mails", json!({ "kind": "inbox", "push": null })).await;
     let query = turno::store::AuditQuery { after: Some(0), limit: 100, ..Default::default() };
     let puts = world.turno.audit(query).await.unwrap().into_iter().filter(|entry| entry.action == "queue_put");
     let pushes: Vec<_> =

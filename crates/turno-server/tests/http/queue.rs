@@ -112,7 +112,7 @@ async fn a_push_stays_until_another_is_set_or_null_ends_it(world: World) {
     let eva = made(&world, "bot", json!({ "kind": "lane", "push": push })).await;
     let kept = put(&eva, json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
     assert_eq!((&kept["window_ms"], &kept["push"]["timeout_ms"]), (&json!(0), &json!(5_000)));
-    let row = async || world.turno.queue("bot").await.unwrap().row().await.unwrap().push.clone();
+    let row = async || world.turno.queues().await.unwrap().remove(0).push;
     assert!(row().await.unwrap().contains("s3cret"));
     let short = put(&eva, json!({ "kind": "lane", "lock_timeout_ms": 1_000, "max_hold_ms": 1_000 })).await;
     assert_eq!(short.problem(400, "bad_field")["field"], "push.timeout_ms", "it no longer fits");

@@ -129,6 +129,8 @@ async fn finished_items_beyond_the_retention_are_forgotten_and_that_is_audited(w
     // A claim that nobody settles is over after the retention: waiting for it is waiting that long.
     assert_eq!(ids(&claim(&eva, "mails", "w").await), ["m-2"]);
     assert_eq!(ids(&claim_with(&eva, "mails", json!({ "instance": "w", "wait_ms": 20_000 })).await), ["m-2"]);
+    let counted = eva.post("/v1/queues/mails/purge", json!({ "dry_run": true })).await.expect(200);
+    assert_eq!(counted, json!({ "purged": 0, "matching": 1 }));
     assert_eq!(eva.post("/v1/queues/mails/purge", json!({})).await.expect(200), json!({ "purged": 1 }));
     eva.get("/v1/queues/mails/items/m-1").await.problem(404, "not_found");
     assert_eq!(audited(&world, "queue_purge").await, [("eva".into(), "mails".into())]);

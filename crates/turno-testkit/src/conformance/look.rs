@@ -13,6 +13,8 @@ super::cases![
     lists_of_one_queue_show_nothing_of_another,
     a_record_tells_who_had_it_with_which_fence_and_how_it_ended,
     an_overview_shows_the_oldest_that_waits_and_what_went_on_lately,
+    attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_long_its_items_waited,
+    what_would_be_forgotten_is_counted_and_then_forgotten_in_every_kind_of_queue,
     an_overview_notices_a_pause_of_another_instance,
     lanes_are_counted_by_what_lives_and_what_waits_in_them,
 ];
@@ -87,6 +89,46 @@ async fn items_are_listed_by_state_exactly_as_they_are_counted(world: World) {
                 assert_eq!(found.len(), usize::from(state == record.state(record.now)), "{state} of {query:?}");
             }
         }
+    }
+}
+
+async fn attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_long_its_items_waited(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    assert_eq!(queue.overview().await.unwrap().latency, None, "nothing was done");
+    put(&queue, "a", &["x"]).await;
+    world.pass(1_000);
+    let first = take_one(&queue).await;
+    world.pass(10);
+    let at_once = Act::Fail { error: "luego".to_owned(), item: None, retry_in: Some(Span::ZERO), give_up: false };
+    settle(&queue, first.handed, at_once).await;
+    world.pass(100);
+    let second = take_one(&queue).await;
+    world.pass(20);
+    ack(&queue, &second).await;
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
+    let failed = record.errors.first().unwrap();
+    assert_eq!((failed.handed_at, failed.at), (Some(START + Span(1_000)), START + Span(1_010)));
+    let done = record.done.as_ref().unwrap();
+    assert_eq!((done.handed_at, done.at), (Some(START + Span(1_110)), START + Span(1_130)));
+    assert_eq!(record.hand_out().unwrap().handed_at, done.handed_at);
+    let latency = queue.overview().await.unwrap().latency.unwrap();
+    assert_eq!((latency.items, latency.waited.p50, latency.took.p95), (1, Span(1_110), Span(1_130)));
+    world.pass(61_000);
+    assert_eq!(queue.overview().await.unwrap().latency, None, "that was long ago");
+}
+
+async fn what_would_be_forgotten_is_counted_and_then_forgotten_in_every_kind_of_queue(world: World) {
+    let lane = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
+    for (n, policy) in [lane, Policy::of(Kind::Inbox), Policy::of(Kind::Sync)].into_iter().enumerate() {
+        let world = if n == 0 { &world } else { &World::on(world.backend()).await };
+        let queue = one_in_each_state(world, policy).await;
+        assert_eq!(queue.count_purgeable().await.unwrap(), 0, "policy {n}: within the retention");
+        world.pass(queue.row().await.unwrap().policy.retention.0);
+        assert_eq!(queue.count_purgeable().await.unwrap(), 2, "policy {n}: processed and cancelled");
+        assert_eq!(queue.purge().await.unwrap(), 2);
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((counts.processed, counts.cancelled, counts.exhausted), (0, 0, 1), "policy {n}");
+        assert_eq!(queue.count_purgeable().await.unwrap(), 0);
     }
 }
 

@@ -281,6 +281,10 @@ impl Store for PostgresStore {
         Box::pin(self.queue_pulse(queue, since))
     }
 
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        Box::pin(self.purge_count(queue, before))
+    }
+
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
         Box::pin(self.queue_waits(queue, since, limit))
     }

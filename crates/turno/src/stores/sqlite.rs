@@ -321,6 +321,10 @@ impl Store for SqliteStore {
         self.looks.run(move |db| records::pulse(db, now(&clock), queue, since))
     }
 
+    fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64> {
+        self.looks.run(move |db| purge::count(db, queue, before))
+    }
+
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
         self.looks.run(move |db| records::waits(db, queue, since, limit))
     }

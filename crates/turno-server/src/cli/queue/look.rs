@@ -108,7 +108,7 @@ fn destination_lines(card: &mut Card, answer: &Answer, destination: &Value) {
     } else if failures > 0 {
         card.line("destination", format!("answers, but the last {failures} calls in a row failed"));
     } else {
-        card.line("destination", "answers".to_owned());
+        card.line("destination", "nothing is known against it".to_owned());
     }
     card.line("last error", destination["last_error"].as_str().map(str::to_owned));
 }

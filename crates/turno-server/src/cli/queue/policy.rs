@@ -15,11 +15,12 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  turno queue put bot --kind lane               make a lane with its defaults
-  turno queue put bot --window 5s               change its window, and nothing else
-  turno queue put bot --push https://example.com/in/{key} --push-secret-env TURNO_PUSH_SECRET_BOT
-  turno queue put bot --no-push                 let workers claim it again
-  turno queue put bot --reset                   back to the defaults of its kind; push stays";
+  turno queue put bot --kind lane     make a lane with its defaults
+  turno queue put bot --window 5s     change its window, and nothing else
+  turno queue put bot --push https://example.com/in/{key} \\
+    --push-secret-env TURNO_PUSH_SECRET_BOT
+  turno queue put bot --no-push       let workers claim it again
+  turno queue put bot --reset         the defaults of its kind; push stays";
 
 /// What is wanted of a queue. What is not named stays as it is; of a new queue, or with another kind, it follows from the
 /// kind.

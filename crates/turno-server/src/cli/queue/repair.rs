@@ -40,6 +40,27 @@ pub(super) struct RetryExhausted {
     dry_run: bool,
 }
 
+#[derive(Args, Debug)]
+pub(super) struct Purge {
+    /// Which queue
+    queue: String,
+    /// Only say how many there are
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn purge(client: &Client, wish: &Purge, json: bool) -> Result<(), Failure> {
+    let body = Body::new().maybe("dry_run", wish.dry_run.then_some(true));
+    let answer = client.post(&format!("{}/purge", super::path(&wish.queue)), &body).await?;
+    let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
+    let told = if wish.dry_run {
+        format!("{} finished items of {} are beyond its retention; nothing was changed", count("matching"), wish.queue)
+    } else {
+        format!("{} finished items of {} are forgotten", count("purged"), wish.queue)
+    };
+    said(&answer, json, &told)
+}
+
 pub(super) async fn retry(client: &Client, wish: &Retry, json: bool) -> Result<(), Failure> {
     #[derive(serde::Serialize)]
     struct Corrected {

@@ -180,15 +180,34 @@ pub(super) async fn queue_retry_exhausted(
 #[schema(as = QueuePurged)]
 pub(super) struct Purged {
     purged: u64,
+    /// Of a dry run: how many would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matching: Option<u64>,
 }
 
-/// Forgets finished items beyond the queue's retention now; it happens by itself every hour.
+/// Whether to do it.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = QueuePurge)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PurgeBody {
+    /// Only count them.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Forgets finished items beyond the queue's retention now; it happens by itself every hour. What is exhausted stays until
+/// somebody decides. With `dry_run`, only counts them.
 #[utoipa::path(post, path = "/v1/queues/{queue}/purge", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = Purged)))]
 pub(super) async fn queue_purge(
     caller: Caller,
     Path(name): Path<QueueName>,
-    Json(_nothing): Json<Nothing>,
+    Json(body): Json<PurgeBody>,
 ) -> Result<Json<Purged>, Problem> {
-    Ok(Json(Purged { purged: super::known(&caller, name).await?.purge().await? }))
+    let queue = super::known(&caller, name).await?;
+    Ok(Json(if body.dry_run {
+        Purged { purged: 0, matching: Some(queue.count_purgeable().await?) }
+    } else {
+        Purged { purged: queue.purge().await?, matching: None }
+    }))
 }

@@ -152,6 +152,7 @@ statements! {
     PURGE_ANSWERS = "purge_answers",
     PURGE_DELIVERED = "purge_delivered",
     PURGE_HISTORY = "purge_history",
+    PURGE_COUNT = "purge_count",
     PURGE_ITEMS = "purge_items",
     PURGE_LEASES = "purge_leases",
     PURGE_LINKS = "purge_links",

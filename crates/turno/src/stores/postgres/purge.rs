@@ -33,6 +33,11 @@ impl PostgresStore {
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())
     }
 
+    pub(super) async fn purge_count(&self, queue: QueueId, before: Time) -> Result<u64, StoreError> {
+        let rows = self.scan(Call::new(&call::PURGE_COUNT).int(queue.0).big(before.0)).await?;
+        Ok(u64::try_from(count(&rows)?).unwrap_or_default())
+    }
+
     pub(super) async fn purge_free(
         &self,
         after: Option<&Resource>,

@@ -12,6 +12,7 @@ attempt_error.at bigint not null
 attempt_error.error text not null
 attempt_error.retry_at bigint
 attempt_error.holder text
+attempt_error.handed_at bigint
 audit.n bigint not null
 audit.at bigint not null
 audit.actor text collate C not null
@@ -47,6 +48,7 @@ done.attempt smallint not null
 done.fence bigint not null
 done.revision bigint not null
 done.holder text
+done.handed_at bigint
 event_in.n bigint not null identity
 event_in.topic text not null
 event_in.name text not null

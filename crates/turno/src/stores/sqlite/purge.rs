@@ -2,7 +2,7 @@
 
 use super::{Write, audit, statements as sql};
 use crate::store::{Purge, StoreError};
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use turno_core::audit::{Actor, Draft};
 use turno_core::id::{QueueId, Resource};
@@ -24,6 +24,13 @@ pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, Sto
         write.commit()?;
     }
     Ok(gone)
+}
+
+/// How many items a purge would forget.
+pub(super) fn count(db: &Connection, queue: QueueId, before: Time) -> Result<u64, StoreError> {
+    let mut read = db.prepare_cached(sql::ITEM_PURGE_COUNT)?;
+    let count: i64 = read.query_row((queue.0, before.0), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
 }
 
 /// What is simply too old.

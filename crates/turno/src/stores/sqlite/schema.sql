@@ -20,7 +20,7 @@ CREATE TABLE attempt_error (
     error text not null,
     retry_at integer,
     holder text
-) strict;
+, handed_at integer) strict;
 
 CREATE INDEX attempt_error_age on attempt_error (at);
 
@@ -91,7 +91,7 @@ CREATE TABLE done (
     fence integer not null,
     revision integer not null,
     holder text
-) strict;
+, handed_at integer) strict;
 
 CREATE INDEX done_age on done (queue, at, ended);
 

@@ -87,6 +87,7 @@ pub(super) const HOT_REMOVE: &str = include_str!("sql/hot_remove.sql");
 pub(super) const HOT_REQUEST: &str = include_str!("sql/hot_request.sql");
 pub(super) const HOT_REQUESTED: &str = include_str!("sql/hot_requested.sql");
 pub(super) const HOT_SAVE: &str = include_str!("sql/hot_save.sql");
+pub(super) const ITEM_PURGE_COUNT: &str = include_str!("sql/item_purge_count.sql");
 pub(super) const ITEM_PURGE: &str = include_str!("sql/item_purge.sql");
 pub(super) const LANE_LOCKS: &str = include_str!("sql/lane_locks.sql");
 pub(super) const LANE_NAMES: &str = include_str!("sql/lane_names.sql");

@@ -1,0 +1,3 @@
+-- purge_count
+-- What purge_items would forget.
+select count(*) from turno.done d where d.queue = $1::int and d.at < $2::bigint and d.ended <> 1
