@@ -144,5 +144,8 @@ async fn wrong_method(request: Request) -> Response {
     if let Some(page) = access::page_of(request.uri().path()).filter(|_| reads) {
         return Redirect::to(page).into_response();
     }
-    Problem::new(Code::MethodNotAllowed).arg("method", request.method()).arg("path", request.uri().path()).into_response()
+    Problem::new(Code::MethodNotAllowed)
+        .arg("method", request.method())
+        .arg("path", request.uri().path())
+        .into_response()
 }

@@ -14,7 +14,10 @@ use crate::http::extract::{Json, Path, Query};
 use crate::http::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(lease_request_release)).routes(routes!(lease_decline_release)).routes(routes!(lease_turn, lease_turn_leave))
+    OpenApiRouter::new()
+        .routes(routes!(lease_request_release))
+        .routes(routes!(lease_decline_release))
+        .routes(routes!(lease_turn, lease_turn_leave))
 }
 
 /// What a request to let go says.
@@ -92,11 +95,7 @@ async fn lease_decline_release(
 }
 
 /// The answer of the holder of any lease, those of tasks too.
-pub(in crate::http) async fn decline(
-    caller: &Caller,
-    resource: Resource,
-    body: DeclineBody,
-) -> Result<Asked, Problem> {
+pub(in crate::http) async fn decline(caller: &Caller, resource: Resource, body: DeclineBody) -> Result<Asked, Problem> {
     let message = body.message.map(|message| text("message", message, false)).transpose()?;
     let action = Action::Decline { fence: body.fence, message: message.filter(|message| !message.trim().is_empty()) };
     let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
@@ -169,9 +168,7 @@ pub(in crate::http) async fn leave(
 async fn turn(caller: &Caller, resource: Resource, who: Option<Instance>, action: Action) -> Result<Turn, Problem> {
     let (lease, outcome) = act(caller, resource, caller.holder(who), action).await?;
     Ok(match outcome {
-        Outcome::InLine { offered, ticket, .. } => {
-            Turn { lease, ticket_expires_in_ms: Some(ticket.0), offered }
-        }
+        Outcome::InLine { offered, ticket, .. } => Turn { lease, ticket_expires_in_ms: Some(ticket.0), offered },
         _ => Turn { lease, ticket_expires_in_ms: None, offered: false },
     })
 }

@@ -10,8 +10,8 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::lease::{
-    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released, RequestBody, Turn,
-    TurnBody, TurnQuery,
+    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released,
+    RequestBody, Turn, TurnBody, TurnQuery,
 };
 use crate::http::problem::Problem;
 
