@@ -35,13 +35,16 @@ export function spoken(ms) {
 let skew = 0;
 const now = () => Date.now() + skew;
 const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+// One form for both languages: 24 hours, and a month by its name, so that no date can be read in two ways.
+const DAY = { day: 'numeric', month: 'short' };
+const HOUR = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 const clock = (at, options) => new Intl.DateTimeFormat(locale, options).format(at);
 
 function tellTimes() {
   for (const element of document.querySelectorAll('time[datetime]')) {
     const at = Date.parse(element.dateTime);
     if (Number.isNaN(at)) continue;
-    element.title = clock(at, { dateStyle: 'medium', timeStyle: 'medium' });
+    element.title = clock(at, { ...DAY, year: 'numeric', ...HOUR, second: '2-digit' });
     const said = 'clock' in element.dataset ? shortClock(at) : spoken(now() - at);
     if (element.textContent !== said) element.textContent = said;
   }
@@ -50,7 +53,7 @@ function tellTimes() {
 
 function shortClock(at) {
   const today = new Date(now()).toDateString() === new Date(at).toDateString();
-  return clock(at, today ? { hour: '2-digit', minute: '2-digit' } : { dateStyle: 'short', timeStyle: 'short' });
+  return clock(at, today ? HOUR : { ...DAY, ...HOUR });
 }
 
 // How fresh the page is.
@@ -70,7 +73,7 @@ function tellPulse() {
   if (!banner) return;
   banner.hidden = !lostAt;
   if (lostAt) {
-    const said = text('lost', { since: clock(lostAt, { hour: '2-digit', minute: '2-digit' }), updated: fresh });
+    const said = text('lost', { since: clock(lostAt, HOUR), updated: fresh });
     if (banner.textContent !== said) banner.textContent = said;
   }
 }
@@ -276,9 +279,10 @@ function plot(host, data, points) {
     ...size(),
     cursor: { show: false },
     legend: { show: false },
-    scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
+    // At least a minute wide, so that the first points do not jump about.
+    scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - 60), last] }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
-    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, { hour: '2-digit', minute: '2-digit' })) }, { ...axis, size: 34 }],
+    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, HOUR)) }, { ...axis, size: 34 }],
   };
   const made = new window.uPlot(options, points, host);
   new ResizeObserver(() => made.setSize(size())).observe(host);

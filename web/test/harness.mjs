@@ -20,7 +20,7 @@ export const PATIENCE_MS = 20_000;
 /** Long enough that nothing expires while a test does other things, and beats often enough to be seen. */
 export const CALM = { ttl_ms: 60_000, heartbeat_interval_ms: 200, offer_ms: 5_000 };
 
-function program() {
+export function program() {
   const path = process.env.TURNO_BIN ?? join(ROOT, 'target', 'debug', 'turno');
   try {
     accessSync(path, constants.X_OK);

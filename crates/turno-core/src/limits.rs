@@ -10,6 +10,8 @@ pub const SCOPE_MAX: usize = 3 * NAME_MAX;
 pub const TEXT_MAX: usize = 4_000;
 /// Largest payload of one item, in bytes: the same bound as the HTTP body.
 pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
+/// Deepest nesting of one payload: common readers of JSON stop at 128 levels, and answers put some around a payload.
+pub const PAYLOAD_DEPTH_MAX: usize = 100;
 /// Most entries in one call: bounds a group's transaction and the answer's size.
 pub const BATCH_MAX: usize = 1_000;
 /// Shortest ttl, lock timeout, idle guard or rolling timeout: below it network jitter decides, not the policy.

@@ -21,6 +21,7 @@
 
 mod claim;
 mod enqueue;
+mod latency;
 mod manage;
 mod policy;
 mod settle;
@@ -33,6 +34,7 @@ mod why;
 
 pub use claim::{Delivery, Want, Wants, hand_out, resume};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
+pub use latency::{Latency, Quantiles, Waited};
 pub use manage::{
     ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
 };
@@ -181,6 +183,8 @@ pub struct Done {
     pub revision: i64,
     /// Who had it.
     pub holder: Option<Taker>,
+    /// When it was last handed out; not known of what finished before that was kept.
+    pub handed_at: Option<Time>,
 }
 
 /// One failed attempt.
@@ -200,6 +204,8 @@ pub struct AttemptError {
     pub retry_at: Option<Time>,
     /// Who had it.
     pub holder: Option<Taker>,
+    /// When it was handed out; not known of what failed before that was kept.
+    pub handed_at: Option<Time>,
 }
 
 /// Everything a group of queue commands writes, in one transaction.
@@ -250,6 +256,7 @@ impl Changes {
             fence: item.fence,
             revision: item.handed,
             holder: item.holder.clone(),
+            handed_at: item.claimed_at,
         });
     }
 }

@@ -12,15 +12,15 @@ nav-audit = Audit
 nav-admin = Administration
 sign-out = Sign out
 sign-in = Sign in
-theme-now = Colours: { $theme ->
-        [dark] dark
-        [light] light
-       *[auto] as the machine has them
+theme-now = Now: { $theme ->
+        [dark] dark colours
+        [light] light colours
+       *[auto] the colours of the machine
     }
 theme-next = { $theme ->
-        [dark] Dark
-        [light] Light
-       *[auto] Auto
+        [dark] Switch to dark
+        [light] Switch to light
+       *[auto] Follow system
     }
 live-updated = Updated { $ago }
 live-lost = No connection since { $since }. { $updated }. It retries by itself.
@@ -90,9 +90,12 @@ state-active = Active
 
 fence = Fence
 instance = Instance
-filters-clear = Clear the filters
+filters-clear = Clear filters
+filters-none = Nothing matches these filters
+filters-none-what = There may be more; change the filters or clear them.
 leases-lead = Who holds what, since when and until when.
 leases-prefix = Resource that begins with
+filter-person = Who, by name or user
 leases-resource = Resource
 leases-holder = Who
 leases-since = Since
@@ -161,6 +164,8 @@ chart-failed = Failed
 chart-locks = Locks
 chart-claimed = Claimed
 chart-collisions = Refused
+overview-all = See all
+overview-locks = Who holds what
 needs = Needs a person
 needs-none = Nothing waits for you
 needs-first = There are no queues and no locks yet. To begin, see how they are made:
@@ -186,6 +191,7 @@ kind-what = { $kind ->
        *[sync] Sync: of each key only the newest.
     }
 queues-lead = How much waits, since when, and how fast it goes.
+queues-has = With something
 queues-name = Queue
 queues-kind = Kind
 queues-waiting = Waiting
@@ -193,6 +199,7 @@ queues-failing = Failed
 queues-exhausted = Exhausted
 queues-oldest = The oldest
 queues-none-waits = nothing waits
+queues-waited = Wait (median / p95)
 queues-processed-minute = Processed/min
 queues-failed-minute = Failed/min
 queues-unfinished = Unfinished
@@ -200,6 +207,7 @@ queues-error = The last error contains
 queues-cut = These are the first; choose a state to see the rest page by page.
 queues-states = States
 queues-key = Key
+queues-key-is = Key, exactly
 queues-see-key = See the key
 queues-items = Items
 queues-empty = There are no queues
@@ -237,13 +245,16 @@ policy-hold = the key waits for a person
 policy-continue = goes on with the next
 policy-max_attempts = Attempts
 policy-backoff = First pause between attempts
+policy-typing_extension = While they type, wait
+policy-max_hold = One hand-out, at most
+policy-batch_max = Together, up to
 policy-retention = Finished ones are kept
 items-id = Item
 items-attempts = Attempts
 items-came = Arrived
 items-detail = Detail
 items-due = Handed out
-items-empty = There are no such items
+items-empty = Nothing unfinished
 items-empty-what = Whatever arrives is seen here at once. Try it:
 why = Why?
 key-window = Grouping window { $window }, at most { $max }
@@ -255,6 +266,8 @@ key-all = See all, finished ones too
 key-empty = Nothing unfinished
 key-head = goes first
 item-attempt = Attempt { $attempt }
+item-attempts = { $attempts } of { $max }
+item-gave-up = whoever worked on it gave up
 item-again = tried again
 happened-enqueued = Arrived
 happened-handed_out = Handed out
@@ -262,6 +275,8 @@ happened-failed = Failed
 happened-expired = Nobody answered in time
 happened-exhausted = Exhausted
 happened-processed = Processed
+happened-returned = Given back unprocessed
+happened-superseded = Changed while being processed
 happened-cancelled = Cancelled
 happened-retried = Somebody retried it
 happened-edited = Somebody corrected and retried it
@@ -275,6 +290,7 @@ item-retry = Retry
 item-edit = Correct and retry
 item-edit-title = Correct and retry
 item-edit-what = The new payload replaces the old one. The audit keeps the fingerprints of both.
+item-edit-bad = The contents are no JSON: { $cause }. What you typed is still here; correct it and try again
 item-cancel = Cancel
 item-cancel-title = Cancel this item?
 item-cancel-what = It is not processed, and what waits behind it goes on. The audit says so.
@@ -293,9 +309,12 @@ audit-whole = The chain is whole: { $count } entries, up to { $head }
 audit-action = Action
 audit-actor = Who
 audit-resource = About what
+audit-resource-is = On what, exactly
+who-system = The system
+audit-n = No.
 audit-when = When
 audit-detail = Detail
-audit-empty = There are no such entries
+audit-empty = Nobody has stepped in yet
 audit-empty-what = Every intervention stays here: forced locks, retries, changes of people and queues.
 audit-lock_force_claim = Took somebody's lock
 audit-lock_force_release = Released somebody's lock
@@ -307,6 +326,9 @@ audit-queue_put = Defined a queue
 audit-queue_pause = Paused a queue
 audit-queue_resume = Resumed a queue
 audit-queue_purge = Forgot finished items
+audit-sync_install = Installed a source
+audit-sync_remove = Removed a source
+audit-sync_resync = Sent a source again
 audit-sync_revived = Revived after an outage
 audit-task_cancel = Cancelled a task
 audit-user_add = Added a person
@@ -318,6 +340,32 @@ audit-session_open = Signed in
 audit-session_mint = Opened a session for another
 audit-link_make = Made a link
 audit-link_redeem = Used a link
+
+# Details of entries, by their names in the audit.
+
+detail-before_ms = Older than
+detail-changed = Took effect
+detail-count = How many
+detail-disabled = Disabled
+detail-expires_at_ms = Expires
+detail-fence = New fence
+detail-fence_before = Fence before
+detail-holder_before = Held by
+detail-machine = Of a machine
+detail-password_changed = Password changed
+detail-payload_after = New fingerprint
+detail-payload_before = Fingerprint before
+detail-reason = Reason
+detail-role = Role
+detail-role_before = Role before
+detail-scope = May
+detail-status_before = Was
+detail-policy = Policy
+detail-push = Destination
+detail-created = New
+detail-token = Token no.
+yes = yes
+no = no
 
 # Administration.
 
@@ -383,6 +431,13 @@ settings-lead = What is in force and where each value comes from.
 settings-key = Key
 settings-value = Value
 settings-origin = From
+settings-queues = Policies of queues, in force
+origin-default = default
+origin-demo = the demo
+origin-preset = the preset { $name }
+origin-file = { $path }, line { $line }
+origin-config = the configuration file
+origin-call = a call of the API
 state-enabled = Enabled
 state-disabled = Disabled
 
@@ -399,10 +454,15 @@ sync-empty = There is nothing to synchronise
 sync-empty-what = A source is declared in the configuration file; turno sync install puts the trigger in place:
 sync-absent = The source { $name } waits for its queue { $queue }, which does not exist yet
 sync-down = The module has not answered since
+sync-failing = { $count ->
+    [one] The last call failed:
+   *[other] The last { $count } calls failed:
+}
 sync-probe = It is tried again
 sync-table = Table
 sync-key = Identity
 sync-watch = Columns
+sync-install = This makes it as the configuration says:
 sync-by-api = No triggers: it is fed by the API.
 sync-refused = { $count ->
         [one] 1 change could not become an event, because its key cannot be one
@@ -412,7 +472,7 @@ sync-resync = Send again
 sync-resync-key = Send this key again
 sync-resynced = { $key } is on its way again
 sync-events = Events of { $queue }
-sync-events-empty = There are no such events
+sync-events-empty = Nothing unfinished
 sync-error = Last error
 state-installed = Trigger installed
 state-absent = Not installed

@@ -12,15 +12,15 @@ nav-audit = Auditoría
 nav-admin = Administración
 sign-out = Salir
 sign-in = Iniciar sesión
-theme-now = Colores: { $theme ->
-        [dark] oscuros
-        [light] claros
-       *[auto] como el equipo
+theme-now = Ahora: { $theme ->
+        [dark] colores oscuros
+        [light] colores claros
+       *[auto] los colores del equipo
     }
 theme-next = { $theme ->
-        [dark] Oscuro
-        [light] Claro
-       *[auto] Auto
+        [dark] Pasar a oscuro
+        [light] Pasar a claro
+       *[auto] Como el equipo
     }
 live-updated = Actualizado { $ago }
 live-lost = Sin conexión desde { $since }. { $updated }. Se reintenta solo.
@@ -90,9 +90,12 @@ state-active = Activa
 
 fence = Fence
 instance = Instancia
-filters-clear = Quitar los filtros
+filters-clear = Quitar filtros
+filters-none = Nada coincide con estos filtros
+filters-none-what = Puede haber más; cambie los filtros o quítelos.
 leases-lead = Quién tiene qué, desde cuándo y hasta cuándo.
 leases-prefix = Recurso que empieza con
+filter-person = Quién, por nombre o usuario
 leases-resource = Recurso
 leases-holder = Quién
 leases-since = Desde
@@ -151,7 +154,7 @@ overview-lanes-waiting = { $count ->
 overview-failing = Con error
 overview-failing-what = se reintentan solos
 overview-exhausted-what = sin intentos, esperan decisión
-overview-collisions = Colisiones evitadas
+overview-collisions = Choques evitados
 overview-collisions-since = en este servidor desde
 overview-collisions-what = Veces que alguien quiso lo que otro tenía, o llegó tarde con un fence vencido
 chart-span = por minuto, en este servidor
@@ -161,6 +164,8 @@ chart-failed = Fallidos
 chart-locks = Bloqueos
 chart-claimed = Tomados
 chart-collisions = Rechazados
+overview-all = Ver todo
+overview-locks = Quién tiene qué
 needs = Necesita a una persona
 needs-none = Nada espera por usted
 needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
@@ -186,6 +191,7 @@ kind-what = { $kind ->
        *[sync] Sincronización: de cada clave solo lo más nuevo.
     }
 queues-lead = Cuánto espera, desde cuándo y qué tan rápido sale.
+queues-has = Con algo
 queues-name = Cola
 queues-kind = Tipo
 queues-waiting = En espera
@@ -193,6 +199,7 @@ queues-failing = Con error
 queues-exhausted = Agotados
 queues-oldest = El más viejo
 queues-none-waits = nada espera
+queues-waited = Espera (mediana / p95)
 queues-processed-minute = Procesados/min
 queues-failed-minute = Fallidos/min
 queues-unfinished = Sin terminar
@@ -200,6 +207,7 @@ queues-error = El último error contiene
 queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
 queues-states = Estados
 queues-key = Clave
+queues-key-is = Clave, exacta
 queues-see-key = Ver la clave
 queues-items = Elementos
 queues-empty = No hay colas
@@ -237,13 +245,16 @@ policy-hold = la clave espera a una persona
 policy-continue = sigue con el siguiente
 policy-max_attempts = Intentos
 policy-backoff = Primera espera entre intentos
+policy-typing_extension = Si escribe, se espera
+policy-max_hold = Entrega, como mucho
+policy-batch_max = Por entrega, hasta
 policy-retention = Terminados, se guardan
 items-id = Elemento
 items-attempts = Intentos
 items-came = Llegó
 items-detail = Detalle
 items-due = Se entrega
-items-empty = No hay elementos así
+items-empty = Nada sin terminar
 items-empty-what = Lo que llegue se ve aquí al momento. Pruébelo:
 why = ¿Por qué?
 key-window = Ventana de agrupación { $window }, como mucho { $max }
@@ -255,6 +266,8 @@ key-all = Ver todos, también los terminados
 key-empty = Nada sin terminar
 key-head = va primero
 item-attempt = Intento { $attempt }
+item-attempts = { $attempts } de { $max }
+item-gave-up = quien lo procesaba no quiso seguir
 item-again = se reintenta
 happened-enqueued = Llegó
 happened-handed_out = Se entregó
@@ -262,6 +275,8 @@ happened-failed = Falló
 happened-expired = Nadie avisó a tiempo
 happened-exhausted = Se agotó
 happened-processed = Se procesó
+happened-returned = Se devolvió sin procesar
+happened-superseded = Cambió mientras se procesaba
 happened-cancelled = Se canceló
 happened-retried = Alguien lo reintentó
 happened-edited = Alguien lo corrigió y reintentó
@@ -275,6 +290,7 @@ item-retry = Reintentar
 item-edit = Corregir y reintentar
 item-edit-title = Corregir y reintentar
 item-edit-what = El contenido nuevo reemplaza al anterior. En la auditoría queda la huella de ambos.
+item-edit-bad = El contenido no es JSON: { $cause }. Lo que escribió sigue aquí; corríjalo y pruebe de nuevo
 item-cancel = Cancelar
 item-cancel-title = ¿Cancelar este elemento?
 item-cancel-what = No se procesa, y lo que espera detrás sigue. Queda en la auditoría.
@@ -293,9 +309,12 @@ audit-whole = La cadena está entera: { $count } entradas, hasta { $head }
 audit-action = Acción
 audit-actor = Quién
 audit-resource = Sobre qué
+audit-resource-is = Sobre qué, exacto
+who-system = El sistema
+audit-n = N.º
 audit-when = Cuándo
 audit-detail = Detalle
-audit-empty = No hay entradas así
+audit-empty = Todavía no hay intervenciones
 audit-empty-what = Aquí queda cada intervención: bloqueos forzados, reintentos, cambios de personas y de colas.
 audit-lock_force_claim = Tomó un bloqueo ajeno
 audit-lock_force_release = Liberó un bloqueo ajeno
@@ -307,6 +326,9 @@ audit-queue_put = Definió una cola
 audit-queue_pause = Pausó una cola
 audit-queue_resume = Reanudó una cola
 audit-queue_purge = Olvidó lo terminado
+audit-sync_install = Instaló una sincronización
+audit-sync_remove = Quitó una sincronización
+audit-sync_resync = Reenvió una sincronización
 audit-sync_revived = Revivió tras una caída
 audit-task_cancel = Canceló una tarea
 audit-user_add = Agregó a una persona
@@ -318,6 +340,32 @@ audit-session_open = Inició sesión
 audit-session_mint = Abrió una sesión ajena
 audit-link_make = Hizo un enlace
 audit-link_redeem = Usó un enlace
+
+# Details of entries, by their names in the audit.
+
+detail-before_ms = Anteriores a
+detail-changed = Tuvo efecto
+detail-count = Cuántos
+detail-disabled = Deshabilitada
+detail-expires_at_ms = Vence
+detail-fence = Fence nuevo
+detail-fence_before = Fence anterior
+detail-holder_before = Lo tenía
+detail-machine = De una máquina
+detail-password_changed = Contraseña cambiada
+detail-payload_after = Huella nueva
+detail-payload_before = Huella anterior
+detail-reason = Motivo
+detail-role = Rol
+detail-role_before = Rol anterior
+detail-scope = Puede
+detail-status_before = Estaba
+detail-policy = Política
+detail-push = Destino
+detail-created = Nueva
+detail-token = Token n.º
+yes = sí
+no = no
 
 # Administration.
 
@@ -383,6 +431,13 @@ settings-lead = Lo que está en vigor y de dónde sale cada valor.
 settings-key = Clave
 settings-value = Valor
 settings-origin = De dónde
+settings-queues = Políticas de las colas, en vigor
+origin-default = de fábrica
+origin-demo = la demo
+origin-preset = la plantilla { $name }
+origin-file = { $path }, línea { $line }
+origin-config = el archivo de configuración
+origin-call = una llamada a la API
 state-enabled = Habilitada
 state-disabled = Deshabilitada
 
@@ -399,10 +454,15 @@ sync-empty = No hay nada que sincronizar
 sync-empty-what = Una fuente se declara en el archivo de configuración; turno sync install pone el trigger:
 sync-absent = La fuente { $name } espera su cola { $queue }, que todavía no existe
 sync-down = El módulo no responde desde
+sync-failing = { $count ->
+    [one] Falló el último envío:
+   *[other] Fallaron los últimos { $count } envíos:
+}
 sync-probe = Se prueba de nuevo
 sync-table = Tabla
 sync-key = Identidad
 sync-watch = Columnas
+sync-install = Así queda como dice la configuración:
 sync-by-api = Sin triggers: la alimenta la API.
 sync-refused = { $count ->
         [one] 1 cambio no pudo ser un evento, porque su clave no sirve
@@ -412,7 +472,7 @@ sync-resync = Enviar de nuevo
 sync-resync-key = Enviar de nuevo la clave
 sync-resynced = { $key } va de nuevo
 sync-events = Eventos de { $queue }
-sync-events-empty = No hay eventos así
+sync-events-empty = Nada sin terminar
 sync-error = Último error
 state-installed = Trigger instalado
 state-absent = Sin instalar

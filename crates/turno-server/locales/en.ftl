@@ -26,7 +26,7 @@ problem-unauthenticated = There is no valid token: send Authorization: Bearer TO
     .title = It is not known who calls
 problem-wrong_password = User or password are not right; check them and try again
     .title = Sign-in failed
-problem-forbidden = This needs the permission { $permission }; ask an administrator for it
+problem-forbidden = This needs the permission to { $permission }; ask an administrator for it
     .title = A permission is missing
 problem-other_resource = This token is not for { $resource }; use one whose resources include it
     .title = The token is not for this resource
@@ -34,7 +34,7 @@ problem-cross_site = With the console's session only our own pages may change so
     .title = The request comes from another site
 problem-development_only = This is not allowed in production
     .title = Only for development
-problem-more_than_held = You do not hold { $permission } yourself, so you cannot grant or take it; ask somebody who does
+problem-more_than_held = You do not hold the permission to { $permission } yourself, so you cannot grant or take it; ask somebody who does
     .title = Nobody grants more than they hold
 problem-not_found = { $thing } was not found
     .title = There is no such thing
@@ -42,7 +42,7 @@ problem-method_not_allowed = { $path } does not take { $method }
     .title = The method is not allowed here
 problem-body_timeout = The body of the request did not arrive in time; send it again
     .title = The body took too long
-problem-lease_held = Held by { $holder } since { $since }; take a turn, ask for its release, or wait
+problem-lease_held = Held by { $holder } for { $since }; take a turn, ask for its release, or wait
     .title = Held by somebody else
 problem-lease_offered = It is free, but offered to { $holder } first; take a turn
     .title = Kept for the next in line
@@ -80,10 +80,12 @@ problem-already_processed = This item is finished already; go on with the next
     .title = It is finished already
 problem-not_available = It is not handed out yet: { $cause }
     .title = It cannot be handed out yet
-problem-wrong_state = Item { $id } is { $state }, and this cannot be done then
+problem-wrong_state = Item { $id } is { item-state }, and this cannot be done then
     .title = The item's state does not allow it
 problem-managed_by_config = { $thing } is set in the configuration file; change it there and restart
     .title = It is set by the configuration
+problem-delivered_by_turno = Turno delivers the changes in queue { $queue } itself, and nobody takes or confirms them by hand; to send one again use resync, and to consume them yourself remove deliver from the source
+    .title = Turno delivers it
 problem-kind_fixed = A queue with unfinished items keeps its kind; use another name, or wait until it is empty
     .title = The kind does not change while there is work
 problem-already_exists = { $thing } exists already; change it, or choose another name
@@ -100,6 +102,8 @@ problem-uri_too_long = Use the form with a body
     .title = The address is too long
 problem-line_invalid = Line { $line } cannot be applied: { line-error }
     .title = The line is not valid
+problem-payload_too_deep = { $field } is nested deeper than { $limit } levels; flatten it, or send it as a text
+    .title = The payload is nested too deep
 problem-idempotency_key_reused = That key came with another content before; use a new one
     .title = The Idempotency-Key was used for something else
 problem-too_many_requests = Wait a moment before trying again; nothing was stored
@@ -116,6 +120,31 @@ problem-database_unavailable = Nothing was stored; try again in a moment
     .title = The database does not answer
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored
+
+# Permissions, in words and by the name that programs know.
+
+permission-inventory_manage = process tasks (inventory.manage)
+permission-leases_use = take locks (leases.use)
+permission-queues_produce = put into queues (queues.produce)
+permission-queues_consume = take from queues (queues.consume)
+permission-locks_override = override others' locks (locks.override)
+permission-queues_manage = manage queues (queues.manage)
+permission-audit_read = read the audit (audit.read)
+permission-users_manage = manage people (users.manage)
+permission-sync_manage = manage synchronisation (sync.manage)
+permission-sessions_mint = open others' sessions (sessions.mint)
+
+# Items: in which state one is.
+
+item-state = { $state ->
+    [pending] waiting
+    [in_process] in process
+    [processed] processed
+    [error] failed and waiting for its next attempt
+    [exhausted] exhausted
+    [cancelled] cancelled
+   *[other] in state { $state }
+    }
 
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
@@ -147,7 +176,10 @@ why-retry_later = The last attempt ({ $attempt }) failed: { $error }. It is trie
 why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
 why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
 why-lane_held = { $behind } has no attempts left and holds those behind it until somebody decides: retry it or cancel it
-why-exhausted = It has no attempts left (it had { $attempt }): { $error }. Retry or cancel it
+why-exhausted = It is not tried any more, after { $attempt ->
+        [one] 1 attempt
+       *[other] { $attempt } attempts
+    }: { $error }. Retry it, or cancel it
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago
 why-ready = Nothing keeps it; some process has to ask for work

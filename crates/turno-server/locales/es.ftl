@@ -26,7 +26,7 @@ problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer T
     .title = No se sabe quién llama
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
     .title = No se pudo iniciar sesión
-problem-forbidden = Para esto hace falta el permiso { $permission }; pídalo a un administrador
+problem-forbidden = Para esto hace falta el permiso de { $permission }; pídalo a un administrador
     .title = Falta un permiso
 problem-other_resource = Este token no vale para { $resource }; use uno cuyos recursos lo incluyan
     .title = El token no vale para este recurso
@@ -34,7 +34,7 @@ problem-cross_site = Con la sesión de la consola solo nuestras propias páginas
     .title = La petición viene de otro sitio
 problem-development_only = Esto no se permite en producción
     .title = Solo para desarrollo
-problem-more_than_held = Usted no tiene { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
+problem-more_than_held = Usted no tiene el permiso de { $permission }, así que no puede darlo ni quitarlo; pídalo a quien lo tenga
     .title = No se puede dar más de lo que se tiene
 problem-not_found = No se encontró { $thing }
     .title = No existe
@@ -42,7 +42,7 @@ problem-method_not_allowed = { $path } no admite { $method }
     .title = El método no se permite aquí
 problem-body_timeout = El cuerpo de la petición no llegó a tiempo; envíelo de nuevo
     .title = El cuerpo tardó demasiado
-problem-lease_held = Bloqueada por { $holder } desde { $since }; pida turno, solicite que la libere, o espere
+problem-lease_held = Bloqueada por { $holder } desde hace { $since }; pida turno, solicite que la libere, o espere
     .title = Bloqueada por otra persona
 problem-lease_offered = Está libre, pero se ofrece primero a { $holder }; pida turno
     .title = Reservada para quien sigue en la fila
@@ -80,10 +80,12 @@ problem-already_processed = Este elemento ya se terminó; siga con el siguiente
     .title = Ya se terminó
 problem-not_available = Todavía no se entrega: { $cause }
     .title = Todavía no se puede entregar
-problem-wrong_state = El elemento { $id } está en estado { $state }, y así no se puede
+problem-wrong_state = El elemento { $id } está { item-state }, y así no se puede
     .title = El estado del elemento no lo permite
 problem-managed_by_config = { $thing } está en el archivo de configuración; cámbielo allí y reinicie
     .title = Lo fija la configuración
+problem-delivered_by_turno = Los cambios de la cola { $queue } los entrega Turno, y nadie los toma ni los confirma a mano; para enviar uno de nuevo use resync, y para consumirlos usted quite deliver de la fuente
+    .title = Lo entrega Turno
 problem-kind_fixed = Una cola con elementos sin terminar conserva su tipo; use otro nombre o espere a que se vacíe
     .title = El tipo no cambia mientras haya trabajo
 problem-already_exists = { $thing } ya existe; cámbielo, o elija otro nombre
@@ -100,6 +102,8 @@ problem-uri_too_long = Use la forma con cuerpo
     .title = La dirección es demasiado larga
 problem-line_invalid = La línea { $line } no se puede aplicar: { line-error }
     .title = La línea no es válida
+problem-payload_too_deep = { $field } tiene más de { $limit } niveles de anidamiento; aplánelo o envíelo como texto
+    .title = El contenido está anidado demasiado profundo
 problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use una nueva
     .title = La Idempotency-Key ya se usó para otra cosa
 problem-too_many_requests = Espere un momento antes de volver a intentar; nada se guardó
@@ -116,6 +120,31 @@ problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
     .title = La base de datos no responde
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó
+
+# Permissions, in words and by the name that programs know.
+
+permission-inventory_manage = procesar tareas (inventory.manage)
+permission-leases_use = tomar bloqueos (leases.use)
+permission-queues_produce = poner en las colas (queues.produce)
+permission-queues_consume = tomar de las colas (queues.consume)
+permission-locks_override = quitar bloqueos ajenos (locks.override)
+permission-queues_manage = administrar colas (queues.manage)
+permission-audit_read = leer la auditoría (audit.read)
+permission-users_manage = administrar personas (users.manage)
+permission-sync_manage = administrar la sincronización (sync.manage)
+permission-sessions_mint = abrir sesiones de otros (sessions.mint)
+
+# Items: in which state one is.
+
+item-state = { $state ->
+    [pending] en espera
+    [in_process] en proceso
+    [processed] procesado
+    [error] con error
+    [exhausted] agotado
+    [cancelled] cancelado
+   *[other] en estado { $state }
+    }
 
 # Tasks: in which status one is, and why a line cannot be applied; also used in the problems above.
 
@@ -147,7 +176,10 @@ why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueb
 why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
 why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
 why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta que alguien decida: reinténtelo o cancélelo
-why-exhausted = No le quedan intentos (hizo { $attempt }): { $error }. Reinténtelo, o cancélelo
+why-exhausted = Ya no se intenta, tras { $attempt ->
+        [one] 1 intento
+       *[other] { $attempt } intentos
+    }: { $error }. Reinténtelo, o cancélelo
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }
 why-ready = Nada lo detiene; falta que algún proceso pida trabajo

@@ -389,6 +389,11 @@ impl Chosen {
 }
 
 impl Settings {
+    /// Whether nobody said anything about this key.
+    pub(crate) fn is_default(&self, key: &str) -> bool {
+        self.shown.iter().any(|row| row.key == key && row.origin == Origin::Default)
+    }
+
     /// Every key, its value and where it comes from, fit to be shown: secrets are masked.
     pub(crate) fn explain(&self) -> &[Shown] {
         &self.shown

@@ -13,6 +13,7 @@ mod admin;
 mod assets;
 mod audit;
 mod badge;
+mod directory;
 mod flash;
 mod form;
 mod glance;
@@ -26,7 +27,9 @@ mod tasks;
 mod trend;
 mod trouble;
 mod when;
+mod who;
 
+pub(crate) use directory::Directory;
 pub(crate) use form::local;
 pub(crate) use glance::Glance;
 pub(crate) use page::{Page, language};

@@ -42,8 +42,8 @@ pub(crate) use listing::{Page, Wanted};
 pub(crate) use people::{hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
-    DeliveryView, Happened, audited as queue_audited, refused as queue_managed, sentence as queue_why,
-    timeline as queue_timeline,
+    DeliveryView, Happened, audited as queue_audited, explained as queue_why,
+    payload_may_change as queue_payload_may_change, refused as queue_managed, timeline as queue_timeline,
 };
 pub(crate) use reader::Reader;
 pub(crate) use server::Server;

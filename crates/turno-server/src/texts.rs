@@ -2,10 +2,13 @@
 //!
 //! Codes never change and stay English; sentences are looked up here, at the edge, in the reader's language.
 
+pub(crate) mod causes;
+
 use std::borrow::Cow;
 
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource};
+use turno::core::time::Span;
 use unic_langid::LanguageIdentifier;
 
 /// The languages that people can read here.
@@ -52,16 +55,18 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The API's and the program's own sentences, then the console's, then those of its pages about tasks.
-const SPANISH: [&str; 3] = [
+/// The API's and the program's own sentences, then the console's, then those of its pages about tasks, then causes.
+const SPANISH: [&str; 4] = [
     include_str!("../locales/es.ftl"),
     include_str!("../locales/console.es.ftl"),
     include_str!("../locales/tasks.es.ftl"),
+    include_str!("../locales/causes.es.ftl"),
 ];
-const ENGLISH: [&str; 3] = [
+const ENGLISH: [&str; 4] = [
     include_str!("../locales/en.ftl"),
     include_str!("../locales/console.en.ftl"),
     include_str!("../locales/tasks.en.ftl"),
+    include_str!("../locales/causes.en.ftl"),
 ];
 
 impl Texts {
@@ -87,6 +92,27 @@ impl Texts {
         };
         // A missing argument shows as its name in braces: ugly, but still an answer.
         Some(bundle.format_pattern(pattern, Some(args), &mut Vec::new()))
+    }
+
+    /// A span as a person would say it: one number, one unit.
+    pub(crate) fn span(&self, language: Language, span: Span) -> String {
+        let seconds = (span.0 + 500) / 1_000;
+        let (id, count) = match seconds {
+            ..1 => ("span-moment", 0),
+            1..90 => ("span-seconds", seconds),
+            90..5_400 => ("span-minutes", (seconds + 30) / 60),
+            5_400..129_600 => ("span-hours", (seconds + 1_800) / 3_600),
+            _ => ("span-days", (seconds + 43_200) / 86_400),
+        };
+        let mut args = FluentArgs::new();
+        args.set("count", count);
+        self.find(language, id, &args).map(Cow::into_owned).unwrap_or_default()
+    }
+
+    /// A permission as a person would say it, with the name that programs know.
+    pub(crate) fn permission(&self, language: Language, name: &str) -> String {
+        let id = format!("permission-{}", name.replace('.', "_"));
+        self.find(language, &id, &FluentArgs::new()).map_or_else(|| name.to_owned(), Cow::into_owned)
     }
 }
 
@@ -134,6 +160,27 @@ mod tests {
         for (spanish, english) in SPANISH.iter().zip(ENGLISH) {
             assert_eq!(shape(spanish), shape(english));
         }
+    }
+
+    /// Words that are the same in both languages.
+    const SAME: [&str; 4] = ["admin-tokens", "fence", "no", "token-id"];
+
+    #[test]
+    fn no_text_was_left_in_the_other_language() {
+        let lines = |sources: [&'static str; 4]| {
+            let lines = sources.into_iter().flat_map(str::lines).filter(|line| line.contains(" = "));
+            lines
+                .filter(|line| !line.starts_with("seed-") && !line.ends_with("->"))
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        let (spanish, english) = (lines(SPANISH), lines(ENGLISH));
+        let same = spanish.intersection(&english).filter(|line| {
+            let (name, text) = line.split_once(" = ").unwrap_or_default();
+            let bare: String =
+                text.split("{ ").map(|part| part.split_once(" }").map_or(part, |(_, rest)| rest)).collect();
+            bare.chars().any(char::is_alphabetic) && !SAME.contains(&name.trim())
+        });
+        assert_eq!(same.collect::<Vec<_>>(), Vec::<&&str>::new());
     }
 
     #[test]

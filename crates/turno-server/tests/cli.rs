@@ -7,6 +7,8 @@
 mod ask;
 #[path = "cli/direct.rs"]
 mod direct;
+#[path = "cli/queue_put.rs"]
+mod queue_put;
 #[path = "cli/queue_work.rs"]
 mod queue_work;
 #[path = "cli/run.rs"]
@@ -54,7 +56,9 @@ fn main() {
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         let cases =
-            [ask::all(), direct::all(), queue_work::all(), run::all(), sync::all(), work::all()].into_iter().flatten();
+            [ask::all(), direct::all(), queue_put::all(), queue_work::all(), run::all(), sync::all(), work::all()]
+                .into_iter()
+                .flatten();
         for case in cases.filter(|case| case.on.contains(&backend)) {
             trials.push(Trial::test(format!("{prefix}::{}", case.name), move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -10,8 +10,12 @@ mod access;
 mod console;
 #[path = "http/console_admin.rs"]
 mod console_admin;
+#[path = "http/console_sync.rs"]
+mod console_sync;
 #[path = "http/console_tasks.rs"]
 mod console_tasks;
+#[path = "http/console_words.rs"]
+mod console_words;
 #[path = "http/events.rs"]
 mod events;
 #[path = "http/idempotency.rs"]
@@ -72,6 +76,8 @@ mod seed_003;
 mod sign_in;
 #[path = "http/sync.rs"]
 mod sync;
+#[path = "http/sync_soak.rs"]
+mod sync_soak;
 #[path = "http/task.rs"]
 mod task;
 #[path = "http/task_lock.rs"]
@@ -110,7 +116,9 @@ fn main() {
             access::all(),
             console::all(),
             console_admin::all(),
+            console_sync::all(),
             console_tasks::all(),
+            console_words::all(),
             events::all(),
             idempotency::all(),
             input::all(),
@@ -140,6 +148,7 @@ fn main() {
             seed_003::all(),
             sign_in::all(),
             sync::all(),
+            sync_soak::all(),
             task::all(),
             task_lock::all(),
             task_process::all(),

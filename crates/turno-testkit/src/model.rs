@@ -21,14 +21,14 @@ use turno::core::destination::Destination;
 use turno::core::event::Event;
 use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace};
+use turno::core::queue::{AttemptError, Body, Done, Handed, Item, Policy, SettleOutcome, Trace, Waited};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
     Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
-    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
+    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
 /// A store in memory.
@@ -190,13 +190,14 @@ impl Store for Model {
         ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
         let now = self.now();
         let mut rows = self.rows();
         let id = QueueId(rows.queues.len() as i32 + 1);
         let value = serde_json::to_value(&policy).expect("a policy is numbers and words");
-        let shown = push.as_ref().map_or(serde_json::Value::Null, |push| (&*push.shown).into());
-        let push = push.map(|push| push.text);
+        let before = rows.queues.iter().find(|queue| queue.name == name).and_then(|queue| queue.push.clone());
+        let shown = push.audited(before.as_ref());
+        let push = push.text(before.as_ref());
         let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
             Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(queue.clone())),
             Some(queue) => {
@@ -307,6 +308,10 @@ impl Store for Model {
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
         let now = self.now();
         ready(Ok(self.rows().pulse(queue, since, now)))
+    }
+
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
+        ready(Ok(self.rows().waits(queue, since, limit as usize)))
     }
 
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {

@@ -4,6 +4,7 @@ use crate::store::StoreError;
 use std::convert::Infallible;
 use turno_core::access::{ChangeRefused, Denied};
 use turno_core::id::BadName;
+use turno_core::limits::PAYLOAD_DEPTH_MAX;
 use turno_core::queue::BadPolicy;
 use turno_core::sync::SourceRefused;
 
@@ -13,6 +14,15 @@ pub enum Error {
     /// What was asked for cannot be asked for.
     #[error("{0}")]
     Invalid(String),
+    /// A payload is nested deeper than [`turno_core::limits::PAYLOAD_DEPTH_MAX`] levels.
+    #[error("{place} is nested deeper than {PAYLOAD_DEPTH_MAX} levels; flatten it, or send it as a text")]
+    TooDeep {
+        /// Which one, as in `/3/payload`.
+        place: String,
+    },
+    /// A queue cannot have this policy.
+    #[error(transparent)]
+    Policy(#[from] BadPolicy),
     /// Not let in, or not allowed to.
     #[error(transparent)]
     Denied(#[from] Denied),
@@ -56,12 +66,6 @@ impl From<Infallible> for Error {
 
 impl From<BadName> for Error {
     fn from(bad: BadName) -> Error {
-        Error::Invalid(bad.to_string())
-    }
-}
-
-impl From<BadPolicy> for Error {
-    fn from(bad: BadPolicy) -> Error {
         Error::Invalid(bad.to_string())
     }
 }

@@ -31,8 +31,8 @@ pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, SettleGroup,
-    SettleRead, TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, Push, PushChange,
+    SettleGroup, SettleRead, TypingGroup,
 };
 pub use schema::SchemaState;
 pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
@@ -50,7 +50,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
-use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome};
+use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -155,22 +155,6 @@ pub struct QueueRow {
     pub push: Option<Arc<str>>,
 }
 
-/// Where a queue's deliveries are to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Push {
-    /// As it is kept, for the server to read.
-    pub text: Arc<str>,
-    /// The same in a line for people, without anything secret: for the audit.
-    pub shown: Arc<str>,
-}
-
-impl Push {
-    /// What the audit says about it.
-    pub(crate) fn audited(push: Option<&Push>) -> serde_json::Value {
-        push.map_or(serde_json::Value::Null, |push| (&*push.shown).into())
-    }
-}
-
 /// A database that remembers.
 pub trait Store: Send + Sync + 'static {
     /// What it is and where, for people: `SQLite 3.54.1, turno.db`.
@@ -204,7 +188,7 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a queue or changes its policy and its push, and audits that (`queue_put`, with both); the kind of a
     /// queue with unfinished items stays as it is (then `Rejected`). What is unchanged keeps its version and leaves no
     /// entry.
-    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow>;
+    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow>;
 
     /// How the destination of a queue is doing; nothing if it never failed.
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>>;
@@ -248,6 +232,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// A queue at a glance, with what was processed and what failed at `since` or later.
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
+
+    /// How it was with items that were acked after `since`: any of them, at most `limit`.
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>>;
 
     /// The first `size` items of a lane.
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
@@ -451,6 +438,13 @@ pub enum Purge {
     /// Links that expired before then.
     Links {
         /// Expired earlier than this.
+        before: Time,
+    },
+    /// What a destination was told of keys of a queue that were deactivated before then.
+    Delivered {
+        /// The queue.
+        queue: QueueId,
+        /// Deactivated earlier than this.
         before: Time,
     },
     /// Answers that were made before then.

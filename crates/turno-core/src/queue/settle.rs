@@ -348,6 +348,7 @@ impl Work<'_> {
             error: error.clone(),
             retry_at: (!exhausted).then_some(self.now + wait),
             holder: item.holder.clone(),
+            handed_at: item.claimed_at,
         });
         self.announce(&item, if exhausted { "item.exhausted" } else { "item.failed" }, error);
         item.put_back(last);

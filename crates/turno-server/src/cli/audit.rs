@@ -103,7 +103,7 @@ async fn list(wish: &List) -> Result<(), Failure> {
 }
 
 async fn verify(kept: Option<Head>, format: Format, place: &PlaceArgs) -> Result<(), Failure> {
-    let database = place.open().await?;
+    let database = place.open_existing().await?;
     let mut progress = Progress::start();
     let told = |done: i64, of: i64| {
         progress.tell(usize::try_from(done).unwrap_or(0), usize::try_from(of).unwrap_or(0), "entries");

@@ -35,7 +35,7 @@ pub(crate) async fn run(arguments: &BackupArgs, place: &PlaceArgs) -> Result<(),
             "use pg_dump, for example: pg_dump --format=custom --schema=turno --file=turno.dump DATABASE",
         ));
     }
-    let database = place.open().await?;
+    let database = place.open_existing().await?;
     database.turno.backup(&arguments.file).await.map_err(|error| match error {
         Error::Store(StoreError::Rejected(cause)) => {
             Failure::failed(cause, "name a file that does not exist yet, in a folder that can be written")

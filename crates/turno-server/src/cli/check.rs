@@ -26,7 +26,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) async fn run(arguments: &CheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let database = place.open().await?;
+    let database = place.open_existing().await?;
     let mut progress = Progress::start();
     let told = |at: turno::CheckProgress| progress.tell(at.done, at.of, at.invariant);
     let findings = database.turno.check(told).await.map_err(refused)?;

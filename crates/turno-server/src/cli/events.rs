@@ -24,9 +24,9 @@ pub(crate) struct EventsArgs {
     /// Only these: leases, tasks, queues, sync, audit
     #[arg(long, value_name = "TOPIC", value_delimiter = ',')]
     topics: Vec<String>,
-    /// Begin behind this position instead of now
+    /// Begin behind this position instead of now: a number, the `id:` of an event of GET /v1/events; 0 is the oldest kept
     #[arg(long, value_name = "POSITION")]
-    after: Option<String>,
+    after: Option<u64>,
     /// End after so many events
     #[arg(long, value_name = "N")]
     count: Option<u64>,
@@ -44,7 +44,7 @@ pub(crate) async fn run(arguments: &EventsArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
     let topics = (!arguments.topics.is_empty()).then(|| arguments.topics.join(","));
     let path = format!("/v1/events{}", query(&[("topics", topics)]));
-    let mut after = arguments.after.clone();
+    let mut after = arguments.after.map(|position| position.to_string());
     let mut left = arguments.count.unwrap_or(u64::MAX);
     let mut events = client.events(&path, after.as_deref()).await?;
     while left > 0 {

@@ -29,6 +29,11 @@ impl PlaceArgs {
         self.database.is_some()
     }
 
+    /// The database that somebody typed.
+    pub(crate) fn typed_database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
     /// What is in force: flags, variables, the file, defaults.
     pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
         let flags = flags.with("database", self.database.clone());
@@ -40,6 +45,21 @@ impl PlaceArgs {
     pub(crate) async fn open(&self) -> Result<Database, Failure> {
         let settings = self.settings(Overrides::default())?;
         database::open_with(&settings.database, Options { sweep: false, ..options(&settings) }).await
+    }
+
+    /// The same for a command that has nothing to do on a new database. One that nobody named, and that is not there, is
+    /// not made: whoever only looks, in the wrong folder, should neither leave a file behind nor be told that all is well.
+    pub(crate) async fn open_existing(&self) -> Result<Database, Failure> {
+        let settings = self.settings(Overrides::default())?;
+        let file = settings.database.strip_prefix("sqlite:").map(std::path::Path::new);
+        if let Some(file) = file.filter(|file| settings.is_default("database") && !file.exists()) {
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+            return Err(Failure::failed(
+                format!("no database here: there is no {}", whole.display()),
+                "go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` makes a new one",
+            ));
+        }
+        self.open().await
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use turno::core::id::QueueName;
 use turno::core::time::Span;
+use turno::store::PushChange;
 use turno::{LinkFor, Options, Turno};
 
 use super::demo::DEMO;
@@ -115,7 +116,9 @@ async fn put_queues(
     queues: &BTreeMap<QueueName, QueueSettings>,
 ) -> Result<BTreeSet<QueueName>, Failure> {
     for (name, settings) in queues {
-        turno.put_queue(name.clone(), settings.policy.clone()).await.map_err(|error| {
+        // Where it is pushed is the file's affair, too: what was set over the API before ends here.
+        let put = turno.put_queue_pushed(name.clone(), settings.policy.clone(), PushChange::Remove);
+        put.await.map_err(|error| {
             let cause = format!("the queue {name} cannot be what the configuration says: {error}");
             Failure::failed(cause, "a queue with unfinished items keeps its kind; use another name for the new one")
         })?;

@@ -81,7 +81,7 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 }
 
 pub(crate) async fn run(arguments: TokenArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let turno = place.open().await?.turno;
+    let turno = place.open_existing().await?.turno;
     match arguments.what {
         What::Create(wish) => create(&turno, wish).await,
         What::List { user, format } => list(&turno, user, format).await,

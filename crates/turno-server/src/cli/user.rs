@@ -127,7 +127,10 @@ pub(crate) async fn run(arguments: UserArgs, place: &PlaceArgs) -> Result<(), Fa
         What::Password { .. } => Some(password_hash()?),
         _ => None,
     };
-    let turno = place.open().await?.turno;
+    let turno = match &arguments.what {
+        What::Add { .. } => place.open().await?.turno,
+        _ => place.open_existing().await?.turno,
+    };
     match arguments.what {
         What::Add { id, role, name, .. } => add(&turno, id, role, name, password).await,
         What::List { format } => list(&turno, format).await,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use turno::core::text::json_cut;
 
 use crate::cli::output::{between, cell, relative, say, talk};
 
@@ -14,15 +15,17 @@ pub(crate) struct Answer {
     pub(crate) json: Value,
     /// The server's time, from which others are told.
     now: Option<Timestamp>,
+    /// That time is known to the second only, so what lies within one may be past or to come.
+    is_rough: bool,
 }
 
 impl Answer {
     /// Nothing, if it is not what a Turno answers.
     pub(super) fn new(text: String, date: Option<&str>) -> Option<Answer> {
-        let json: Value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).ok()? };
+        let json = read(&text)?;
         let stamp = json["server_time"].as_str().and_then(|time| time.parse().ok());
         let now = stamp.or_else(|| jiff::fmt::rfc2822::parse(date?).ok().map(|date| date.timestamp()));
-        Some(Answer { text, json, now })
+        Some(Answer { text, json, now, is_rough: stamp.is_none() })
     }
 
     /// As it came.
@@ -51,6 +54,7 @@ impl Answer {
     pub(crate) fn when(&self, time: &Value) -> String {
         let then = time.as_str().and_then(|time| time.parse::<Timestamp>().ok());
         match (self.now, then) {
+            (Some(now), Some(then)) if self.is_rough && now.duration_until(then).abs() < ROUGH => "now".to_owned(),
             (Some(now), Some(then)) => relative(now, then),
             _ => cell(time),
         }
@@ -72,6 +76,21 @@ impl Answer {
     }
 }
 
+/// How exact the header `Date` is.
+const ROUGH: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+/// Reads it for people. What an application's own transaction enqueued may be nested deeper than can be read here; it is
+/// passed on whole, and shown without its depths.
+fn read(text: &str) -> Option<Value> {
+    if text.is_empty() {
+        return Some(Value::Null);
+    }
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json_cut(text, READ_DEPTH))).ok()
+}
+
+/// Below what can be read, with room to spare.
+const READ_DEPTH: usize = 120;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,9 +102,18 @@ mod tests {
         assert_eq!(answer.when(&answer.json["at"]), "30 s ago");
         let dated = Answer::new("{}".to_owned(), Some("Thu, 15 Jan 2026 10:30:00 GMT")).expect("an answer");
         assert_eq!(dated.when(&"2026-01-15T10:31:00.000Z".into()), "in 1 min");
+        assert_eq!(dated.when(&"2026-01-15T10:30:00.700Z".into()), "now", "it may have been: the header knows seconds");
         let undated = Answer::new("{}".to_owned(), None).expect("an answer");
         assert_eq!(undated.when(&"2026-01-15T10:31:00.000Z".into()), "2026-01-15T10:31:00.000Z");
         assert_eq!(undated.when(&Value::Null), "-");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_shown_without_its_depths_and_printed_whole() {
+        let deep = format!(r#"{{"id":"m-1","payload":{}1{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+        let answer = Answer::new(deep.clone(), None).expect("an answer");
+        assert_eq!((&answer.json["id"], answer.text()), (&"m-1".into(), deep.as_str()));
+        assert!(answer.json["payload"].to_string().contains('…'));
     }
 
     #[test]

@@ -31,13 +31,17 @@ impl Refusal {
         let detail = problem["detail"].as_str().filter(|detail| !detail.is_empty());
         let cause = detail.map_or_else(|| title.to_owned(), |detail| format!("{title}: {detail}"));
         let next = next(code, &problem);
-        Refusal { code: Some(code.to_owned()), failure: Failure::failed(cause, next), problem }
+        let failure =
+            if WRONG_USAGE.contains(&code) { Failure::usage(cause, next) } else { Failure::failed(cause, next) };
+        Refusal { code: Some(code.to_owned()), failure, problem }
     }
 
     /// Success, but not in our words.
     pub(super) fn strange(base: &str) -> Refusal {
         let cause = format!("{base} answered something that Turno does not");
-        Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there")
+        let refusal = Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
+        // It did do something: whoever repeats it without looking does it again.
+        Refusal { problem: serde_json::json!({ "status": 200 }), ..refusal }
     }
 
     pub(super) fn unreachable(base: &str, error: &reqwest::Error) -> Refusal {
@@ -68,6 +72,9 @@ impl Refusal {
     }
 }
 
+/// Refusals of what was asked, whoever asks and whenever: they end as a wrong flag does.
+const WRONG_USAGE: &[&str] = &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep"];
+
 /// What the person can do about it, in the words of the command line.
 fn next(code: &str, problem: &Value) -> String {
     let permission = problem["permission"].as_str().unwrap_or("the permission");
@@ -85,8 +92,12 @@ fn next(code: &str, problem: &Value) -> String {
         "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
         "not_found" => "check the name; `list` of the same command shows what there is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
+        "delivered_by_turno" => {
+            "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"
+                .to_owned()
+        }
         "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
-        "bad_field" | "bad_body" | "bad_query" | "invalid" => {
+        code if WRONG_USAGE.contains(&code) => {
             "correct it and try again; --help of the command shows what it takes".to_owned()
         }
         _ => by_status(problem),

@@ -2,6 +2,7 @@
 
 use super::field::{Field, Shape, Value, Wrong};
 use super::origin::Shown;
+use super::queue::BadField;
 use super::table::{Given, Table};
 use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
@@ -86,8 +87,8 @@ fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
     }
     // Every field has its bounds above; should the engine's be narrower, it is said here and not at the start.
     policy.check().map_err(|bad| {
-        let cause = format!("must be between {} and {}", bad.min, bad.max);
-        given.wrong(bad.field, Wrong::new(cause, "write a number between the two"))
+        let bad = BadField::from(bad);
+        given.wrong(&bad.field, Wrong::new(bad.cause, bad.next))
     })?;
     Ok(policy)
 }

@@ -22,6 +22,8 @@ pub(crate) enum Origin {
     Environment(&'static str),
     /// A flag on the command line, without its dashes.
     Flag(&'static str),
+    /// The demo, which brings everything along.
+    Demo,
 }
 
 impl fmt::Display for Origin {
@@ -32,6 +34,7 @@ impl fmt::Display for Origin {
             Origin::Preset(name) => write!(f, "preset {name}"),
             Origin::Environment(variable) => f.write_str(variable),
             Origin::Flag(flag) => write!(f, "--{flag}"),
+            Origin::Demo => f.write_str("demo"),
         }
     }
 }
@@ -54,7 +57,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(key: impl Into<String>, value: impl Into<Option<String>>, origin: Origin) -> Shown {
+    pub(crate) fn new(key: impl Into<String>, value: impl Into<Option<String>>, origin: Origin) -> Shown {
         Shown { key: key.into(), value: value.into(), origin }
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use turno::core::id::QueueName;
 use turno::core::limits::{ATTEMPTS_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
-use turno::core::queue::{Kind, OnExhausted, Policy};
+use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
 use turno::core::time::Span;
 
 const KINDS: &[&str] = &["lane", "inbox", "sync"];
@@ -81,9 +81,19 @@ pub(crate) struct QueueFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = on_exhausted_schema)]
     pub(crate) on_exhausted: Option<OnExhausted>,
-    /// Where deliveries are sent, for a queue that is not polled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) push: Option<EndpointFields>,
+    /// Where deliveries are sent, for a queue that is not polled. Left out, it stays as it is; null ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    #[schema(value_type = Option<EndpointFields>)]
+    pub(crate) push: Option<Option<EndpointFields>>,
+}
+
+/// So that `null` can be told from nothing said.
+fn said<'de, D, T>(given: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(given).map(Some)
 }
 
 fn words(words: &'static [&'static str]) -> utoipa::openapi::Object {
@@ -117,6 +127,12 @@ pub(crate) struct BadField {
     pub(crate) cause: String,
     /// What to write instead.
     pub(crate) next: String,
+}
+
+impl From<BadPolicy> for BadField {
+    fn from(bad: BadPolicy) -> BadField {
+        BadField::bound(bad.field, bad.min, bad.max)
+    }
 }
 
 impl BadField {
@@ -170,14 +186,14 @@ impl QueueFields {
             retention: self.retention_s.map_or(base.retention, Span::from_secs),
             on_exhausted: self.on_exhausted.unwrap_or(base.on_exhausted),
         };
-        policy.check().map_err(|bad| BadField::bound(bad.field, bad.min, bad.max))?;
+        policy.check()?;
         Ok(policy)
     }
 
     /// The policy, and where deliveries are pushed.
     pub(crate) fn settings(&self) -> Result<QueueSettings, BadField> {
         let policy = self.policy()?;
-        let push = self.push.as_ref().map(|push| push.push(&policy)).transpose()?;
+        let push = self.push.as_ref().and_then(Option::as_ref).map(|push| push.push(&policy)).transpose()?;
         Ok(QueueSettings { policy, push })
     }
 }

@@ -8,10 +8,13 @@ use askama::Template;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
+use std::sync::Arc;
+use turno::Overview;
 use turno::core::access::Role;
+use turno::core::time::Span;
 
 use super::page::Page;
-use crate::config::origin::Shown;
+use crate::config::origin::{Origin, Shown};
 use crate::http::{Code, Problem, Shared};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -54,9 +57,37 @@ struct Secret {
 struct Settings {
     page: Page,
     rows: Vec<Shown>,
+    queues: Arc<Vec<Overview>>,
+}
+
+impl Settings {
+    fn origin(&self, origin: &Origin) -> String {
+        match origin {
+            Origin::Default => self.page.t("origin-default"),
+            Origin::Demo => self.page.t("origin-demo"),
+            Origin::Preset(name) => self.page.t1("origin-preset", "name", name),
+            Origin::File { path, line } => self.page.t2("origin-file", "path", path.display(), "line", line),
+            Origin::Environment(_) | Origin::Flag(_) => origin.to_string(),
+        }
+    }
+
+    /// Queues of the file are among the rows, with where each value comes from; the others were made by a call.
+    fn of_queue(&self, queue: &Overview) -> String {
+        let managed = self.page.app().managed_queues.contains(&queue.row.name);
+        self.page.t(if managed { "origin-config" } else { "origin-call" })
+    }
+
+    fn kind(&self, queue: &Overview) -> &'static str {
+        super::queues::kind(queue.row.policy.kind)
+    }
+
+    fn span(&self, span: &Span) -> String {
+        super::queues::spoken(*span)
+    }
 }
 
 async fn settings(page: Page) -> Result<Response, Problem> {
     let rows = page.app().settings.clone();
-    page.show(|page| Settings { page, rows })
+    let queues = page.app().glance.queues(page.app().trusted()).await?;
+    page.show(|page| Settings { page, rows, queues })
 }

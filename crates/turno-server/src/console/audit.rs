@@ -9,6 +9,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::audit::Entry;
 use turno::core::id::UserId;
+use turno::core::time::{Span, Time};
 use turno::store::AuditQuery;
 
 use super::form::{Form, address, given};
@@ -34,6 +35,9 @@ pub(super) const ACTIONS: &[&str] = &[
     "queue_pause",
     "queue_resume",
     "queue_purge",
+    "sync_install",
+    "sync_remove",
+    "sync_resync",
     "sync_revived",
     "task_cancel",
     "user_add",
@@ -73,13 +77,13 @@ impl Wish {
         Wish { action, actor, resource }
     }
 
-    fn query(&self) -> Result<AuditQuery, Problem> {
+    fn query(&self, page: &Page) -> Result<AuditQuery, Problem> {
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let (action, resource) = (some(&self.action), some(&self.resource));
         if [&action, &resource].into_iter().flatten().any(|text| text.contains('\0')) {
             return Err(Problem::new(Code::BadQuery).cause("without NUL"));
         }
-        let actor = some(&self.actor).map(UserId::new).transpose()?;
+        let actor = some(&self.actor).map(|typed| UserId::new(page.user_of(&typed))).transpose()?;
         Ok(AuditQuery { action, actor, resource, ..AuditQuery::default() })
     }
 
@@ -109,16 +113,63 @@ impl List {
         self.page.t_or(&format!("audit-{action}"), action)
     }
 
-    /// How and why, as `name: value`.
+    /// How and why, as `name: value`, in the reader's words; what is newer than this list by its own name.
     fn details(&self, entry: &Entry) -> Vec<(String, String)> {
         let Ok(serde_json::Value::Object(detail)) = serde_json::from_str(&entry.detail) else {
             return Vec::new();
         };
-        let told = |value: serde_json::Value| match value {
-            serde_json::Value::String(text) => text,
-            other => other.to_string(),
-        };
-        detail.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, told(value))).collect()
+        let known = detail.into_iter().filter(|(_, value)| !value.is_null());
+        known.map(|(name, value)| (self.page.t_or(&format!("detail-{name}"), &name), self.told(&name, value))).collect()
+    }
+
+    fn told(&self, name: &str, value: serde_json::Value) -> String {
+        let page = &self.page;
+        match (name, value) {
+            (name, serde_json::Value::Number(at)) if name.ends_with("_at_ms") || name == "before_ms" => {
+                at.as_i64().map(|ms| page.day(&Time(ms))).unwrap_or_default()
+            }
+            (_, serde_json::Value::Bool(yes)) => page.t(if yes { "yes" } else { "no" }),
+            ("role" | "role_before", serde_json::Value::String(role)) => page.t1("role", "role", role),
+            ("status_before", serde_json::Value::String(status)) => page.t1("task-status", "status", status),
+            ("holder_before", serde_json::Value::String(user)) => page.called(&user),
+            ("scope", serde_json::Value::String(names)) => {
+                names.split_whitespace().map(|name| page.permission(name)).collect::<Vec<_>>().join(", ")
+            }
+            (_, serde_json::Value::Object(fields)) => {
+                let fields = fields.into_iter().filter(|(_, value)| !value.is_null() && *value != 0);
+                fields.map(|(name, value)| self.setting(&name, value)).collect::<Vec<_>>().join(", ")
+            }
+            (_, other) => bare(other),
+        }
+    }
+
+    /// One setting of a policy.
+    fn setting(&self, name: &str, value: serde_json::Value) -> String {
+        let called = self.page.t_or(&format!("policy-{name}"), name).to_lowercase();
+        match (name, value.as_i64()) {
+            ("kind", _) => self.page.t1("kind", "kind", bare(value)).to_lowercase(),
+            ("on_exhausted", _) => format!("{called}: {}", self.page.t(&format!("policy-{}", bare(value)))),
+            ("max_attempts" | "batch_max", _) | (_, None) => format!("{called} {}", bare(value)),
+            (_, Some(ms)) => format!("{called} {}", super::queues::spoken(Span(ms))),
+        }
+    }
+
+    /// The page of what it was done to, if there is one.
+    fn there(&self, entry: &Entry) -> Option<String> {
+        let part = |text: &str| self.page.part(text);
+        let (noun, _) = entry.action.split_once('_')?;
+        match (noun, entry.resource.split_once('/')) {
+            ("item", Some((queue, id))) => Some(format!("/queues/{}/items/{}", part(queue), part(id))),
+            ("lane", Some((queue, key))) => Some(format!("/queues/{}/keys/{}", part(queue), part(key))),
+            ("queue", _) => Some(format!("/queues/{}", part(&entry.resource))),
+            ("lock" | "task", _) => Some(format!("/leases/{}", part(&entry.resource))),
+            _ => None,
+        }
+    }
+
+    /// Whether it was done to a person, who has a name.
+    fn is_about_somebody(&self, entry: &Entry) -> bool {
+        ["user_", "token_", "session_", "link_"].iter().any(|about| entry.action.starts_with(about))
     }
 
     fn export(&self, format: &str) -> String {
@@ -126,10 +177,18 @@ impl List {
     }
 }
 
+/// A value without quotes.
+fn bare(value: serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 async fn list(page: Page, Query(mut filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let wish = Wish::of(&mut filter);
-    let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..wish.query()? };
+    let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..wish.query(&page)? };
     let found = wanted.page(page.turno()?.audit(query).await?, |entry| entry.n.to_string());
     let to = |cursor: &str| wish.address("/audit", &[("cursor", cursor)]);
     let next = found.next_cursor.map(|cursor| to(&cursor)).unwrap_or_default();
@@ -152,4 +211,47 @@ async fn verify(page: Page, Form(form): Form<Back>) -> Response {
         }
     };
     page.after(form.back.as_deref(), became.await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::{Language, Texts};
+    use fluent_bundle::FluentArgs;
+
+    #[test]
+    fn every_action_and_detail_is_said_otherwise_in_each_language() {
+        let (texts, none) = (Texts::load(), FluentArgs::new());
+        let details = DETAILS.iter().map(|name| format!("detail-{name}"));
+        for id in ACTIONS.iter().map(|action| format!("audit-{action}")).chain(details) {
+            let said = [Language::Spanish, Language::English].map(|language| texts.find(language, &id, &none));
+            assert!(said.iter().all(Option::is_some), "{id}");
+            assert_ne!(said[0], said[1], "{id}");
+        }
+    }
+
+    /// What entries tell, by name.
+    const DETAILS: &[&str] = &[
+        "before_ms",
+        "changed",
+        "count",
+        "created",
+        "disabled",
+        "expires_at_ms",
+        "fence",
+        "fence_before",
+        "holder_before",
+        "machine",
+        "password_changed",
+        "payload_after",
+        "payload_before",
+        "policy",
+        "push",
+        "reason",
+        "role",
+        "role_before",
+        "scope",
+        "status_before",
+        "token",
+    ];
 }

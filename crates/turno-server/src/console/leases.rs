@@ -1,7 +1,5 @@
 //! Locks: every lease that somebody holds, one lease with its line and its history, and overrides.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use askama::Template;
 use axum::Router;
 use axum::response::Response;
@@ -60,7 +58,7 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let (holder, prefix) = (given(filter.holder), given(filter.prefix));
     let query = LeaseQuery {
-        holder: holder.as_deref().map(UserId::new).transpose()?,
+        holder: holder.as_deref().map(|typed| UserId::new(page.user_of(typed))).transpose()?,
         prefix: prefix.clone(),
         after: wanted.after.as_deref().map(Resource::new).transpose()?,
         limit: wanted.limit,
@@ -82,8 +80,6 @@ struct One {
     history: Vec<Ending>,
     /// The task whose lock it is.
     task: Option<Task>,
-    /// How those are called who stepped in.
-    names: BTreeMap<UserId, String>,
 }
 
 impl One {
@@ -97,10 +93,6 @@ impl One {
 
     fn offer(&self) -> Option<&Offer> {
         self.state.offer.as_ref().filter(|offer| self.state.live(self.now).is_none() && self.now < offer.until)
-    }
-
-    fn name<'a>(&'a self, user: &'a UserId) -> &'a str {
-        self.names.get(user).map_or(user.as_str(), String::as_str)
     }
 
     fn line(&self) -> Vec<&Ticket> {
@@ -125,13 +117,7 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
         Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
         None => None,
     };
-    let mut names = BTreeMap::new();
-    for user in history.iter().filter_map(|ending| ending.by.clone()).collect::<BTreeSet<_>>() {
-        if let Some(name) = turno.name_of(user.clone()).await? {
-            names.insert(user, name);
-        }
-    }
-    page.show(|page| One { page, now, state, history, task, names })
+    page.show(|page| One { page, now, state, history, task })
 }
 
 /// An override's reason.

@@ -4,12 +4,16 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use std::sync::Arc;
+use turno::core::lease::State as LeaseState;
 use turno::core::task::Status;
 use turno::core::time::{Span, Time};
 use turno::store::LeaseQuery;
 use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
 
+use super::form::address;
 use super::page::Page;
+use super::queues::has;
 use super::trend::{Chart, Counters};
 use crate::http::{Problem, Shared, way_in};
 
@@ -17,6 +21,8 @@ use crate::http::{Problem, Shared, way_in};
 const LEASES_MAX: u32 = 500;
 /// What waits longer than this with nobody at work needs somebody.
 const WAITS_LONG: Span = Span::from_secs(300);
+/// Locks and queues that are shown.
+const SHOWN: usize = 6;
 /// Tasks that are finished in part and shown.
 const TASKS: u32 = 5;
 
@@ -38,13 +44,36 @@ struct Overview {
     working: i64,
     failing: i64,
     exhausted: i64,
+    /// Where the items of these two figures are.
+    to_failing: String,
+    to_exhausted: String,
     collisions: i64,
     since: Time,
     rates: Counters,
     items_chart: Chart,
     locks_chart: Chart,
     needs: Vec<Need>,
-    queues: usize,
+    now: Time,
+    /// Who holds what, the newest first.
+    locks: Vec<LeaseState>,
+    queues: Arc<Vec<QueueOverview>>,
+}
+
+impl Overview {
+    fn of_queue(&self, queue: &QueueOverview) -> String {
+        format!("/queues/{}", self.page.part(&queue.row.name))
+    }
+
+    fn waiting_in(&self, queue: &QueueOverview) -> i64 {
+        queue.counts.pending + queue.counts.error
+    }
+
+    fn busiest(&self) -> Vec<&QueueOverview> {
+        let mut queues: Vec<&QueueOverview> = self.queues.iter().collect();
+        queues.sort_by_key(|queue| std::cmp::Reverse(queue.processed_last_minute + queue.counts.in_process));
+        queues.truncate(SHOWN);
+        queues
+    }
 }
 
 /// The overview for whoever is in; anybody else is shown the way in.
@@ -81,7 +110,7 @@ pub(super) async fn show(
         rates.line(page.t("chart-processed"), "good", |counters| counters.processed),
         rates.line(page.t("chart-failed"), "bad", |counters| counters.failed),
     ];
-    let locks = vec![
+    let lock_lines = vec![
         rates.line(page.t("chart-claimed"), "work", |counters| counters.claimed),
         rates.line(page.t("chart-collisions"), "warn", |counters| counters.collisions),
     ];
@@ -90,10 +119,17 @@ pub(super) async fn show(
     let (waiting, working) =
         (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
     let (failing, exhausted) = (sum(|queue| queue.counts.error), sum(|queue| queue.counts.exhausted));
+    let [to_failing, to_exhausted] = ["error", "exhausted"].map(|state| straight(&page, &queues, state));
+    let (count, more) = (held.states.len(), held.next.is_some());
+    let mut locks: Vec<LeaseState> = held.states;
+    locks.sort_by_key(|state| std::cmp::Reverse(state.grant.as_ref().map(|grant| grant.locked_at)));
+    locks.truncate(SHOWN);
     page.show(|page| Overview {
         page,
-        held: held.states.len(),
-        more_held: held.next.is_some(),
+        to_failing,
+        to_exhausted,
+        held: count,
+        more_held: more,
         lanes,
         waiting,
         working,
@@ -103,16 +139,27 @@ pub(super) async fn show(
         since,
         rates: last,
         items_chart: Chart { times: times.clone(), series: items },
-        locks_chart: Chart { times, series: locks },
+        locks_chart: Chart { times, series: lock_lines },
         needs,
-        queues: queues.len(),
+        now,
+        locks,
+        queues,
     })
+}
+
+/// The items in this state if one queue has them all, or else the queues that have some.
+fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
+    let mut having = queues.iter().filter(|queue| has(queue, state));
+    match (having.next(), having.next()) {
+        (Some(one), None) => address(&format!("/queues/{}", page.part(&one.row.name)), &[("state", state)]),
+        _ => address("/queues", &[("state", state)]),
+    }
 }
 
 /// What in a queue waits for somebody's decision.
 fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
     let name = &queue.row.name;
-    let address = |state: &str| super::form::address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
+    let address = |state: &str| address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
     let mut needs = Vec::new();
     if queue.counts.exhausted > 0 {
         let text = page.t2("needs-exhausted", "count", queue.counts.exhausted, "queue", name);

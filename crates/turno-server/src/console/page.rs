@@ -13,17 +13,22 @@ use turno::core::access::{Permission, Principal};
 use turno::core::time::Time;
 
 use super::badge::Badge;
+use super::directory::Names;
 use super::flash::Flash;
 use super::form::local;
 use super::when::When;
+use super::who::Who;
 use super::{assets, badge};
 use crate::http::{App, Caller, Code, Problem, Shared, identify};
-use crate::texts::Language;
+use crate::texts::{Language, causes};
 
 /// The cookie with the language that somebody chose.
 pub(super) const LANGUAGE: &str = "turno_language";
 /// The cookie with the colours that somebody chose.
 pub(super) const THEME: &str = "turno_theme";
+
+/// Whom the audit names where no person did it.
+const SYSTEM: &str = "system";
 
 /// Light, dark, or as the machine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +92,10 @@ pub(crate) struct Page {
     /// With its query, for forms to come back to.
     path: String,
     flash: Option<Flash>,
+    /// Under which name and port the browser reaches the server.
+    host: String,
+    /// What people are called; nobody on pages for strangers.
+    names: Arc<Names>,
 }
 
 impl Page {
@@ -99,6 +108,8 @@ impl Page {
             theme: cookie(headers, THEME).and_then(Theme::named).unwrap_or(Theme::Auto),
             path: path.to_owned(),
             flash: Flash::of(headers).filter(|_| !again),
+            host: headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7171").to_owned(),
+            names: Arc::default(),
             app,
         }
     }
@@ -159,13 +170,20 @@ impl Page {
 
     /// The answer to a form: back to a page of ours, where what became of it is said.
     pub(crate) fn after(&self, back: Option<&str>, became: Result<String, Problem>) -> Response {
-        let flash = match became {
-            Ok(said) => Flash::good(said),
-            Err(problem) => Flash::bad(self.said(&problem)),
-        };
-        let mut answer = Redirect::to(local(back)).into_response();
-        put_cookie(&mut answer, &flash.cookie());
-        answer
+        match became {
+            Ok(said) => sent_on(back, &Flash::good(said)),
+            Err(problem) => self.refused(back, self.said(&problem)),
+        }
+    }
+
+    /// The same for what was refused in these words.
+    pub(crate) fn refused(&self, back: Option<&str>, said: String) -> Response {
+        sent_on(back, &Flash::bad(said))
+    }
+
+    /// What went wrong further inside, in the reader's language.
+    pub(crate) fn cause(&self, cause: impl std::fmt::Display) -> String {
+        causes::told(&self.app.texts, self.language, &cause.to_string())
     }
 
     /// A problem as a sentence.
@@ -226,6 +244,28 @@ impl Page {
     /// The tone of a state, for what is coloured like its badge.
     pub(crate) fn tone(&self, state: &str) -> &'static str {
         badge::tone(state)
+    }
+
+    /// Somebody by their name.
+    pub(crate) fn who(&self, id: impl std::fmt::Display) -> Who {
+        let id = id.to_string();
+        let name = self.names.get(&id).cloned().or_else(|| (id == SYSTEM).then(|| self.t("who-system")));
+        Who::new(id, name)
+    }
+
+    /// The same as bare text.
+    pub(crate) fn called(&self, id: &str) -> String {
+        self.names.get(id).cloned().unwrap_or_else(|| id.to_owned())
+    }
+
+    /// A permission in words.
+    pub(crate) fn permission(&self, name: impl std::fmt::Display) -> String {
+        self.app.texts.permission(self.language, &name.to_string())
+    }
+
+    /// A time where only text can stand, in the server's own zone, which is said.
+    pub(crate) fn day(&self, at: &Time) -> String {
+        When::day(*at)
     }
 
     /// How long ago, or how soon.
@@ -294,9 +334,35 @@ impl Page {
         path.split('/').nth(1).unwrap_or_default() == section
     }
 
+    /// Whether the address chooses some of a list: then an empty list says nothing about what there is.
+    pub(crate) fn is_filtered(&self) -> bool {
+        let query = self.path.split_once('?').map_or("", |(_, query)| query);
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.into_iter().any(|(name, value)| !value.is_empty() && !["cursor", "queue"].contains(&name))
+    }
+
+    /// Where programs find the server, for commands that can be pasted.
+    pub(crate) fn base(&self) -> String {
+        let settings = self.app.settings.iter().find(|row| row.key == "public_url");
+        let public = settings.and_then(|row| row.value.clone());
+        public.unwrap_or_else(|| format!("http://{}", self.host))
+    }
+
+    /// The id of whom somebody typed: by id or by name, in whichever case.
+    pub(crate) fn user_of(&self, typed: &str) -> String {
+        let called = || self.names.iter().find(|(_, name)| name.to_lowercase() == typed.to_lowercase());
+        if self.names.contains_key(typed) { None } else { called() }.map_or(typed, |(id, _)| id).to_owned()
+    }
+
     pub(crate) fn flash(&self) -> Option<&Flash> {
         self.flash.as_ref()
     }
+}
+
+fn sent_on(back: Option<&str>, flash: &Flash) -> Response {
+    let mut answer = Redirect::to(local(back)).into_response();
+    put_cookie(&mut answer, &flash.cookie());
+    answer
 }
 
 /// Numbers stay numbers, so that plurals are right.
@@ -328,7 +394,9 @@ impl FromRequestParts<Shared> for Page {
             // Made for one page of another application, not to look around here.
             return Err(Problem::new(Code::OtherResource).arg("resource", parts.uri.path()));
         }
-        Ok(Page::new(app.clone(), &parts.headers, &address(parts), Some(&caller)))
+        let page = Page::new(app.clone(), &parts.headers, &address(parts), Some(&caller));
+        // Without names ids are shown; a page that needs the database will say what is wrong with it.
+        Ok(Page { names: app.directory.names(app.trusted()).await.unwrap_or_default(), ..page })
     }
 }
 

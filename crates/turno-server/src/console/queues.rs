@@ -10,8 +10,10 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::id::Key;
-use turno::core::queue::{ItemState, Kind};
+use turno::core::queue::{ItemState, Kind, Latency};
 use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
+
+pub(super) use one::spoken;
 
 use super::form::given;
 use super::page::Page;
@@ -44,6 +46,8 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 struct Filter {
     name: Option<String>,
     kind: Option<String>,
+    /// Those that have something in this state, or are paused.
+    state: Option<String>,
 }
 
 #[derive(Template)]
@@ -52,6 +56,7 @@ struct List {
     page: Page,
     name: String,
     kind: String,
+    state: String,
     queues: Vec<Overview>,
 }
 
@@ -60,8 +65,17 @@ impl List {
         kind(queue.row.policy.kind)
     }
 
+    fn state_of(&self, queue: &Overview) -> &'static str {
+        if queue.row.paused { "paused" } else { "active" }
+    }
+
     fn waiting(&self, queue: &Overview) -> i64 {
         queue.counts.pending + queue.counts.error
+    }
+
+    /// How long items waited that were done in the last minute: half of them, and nearly all.
+    fn waited(&self, latency: &Latency) -> String {
+        format!("{} / {}", one::spoken(latency.waited.p50), one::spoken(latency.waited.p95))
     }
 
     /// Items of one queue in this state.
@@ -72,12 +86,21 @@ impl List {
 
 async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
     let all = page.app().glance.queues(page.app().trusted()).await?;
-    let (name, wanted) = (given(filter.name).unwrap_or_default(), given(filter.kind).unwrap_or_default());
+    let [name, wanted, state] = [filter.name, filter.kind, filter.state].map(given).map(Option::unwrap_or_default);
     let fits = |queue: &&Overview| {
-        queue.row.name.as_str().contains(&name) && (wanted.is_empty() || wanted == kind(queue.row.policy.kind))
+        let named = queue.row.name.as_str().contains(&name);
+        named && (wanted.is_empty() || wanted == kind(queue.row.policy.kind)) && has(queue, &state)
     };
     let queues = all.iter().filter(fits).cloned().collect();
-    page.show(|page| List { page, name, kind: wanted, queues })
+    page.show(|page| List { page, name, kind: wanted, state, queues })
+}
+
+/// Whether a queue has something in this state; any has nothing in particular.
+pub(super) fn has(queue: &Overview, state: &str) -> bool {
+    match state.parse::<ItemState>() {
+        Ok(state) => queue.counts.of(state) > 0,
+        Err(_) => state.is_empty() || (state == "paused" && queue.row.paused),
+    }
 }
 
 /// What somebody may still have to do with, first what needs it most.

@@ -13,13 +13,17 @@ use crate::figures;
 use crate::uptime::Uptime;
 
 /// Between two looks.
-const EVERY: Duration = Duration::from_secs(10);
+const EVERY: Duration = Duration::from_secs(5);
 /// A day of looks.
-const KEPT: usize = 24 * 360;
+const KEPT: usize = 24 * 720;
 /// Looks that a chart shows: a quarter of an hour.
-const SHOWN: usize = 90;
-/// Looks that a rate is reckoned over: half a minute, so that one busy instant is no mountain.
-const OVER: usize = 3;
+const SHOWN: usize = 180;
+/// Looks that a rate is reckoned over: half a minute, so that one busy instant is no mountain. The first ones have less
+/// behind them.
+const OVER: usize = 6;
+
+/// A rate over less says nothing.
+const MINUTES_MIN: f64 = 4.0 / 60.0;
 
 /// Counters since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -125,10 +129,10 @@ impl Trend {
     pub(crate) fn rates(&self, now: Time) -> Rates {
         let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rates = Rates::default();
-        for end in looks.len().saturating_sub(SHOWN).max(OVER)..looks.len() {
-            let ((from, before), (at, after)) = (looks[end - OVER], looks[end]);
+        for end in looks.len().saturating_sub(SHOWN).max(1)..looks.len() {
+            let ((from, before), (at, after)) = (looks[end.saturating_sub(OVER)], looks[end]);
             let minutes = at.saturating_sub(from).as_secs_f64() / 60.0;
-            if minutes <= 0.0 {
+            if minutes < MINUTES_MIN {
                 continue;
             }
             let rate = |of: fn(&Counters) -> f64| ((of(&after) - of(&before)) / minutes * 10.0).round() / 10.0;

@@ -26,9 +26,13 @@ impl When {
 
     /// "10:32"; without scripts in the server's own zone, which is said.
     pub(super) fn clock(at: Time) -> When {
+        When { at: Stamp(at), clock: true, said: When::day(at) }
+    }
+
+    /// "2026-01-15 10:30 UTC".
+    pub(super) fn day(at: Time) -> String {
         let text = Stamp(at).to_string();
-        let said = text.get(..16).map_or_else(|| text.clone(), |day| format!("{} UTC", day.replace('T', " ")));
-        When { at: Stamp(at), clock: true, said }
+        text.get(..16).map_or_else(|| text.clone(), |day| format!("{} UTC", day.replace('T', " ")))
     }
 }
 

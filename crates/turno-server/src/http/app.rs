@@ -1,7 +1,7 @@
 //! What the handlers know.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 use turno::Turno;
@@ -15,7 +15,7 @@ use super::sign_in::Pace;
 use crate::config::origin::Shown;
 use crate::config::sync::SyncSource;
 use crate::config::{Environment, Limits};
-use crate::console::{Glance, Trend};
+use crate::console::{Directory, Glance, Trend};
 use crate::database::Database;
 use crate::deliver::Deliveries;
 use crate::passwords::Passwords;
@@ -50,12 +50,16 @@ pub(crate) struct App {
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// Sources of which every key is being sent again.
+    pub(crate) resyncs: Mutex<BTreeSet<String>>,
     /// The settings in force and where each comes from; secrets are masked.
     pub(crate) settings: Vec<Shown>,
     /// What the console's charts show.
     pub(crate) trend: Trend,
     /// What the console last saw of all queues.
     pub(crate) glance: Glance,
+    /// What people are called on its pages.
+    pub(crate) directory: Directory,
 }
 
 /// The way handlers get it.
@@ -85,9 +89,11 @@ impl App {
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            resyncs: Mutex::default(),
             settings: Vec::new(),
             trend: Trend::default(),
             glance: Glance::default(),
+            directory: Directory::default(),
         }
     }
 

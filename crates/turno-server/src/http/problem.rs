@@ -11,9 +11,10 @@ use fluent_bundle::FluentArgs;
 use serde_json::{Map, Value};
 use turno::core::access::ChangeRefused;
 use turno::core::id::BadName;
+use turno::core::time::Span;
 use turno::{Denied, Error};
 
-use crate::texts::{Language, Texts};
+use crate::texts::{Language, Texts, causes};
 
 /// Declares every code once: its name in Rust, its name outside, its status.
 macro_rules! codes {
@@ -73,6 +74,7 @@ codes! {
     WrongState "wrong_state" 409,
     ManagedByConfig "managed_by_config" 409,
     KindFixed "kind_fixed" 409,
+    DeliveredHere "delivered_by_turno" 409,
     Exists "already_exists" 409,
     LastAdmin "last_admin" 409,
     AlreadyCreated "already_created" 409,
@@ -80,6 +82,7 @@ codes! {
     TooLarge "too_large" 413,
     UriTooLong "uri_too_long" 414,
     LineInvalid "line_invalid" 422,
+    PayloadTooDeep "payload_too_deep" 422,
     KeyReused "idempotency_key_reused" 422,
     TooMany "too_many_requests" 429,
     Internal "internal" 500,
@@ -98,12 +101,20 @@ pub(crate) struct Problem(Box<Inner>);
 struct Inner {
     code: Code,
     /// What the sentence mentions.
-    args: Vec<(&'static str, String)>,
+    args: Vec<(&'static str, Mentioned)>,
     /// What programs read besides the code.
     members: Map<String, Value>,
     /// A sentence that comes from further inside, where it is known best.
     cause: Option<String>,
     retry_after_s: Option<u32>,
+}
+
+/// Something that a sentence mentions, as far as it does not depend on the reader.
+#[derive(Clone, Debug)]
+enum Mentioned {
+    Text(String),
+    /// For how long: a time of day would need the reader's zone.
+    Span(Span),
 }
 
 impl Problem {
@@ -114,7 +125,13 @@ impl Problem {
 
     /// What the sentence mentions under this name.
     pub(crate) fn arg(mut self, name: &'static str, value: impl std::fmt::Display) -> Problem {
-        self.0.args.push((name, value.to_string()));
+        self.0.args.push((name, Mentioned::Text(value.to_string())));
+        self
+    }
+
+    /// For how long something has been so, in the reader's words.
+    pub(crate) fn span(mut self, name: &'static str, span: Span) -> Problem {
+        self.0.args.push((name, Mentioned::Span(span)));
         self
     }
 
@@ -162,9 +179,16 @@ impl Problem {
         let Inner { code, args, members, cause, .. } = &*self.0;
         let mut named = FluentArgs::new();
         for (name, value) in args {
-            named.set(*name, value.as_str());
+            let said = match value {
+                Mentioned::Span(span) => texts.span(language, *span),
+                Mentioned::Text(text) if *name == "permission" => texts.permission(language, text),
+                Mentioned::Text(text) if *name == "thing" => causes::told(texts, language, text),
+                Mentioned::Text(text) => text.clone(),
+            };
+            named.set(*name, said);
         }
-        if let Some(cause) = cause {
+        let cause = cause.as_deref().map(|cause| causes::told(texts, language, cause));
+        if let Some(cause) = &cause {
             named.set("cause", cause.as_str());
         }
         let say = |id: &str| texts.find(language, id, &named).map(std::borrow::Cow::into_owned);
@@ -262,11 +286,19 @@ impl From<ChangeRefused> for Problem {
     }
 }
 
+/// This field is nested deeper than anybody should have to read.
+pub(super) fn too_deep(field: &str) -> Problem {
+    use turno::core::limits::PAYLOAD_DEPTH_MAX;
+    Problem::new(Code::PayloadTooDeep).field(field).arg("limit", PAYLOAD_DEPTH_MAX).with("limit", PAYLOAD_DEPTH_MAX)
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         use turno::store::StoreError;
         match error {
             Error::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
+            Error::Policy(bad) => bad.into(),
+            Error::TooDeep { place } => too_deep(place.trim_start_matches('/')),
             Error::Denied(denied) => denied.into(),
             Error::Refused(refused) => refused.into(),
             Error::InstanceRequired => Problem::new(Code::InstanceRequired).field("instance"),
@@ -306,6 +338,35 @@ mod tests {
                     assert!(texts.find(language, &id, &FluentArgs::new()).is_some(), "{id} in {language:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_problem_is_said_otherwise_in_each_language_whatever_caused_it() {
+        let texts = Texts::load();
+        let causes = ["", "resource is empty; give it 1 to 200 characters", "state: \"x\" is no status of a task"];
+        for (code, cause) in Code::ALL.iter().flat_map(|code| causes.map(|cause| (code, cause))) {
+            let problem = Problem::new(*code).field("state").arg("thing", "task 7").arg("permission", "queues.manage");
+            let problem = problem.span("since", Span::from_secs(300)).cause(cause);
+            let [spanish, english] =
+                [Language::Spanish, Language::English].map(|language| problem.document(&texts, language, None));
+            for member in ["title", "detail"] {
+                assert_ne!(spanish[member], english[member], "{code:?} {cause}");
+            }
+            let detail = spanish["detail"].as_str().unwrap_or_default();
+            for english in ["is empty", "is no status", "task 7", "5 minutes"] {
+                assert!(!detail.contains(english), "{code:?}: {detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_permission_is_said_in_both_languages() {
+        let texts = Texts::load();
+        for permission in turno::Permission::ALL {
+            let said =
+                [Language::Spanish, Language::English].map(|language| texts.permission(language, permission.as_str()));
+            assert!(said[0] != said[1] && said.iter().all(|said| said.contains(permission.as_str())), "{said:?}");
         }
     }
 

@@ -17,6 +17,7 @@ cases![
         the_exit_code_says_how_it_went,
         a_claim_is_renewed_while_the_command_runs_and_a_lost_one_stops_it,
     ],
+    POSTGRES: [a_delivery_that_is_nested_deeper_than_people_read_reaches_its_command_whole],
     SQLITE: [
         a_worker_that_is_stopped_lets_its_command_end_or_gives_the_delivery_back,
         as_many_commands_run_at_once_as_were_asked_for,
@@ -52,6 +53,21 @@ fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("turno-work-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+async fn a_delivery_that_is_nested_deeper_than_people_read_reaches_its_command_whole(world: World) {
+    let queue = queue(&world, inbox(), &[]).await;
+    let (client, connection) = tokio_postgres::connect(&world.url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let ask = "select turno.enqueue('mails', $1::text::jsonb, id => 'm-1')";
+    client.execute(ask, &[&deep]).await.unwrap();
+    let shell = Shell::of(&world, "ana").await;
+    let script = format!("grep -cF '{deep}'");
+    let said = shell.run(&["queue", "work", "mails", "--until-empty", "--", "sh", "-c", &script]).await;
+    assert_eq!(said.done(), "1");
+    assert_eq!(state(&queue, "m-1").await, (ItemState::Processed, 1));
+    assert!(shell.run(&["queue", "item", "mails", "m-1"]).await.done().contains('…'));
 }
 
 async fn a_script_gets_the_delivery_on_stdin_and_in_its_environment(world: World) {

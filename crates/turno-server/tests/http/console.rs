@@ -43,6 +43,11 @@ impl Browser {
         Browser { language, ..self }
     }
 
+    /// The same at another server.
+    pub(crate) fn at(self, server: &crate::world::Running) -> Browser {
+        Browser { base: server.base.clone(), ..self }
+    }
+
     pub(crate) fn stranger(world: &World) -> Browser {
         Browser::with(world, Vec::new())
     }
@@ -297,7 +302,9 @@ async fn filters_live_in_the_address(world: World) {
     assert!(all.contains("caja:1") && all.contains("puerta:1"));
     let some = ana.page("/leases?prefix=puerta&holder=").await;
     assert!(!some.contains("caja:1") && some.contains("puerta:1") && some.contains("value=\"puerta\""), "{some}");
-    assert!(ana.page("/leases?holder=leo").await.contains("Nadie tiene nada bloqueado"));
+    let none = ana.page("/leases?holder=leo").await;
+    assert!(none.contains("Nada coincide") && none.contains("href=\"/leases\"") && !none.contains("Nadie tiene nada"));
+    assert!(ana.page("/leases?holder=ANA%20P%C3%89REZ").await.contains("caja:1"), "by name, in whichever case");
     let waiting = ana.page("/queues/chat?state=pending").await;
     assert!(waiting.contains("m-3") && !waiting.contains("m-1"), "{waiting}");
     let of_key = ana.page("/queues/chat?state=all&key=ana").await;
@@ -375,8 +382,15 @@ async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
         "{page}"
     );
     let back = ("back", "/queues/chat/items/m-1");
-    let broken = eva.done("/console/queues/chat/items/m-1/retry", &[("payload", "{"), back]).await;
-    assert!(broken.contains("payload"), "{broken}");
+    // What was typed is still there, with what is wrong and where, in the reader's language.
+    let typed = "{\n  \"texto\": \"corre<gido\",\n  \"hora\": x\n}";
+    let broken = eva.post("/console/queues/chat/items/m-1/retry", &[("payload", typed), back]).await;
+    assert_eq!(broken.status, 422, "{}", broken.text);
+    assert!(broken.text.contains("se espera un valor, en la línea 3, columna 11"), "{}", broken.text);
+    assert!(broken.text.contains("corre&#60;gido") && broken.text.contains("aria-invalid"), "{}", broken.text);
+    let english = Browser::of(&world, "eva").await.reading("en");
+    let broken = english.post("/console/queues/chat/items/m-1/retry", &[("payload", "{"), back]).await;
+    assert!(broken.text.contains("EOF while parsing an object at line 1 column 1"), "{}", broken.text);
     let fields = [("payload", "{\"texto\": \"corregido\"}"), back];
     assert_eq!(eva.done("/console/queues/chat/items/m-1/retry", &fields).await, "m-1 vuelve a intentarse");
     let item = world.client("eva").await.get("/v1/queues/chat/items/m-1").await.expect(200);
@@ -384,7 +398,7 @@ async fn an_item_is_corrected_and_retried_and_cancelled(world: World) {
     assert!(eva.page("/queues/chat/items/m-1").await.contains("Alguien lo corrigió y reintentó"));
     assert_eq!(eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await, "m-3 quedó cancelado");
     let again = eva.done("/console/queues/chat/items/m-3/cancel", &[back]).await;
-    assert!(again.contains("cancelled"), "it says in which state it is: {again}");
+    assert!(again.contains("está cancelado"), "it says in which state it is: {again}");
     let actions = world.client("eva").await.get("/v1/audit").await.expect(200)["items"].to_string();
     assert!(actions.contains("item_edit") && actions.contains("item_cancel"));
 }

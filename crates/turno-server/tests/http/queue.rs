@@ -9,6 +9,7 @@ use turno::store::AuditQuery;
 cases![
     a_queue_gets_the_defaults_of_its_kind,
     a_queue_is_what_was_said_and_may_be_changed,
+    a_push_stays_until_another_is_set_or_null_ends_it,
     a_wrong_policy_is_refused_with_its_field_named,
     the_kind_is_fixed_while_there_is_work,
     only_managers_make_queues_and_everybody_sees_them,
@@ -103,6 +104,20 @@ async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
         "as said, else defaults"
     );
     assert_eq!(audited(&world, "queue_put").await, [("eva".into(), "bot".into()), ("eva".into(), "bot".into())]);
+}
+
+async fn a_push_stays_until_another_is_set_or_null_ends_it(world: World) {
+    let put = async |eva: &Client, body: Value| eva.send(Method::PUT, "/v1/queues/bot", body).await;
+    let push = json!({ "url": "http://127.0.0.1:1/in?t=s3cret", "timeout_ms": 5_000 });
+    let eva = made(&world, "bot", json!({ "kind": "lane", "push": push })).await;
+    let kept = put(&eva, json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
+    assert_eq!((&kept["window_ms"], &kept["push"]["timeout_ms"]), (&json!(0), &json!(5_000)));
+    let row = async || world.turno.queue("bot").await.unwrap().row().await.unwrap().push.clone();
+    assert!(row().await.unwrap().contains("s3cret"));
+    let short = put(&eva, json!({ "kind": "lane", "lock_timeout_ms": 1_000, "max_hold_ms": 1_000 })).await;
+    assert_eq!(short.problem(400, "bad_field")["field"], "push.timeout_ms", "it no longer fits");
+    let ended = put(&eva, json!({ "kind": "lane", "push": null })).await.expect(200);
+    assert_eq!((&ended["push"], row().await), (&Value::Null, None));
 }
 
 async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {

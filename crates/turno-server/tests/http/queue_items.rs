@@ -13,6 +13,7 @@ cases![
     an_enqueue_under_a_key_happens_once,
     a_newer_change_replaces_the_unfinished_one_of_its_key,
     payloads_come_back_byte_for_byte,
+    a_payload_that_is_nested_too_deep_is_refused_with_the_limit,
     a_delayed_item_is_not_handed_out_before,
     typing_keeps_a_window_open_only_where_something_waits,
 ];
@@ -122,6 +123,23 @@ async fn payloads_come_back_byte_for_byte(world: World) {
         let seen = eva.get(&format!("/v1/queues/mails/items/m-{index}")).await;
         assert!(seen.text.contains(&format!(r#""payload":{payload},"state""#)), "{payload}: {}", seen.text);
     }
+}
+
+async fn a_payload_that_is_nested_too_deep_is_refused_with_the_limit(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox", "max_attempts": 1 })).await;
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let refused = eva.post("/v1/queues/mails/items", json!({ "id": "m-1", "payload": nested(101) })).await;
+    let refused = refused.problem(422, "payload_too_deep");
+    assert_eq!((&refused["field"], &refused["limit"]), (&json!("payload"), &json!(100)));
+    let many = json!([{ "payload": 1 }, { "payload": nested(101) }]);
+    let refused = eva.post("/v1/queues/mails/items", many).await.problem(422, "payload_too_deep");
+    assert_eq!(refused["field"], "[1].payload");
+    add(&eva, "mails", json!({ "id": "m-1", "payload": nested(100) })).await;
+    let got = claim(&eva, "mails", "w").await;
+    assert_eq!(got[0]["items"][0]["payload"], nested(100), "what is accepted can be read back");
+    settle(&eva, "mails", "fail", &got[0], json!({ "error": "no" })).await;
+    let deeper = json!({ "payload": nested(101) });
+    eva.post("/v1/queues/mails/items/m-1/retry", deeper).await.problem(422, "payload_too_deep");
 }
 
 async fn a_delayed_item_is_not_handed_out_before(world: World) {

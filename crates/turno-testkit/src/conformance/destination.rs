@@ -7,7 +7,7 @@ use turno::core::destination::{Destination, FAILURES, Failure};
 use turno::core::id::{ItemId, Lane};
 use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
-use turno::store::{AuditQuery, Push};
+use turno::store::{AuditQuery, Push, PushChange};
 use turno::{Got, QueueHandle};
 
 super::cases![
@@ -147,7 +147,7 @@ async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World)
 
 async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue(world: World) {
     let name = || "mails".try_into().unwrap();
-    let push = |to: &str| Some(Push { text: format!("{{\"to\":\"{to}\"}}").into(), shown: to.into() });
+    let push = |to: &str| PushChange::Set(Push { text: format!("{{\"to\":\"{to}\"}}").into(), shown: to.into() });
     let policy = || Policy::of(Kind::Inbox);
     world.turno.put_queue_pushed(name(), policy(), push("one")).await.unwrap();
     let there = world.instance().await;
@@ -161,11 +161,17 @@ async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_
     world.turno.put_queue_pushed(name(), policy(), push("two")).await.unwrap();
     assert_eq!(seen().await, (2, Some(r#"{"to":"two"}"#.to_owned())));
     world.turno.put_queue("mails", policy()).await.unwrap();
-    assert_eq!(seen().await, (3, None), "who says nothing about it means none");
+    assert_eq!(seen().await.0, 2, "who says nothing about it changes nothing about it");
+    let other = Policy { max_attempts: 3, ..policy() };
+    world.turno.put_queue("mails", other.clone()).await.unwrap();
+    assert_eq!(seen().await, (3, Some(r#"{"to":"two"}"#.to_owned())), "the policy changes, the push stays");
+    world.turno.put_queue_pushed(name(), other, PushChange::Remove).await.unwrap();
+    assert_eq!(seen().await, (4, None));
     let query = AuditQuery { after: Some(0), limit: 100, ..AuditQuery::default() };
     let entries = world.turno.audit(query).await.unwrap();
     let told: Vec<bool> = entries.iter().map(|entry| entry.detail.contains(r#""push":null"#)).collect();
-    assert_eq!(told, [false, false, true]);
+    assert_eq!(told, [false, false, false, true]);
+    assert!(entries[2].detail.contains(r#""push":"unchanged""#), "{}", entries[2].detail);
     assert!(entries[1].detail.contains(r#""push":"two""#), "{}", entries[1].detail);
 }
 

@@ -3,7 +3,7 @@
 use super::Rows;
 use std::collections::BTreeSet;
 use turno::core::id::{Lane, QueueId};
-use turno::core::queue::{Body, Ended, Item, ItemState, Kind};
+use turno::core::queue::{Body, Done, Ended, Item, ItemState, Kind, Waited};
 use turno::core::time::Time;
 use turno::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 
@@ -43,6 +43,15 @@ impl Rows {
             processed: acked.filter(|done| done.at > since).count() as i64,
             failed: failed.filter(|error| error.at > since).count() as i64,
         }
+    }
+
+    pub(super) fn waits(&self, queue: QueueId, since: Time, limit: usize) -> Vec<Waited> {
+        let acked = |done: &&Done| done.queue == queue && done.ended == Ended::Processed && done.at > since;
+        let waited = |done: &Done| {
+            let came = self.bodies[&done.seq].enqueued_at;
+            Some(Waited { waited: came.until(done.handed_at?), took: came.until(done.at) })
+        };
+        self.done.values().filter(acked).filter_map(waited).take(limit).collect()
     }
 
     pub(super) fn lane_front(&self, queue: QueueId, lane: Lane, size: u32, now: Time) -> LaneFront {

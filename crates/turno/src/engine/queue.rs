@@ -18,12 +18,13 @@ use super::access::Needs;
 use super::commit::Job;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{Push, QueueRow};
+use crate::store::{PushChange, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName};
-use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_MAX};
+use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX};
 use turno_core::queue::{Accepted, Enqueue, Handed, Kind, NewItem, Policy};
+use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
 
 /// An item to be queued.
@@ -113,7 +114,7 @@ pub struct QueueHandle {
 }
 
 impl Turno {
-    /// Creates a queue, or changes its policy. Needs `queues.manage`.
+    /// Creates a queue, or changes its policy; where it is pushed stays as it is. Needs `queues.manage`.
     ///
     /// ```
     /// # use turno::{Draft, Kind, Policy, Turno};
@@ -135,21 +136,21 @@ impl Turno {
         N: TryInto<QueueName>,
         Error: From<N::Error>,
     {
-        self.put_queue_pushed(name.try_into()?, policy, None).await
+        self.put_queue_pushed(name.try_into()?, policy, PushChange::Keep).await
     }
 
     /// As [`Turno::put_queue`], for a queue whose deliveries somebody sends on: what `push` says is kept beside the
-    /// policy for whoever does, and not understood here. Without it, workers claim the queue.
+    /// policy for whoever does, and not understood here. Where there is none, workers claim the queue.
     ///
     /// ```
     /// # use turno::{Kind, Policy, Turno};
-    /// # use turno::store::Push;
+    /// # use turno::store::{Push, PushChange};
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-pushed-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let push = Push { text: r#"{"to":"the till"}"#.into(), shown: "the till".into() };
-    /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::of(Kind::Inbox), Some(push)).await?;
+    /// let queue = turno.put_queue_pushed("mails".try_into()?, Policy::of(Kind::Inbox), PushChange::Set(push)).await?;
     /// assert_eq!(queue.row().await?.push.as_deref(), Some(r#"{"to":"the till"}"#));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -158,7 +159,7 @@ impl Turno {
         &self,
         name: QueueName,
         policy: Policy,
-        push: Option<Push>,
+        push: PushChange,
     ) -> Result<QueueHandle, Error> {
         policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
@@ -247,6 +248,7 @@ impl QueueHandle {
             .into_iter()
             .enumerate()
             .map(|(index, draft)| {
+                check_depth(&draft.payload, || format!("/{index}/payload"))?;
                 admit(draft, row.policy.kind).map_err(|error| Error::Invalid(format!("/{index}{error}")))
             })
             .collect::<Result<_, _>>()?;
@@ -266,6 +268,11 @@ fn check_payload(payload: &str) -> Result<(), String> {
         return Err("/payload: contains a NUL character, which no JSON text has".to_owned());
     }
     Ok(())
+}
+
+/// Whether those who are handed it can read it.
+fn check_depth(payload: &str, place: impl Fn() -> String) -> Result<(), Error> {
+    if json_is_within(payload, PAYLOAD_DEPTH_MAX) { Ok(()) } else { Err(Error::TooDeep { place: place() }) }
 }
 
 fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {

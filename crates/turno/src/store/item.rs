@@ -94,7 +94,7 @@ pub struct HandOut {
     pub taker: Taker,
     /// Under which fence.
     pub fence: Fence,
-    /// When; not kept of finished items.
+    /// When; not known of what finished before that was kept.
     pub handed_at: Option<Time>,
     /// Until when it lives; nothing if it is over.
     pub expires_at: Option<Time>,
@@ -125,7 +125,8 @@ impl ItemRecord {
             return Some(HandOut { taker, fence: item.fence, handed_at: item.claimed_at, expires_at: live });
         }
         let done = self.done.as_ref()?;
-        Some(HandOut { taker: done.holder.clone()?, fence: done.fence, handed_at: None, expires_at: None })
+        let handed_at = done.handed_at;
+        Some(HandOut { taker: done.holder.clone()?, fence: done.fence, handed_at, expires_at: None })
     }
 
     /// Not before then is it handed out (again): the end of a delay or of a back-off that is not over yet.

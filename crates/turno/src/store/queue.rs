@@ -325,3 +325,43 @@ impl TypingGroup {
         changes
     }
 }
+
+/// Where a queue's deliveries are to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// As it is kept, for the server to read.
+    pub text: Arc<str>,
+    /// The same in a line for people, without anything secret: for the audit.
+    pub shown: Arc<str>,
+}
+
+/// What becomes of a queue's push when its policy is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PushChange {
+    /// It stays as it is; a new queue has none.
+    Keep,
+    /// There is none from now on: workers claim the queue.
+    Remove,
+    /// It is this one from now on.
+    Set(Push),
+}
+
+impl PushChange {
+    /// What is kept from now on, given what was.
+    pub fn text(&self, before: Option<&Arc<str>>) -> Option<Arc<str>> {
+        match self {
+            PushChange::Keep => before.cloned(),
+            PushChange::Remove => None,
+            PushChange::Set(push) => Some(push.text.clone()),
+        }
+    }
+
+    /// What the audit says about it: of one that stays, only that.
+    pub fn audited(&self, before: Option<&Arc<str>>) -> serde_json::Value {
+        match self {
+            PushChange::Keep => before.map_or(serde_json::Value::Null, |_| "unchanged".into()),
+            PushChange::Remove => serde_json::Value::Null,
+            PushChange::Set(push) => (&*push.shown).into(),
+        }
+    }
+}

@@ -68,8 +68,8 @@ mod tx;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
-    SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
+    Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -90,7 +90,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, Policy, SettleOutcome};
+use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -225,8 +225,8 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, from, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
-        Box::pin(async move { self.queue_put(&name, &policy, push.as_ref(), &by).await })
+    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
+        Box::pin(async move { self.queue_put(&name, &policy, &push, &by).await })
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
@@ -279,6 +279,10 @@ impl Store for PostgresStore {
 
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
         Box::pin(self.queue_pulse(queue, since))
+    }
+
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
+        Box::pin(self.queue_waits(queue, since, limit))
     }
 
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {

@@ -38,8 +38,8 @@ mod workers;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, Push, QueueRow, Routes,
-    SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
+    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -52,7 +52,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, Policy, SettleOutcome};
+use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::{Span, Time};
 use workers::Workers;
@@ -260,8 +260,8 @@ impl Store for SqliteStore {
         self.looks.run(move |db| lease::history(db, &resource, from, limit))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: Option<Push>, by: Actor) -> Pending<'_, QueueRow> {
-        self.write(move |write| looks::put_queue(write, &name, &policy, push, by))
+    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
+        self.write(move |write| looks::put_queue(write, &name, &policy, &push, by))
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {
@@ -319,6 +319,10 @@ impl Store for SqliteStore {
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse> {
         let clock = self.clock.clone();
         self.looks.run(move |db| records::pulse(db, now(&clock), queue, since))
+    }
+
+    fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>> {
+        self.looks.run(move |db| records::waits(db, queue, since, limit))
     }
 
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront> {

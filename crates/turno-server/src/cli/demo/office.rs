@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::supervisor::supervise;
 use turno::core::id::{Serial, UserId};
 use turno::core::lease::{Action as LeaseAction, Holder, State};
 use turno::core::task::{Action, Goods, Movement, NewLine, Status, TaskId};
@@ -15,7 +16,7 @@ pub(crate) const DEMO: &str = "@demo";
 /// As long as anybody will look at it.
 const LINKS: Span = Span::from_secs(86_400);
 /// Tasks that there are from the beginning.
-const OPEN: usize = 10;
+const OPEN: usize = 16;
 /// The lock of somebody who is about to leave, and how long they say to have been away.
 const COFFEE: Span = Span::from_secs(30);
 const IDLE: Span = Span::from_secs(180);
@@ -24,20 +25,28 @@ const IDLE: Span = Span::from_secs(180);
 pub(super) struct Entrance {
     pub(super) name: &'static str,
     pub(super) link: String,
+    /// Why one would come in as them.
+    pub(super) what: &'static str,
 }
 
 /// What a visitor needs.
 pub(super) struct Office {
     pub(super) entrances: Vec<Entrance>,
     pub(super) token: String,
+    /// In Eva's name, to step in.
+    eva: Turno,
 }
 
 /// Makes the people, their ways in, and the first tasks.
 pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
     let mut entrances = Vec::new();
-    for (id, name, role) in [("eva", "Eva", Role::Admin), ("ana", "Ana", Role::Editor), ("leo", "Leo", Role::Editor)] {
+    for (id, name, role, what) in [
+        ("ana", "Ana", Role::Editor, "an editor; open it beside"),
+        ("leo", "Leo", Role::Editor, "another editor, in a private window"),
+        ("eva", "Eva", Role::Admin, "an administrator"),
+    ] {
         let person = turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, role)?).await?;
-        entrances.push(Entrance { name, link: turno.make_link(LinkFor::SignIn(person.id), LINKS).await? });
+        entrances.push(Entrance { name, link: turno.make_link(LinkFor::SignIn(person.id), LINKS).await?, what });
     }
     for (id, name) in COLLEAGUES {
         turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, Role::Editor)?).await?;
@@ -46,10 +55,13 @@ pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
         new_task(turno, number).await?;
     }
     let (_, token) = turno.create_token(NewToken::of(&format!("ana{DEMO}"))?).await?;
-    Ok(Office { entrances, token })
+    let (_, eva) = turno.create_token(NewToken::of(&format!("eva{DEMO}"))?).await?;
+    Ok(Office { entrances, token, eva: turno.authenticate(&eva).await? })
 }
 
-const COLLEAGUES: [(&str, &str); 2] = [("mar", "Mar"), ("paz", "Paz")];
+const COLLEAGUES: [(&str, &str); 3] = [("mar", "Mar"), ("paz", "Paz"), ("sol", "Sol")];
+/// Tasks that colleagues leave for a visitor.
+const LEFT: usize = 4;
 const TITLES: [&str; 4] =
     ["Recepción de tornillos", "Alta de notebooks", "Entrada de resmas y entrega de etiquetas", "Reposición de cables"];
 
@@ -88,15 +100,20 @@ fn holder(id: &str, name: &str) -> Result<Holder, Error> {
 }
 
 /// Colleagues take tasks, work a while, finish most of them and forget some; new ones come in. Until it is dropped.
-pub(super) async fn colleagues(turno: Turno) -> Result<(), Error> {
-    let (mar, paz) = (holder("mar", "Mar")?, holder("paz", "Paz")?);
-    tokio::join!(work(&turno, mar, 0), work(&turno, paz, 3), refill(&turno));
+pub(super) async fn colleagues(turno: Turno, office: Office) -> Result<(), Error> {
+    let [mar, paz, sol] = COLLEAGUES.map(|(id, name)| holder(id, name));
+    let supervisor = supervise(&office.eva, holder("eva", "Eva")?, |holder| is_colleague(&holder.user));
+    tokio::join!(work(&turno, mar?, 0), work(&turno, paz?, 3), work(&turno, sol?, 6), refill(&turno), supervisor);
     Ok(())
+}
+
+fn is_colleague(user: &UserId) -> bool {
+    COLLEAGUES.iter().any(|(id, _)| user.as_str() == format!("{id}{DEMO}"))
 }
 
 async fn refill(turno: &Turno) {
     for number in OPEN.. {
-        tokio::time::sleep(Duration::from_secs(12)).await;
+        tokio::time::sleep(Duration::from_secs(7)).await;
         // A hiccup of the database costs one task of a demo.
         let _ = new_task(turno, number).await;
     }
@@ -105,20 +122,34 @@ async fn refill(turno: &Turno) {
 async fn work(turno: &Turno, who: Holder, mut turn: u64) {
     loop {
         turn += 1;
-        tokio::time::sleep(Duration::from_secs(4 + turn % 3)).await;
+        tokio::time::sleep(Duration::from_secs(2 + turn % 3)).await;
         // What fails is left, as a person would: the next task is tried.
         let _ = process(turno, &who, turn).await;
+        let _ = bump(turno, &who).await;
         if turn.is_multiple_of(3) {
             let _ = ask(turno, &who).await;
         }
     }
 }
 
+/// Reaches for a task that another colleague has, and is refused.
+async fn bump(turno: &Turno, who: &Holder) -> Result<(), Error> {
+    let page = turno.tasks(TaskQuery { locked: Some(true), limit: 50, ..TaskQuery::default() }).await?;
+    let others = |lease: &State| {
+        let grant = lease.live(page.now);
+        grant.is_some_and(|grant| grant.holder.user != who.user && is_colleague(&grant.holder.user))
+    };
+    let Some((task, _)) = page.tasks.iter().find(|(_, lease)| others(lease)) else {
+        return Ok(());
+    };
+    let claim = LeaseAction::Claim { ttl: None, wait: false };
+    turno.task(Some(task.id), who.clone(), Action::Lease(claim)).await.map(drop)
+}
+
 /// Asks a visitor for the task that they have, as colleagues do.
 async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
     let page = turno.tasks(TaskQuery { locked: Some(true), limit: 50, ..TaskQuery::default() }).await?;
-    let ours = |user: &UserId| COLLEAGUES.iter().any(|(id, _)| user.as_str() == format!("{id}{DEMO}"));
-    let theirs = |lease: &State| lease.live(page.now).is_some_and(|grant| !ours(&grant.holder.user));
+    let theirs = |lease: &State| lease.live(page.now).is_some_and(|grant| !is_colleague(&grant.holder.user));
     let unasked = |lease: &State| lease.requests.iter().all(|request| request.by.user != who.user);
     let Some((task, _)) = page.tasks.iter().find(|(_, lease)| theirs(lease) && unasked(lease)) else {
         return Ok(());
@@ -132,7 +163,7 @@ async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
 async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     let query = TaskQuery { status: Some(Status::Ready), locked: Some(false), limit: 50, ..TaskQuery::default() };
     let page = turno.tasks(query).await?;
-    let Some((task, _)) = page.tasks.last() else {
+    let Some((task, _)) = page.tasks.last().filter(|_| page.tasks.len() > LEFT) else {
         return Ok(());
     };
     let (id, lines): (TaskId, usize) = (task.id, task.lines.len());

@@ -8,6 +8,8 @@ use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
 use turno::{Draft, Error, Got, QueueHandle, Settlement, Turno};
 
+/// Users whose data the other system refuses.
+const WITHOUT_MAIL: [&str; 2] = ["1005", "1009"];
 /// How many people write to the bot.
 const PEOPLE: u64 = 7;
 /// One burst: what a person writes in one go, and the bot answers together.
@@ -19,14 +21,18 @@ const BURSTS: [&[&str]; 4] = [
 ];
 
 /// Keeps the queues busy until it is dropped. What fails is tried again: a demo must not die of a hiccup.
-pub(super) async fn run(turno: Turno) -> Result<(), Error> {
+/// Users are fed through the API if nothing else feeds them.
+pub(super) async fn run(turno: Turno, users_by_api: bool) -> Result<(), Error> {
     let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
     // Short claims, so that a visitor sees what becomes of a dead instance's records.
     let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::of(Kind::Inbox) };
     let inbox = turno.put_queue(QueueName::new("inbox")?, inbox).await?;
-    let users = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
-    let users = turno.put_queue(QueueName::new("usuarios_modulo")?, users).await?;
+    let policy = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
+    let users = match users_by_api {
+        true => Some(turno.put_queue(QueueName::new("usuarios_modulo")?, policy).await?),
+        false => None,
+    };
     tokio::join!(
         write(chat.clone()),
         work(chat.clone(), "bot-1", answer),
@@ -35,10 +41,15 @@ pub(super) async fn run(turno: Turno) -> Result<(), Error> {
         work(inbox.clone(), "app-1", process),
         work(inbox.clone(), "app-2", process),
         work(inbox, "app-3", process_or_die),
-        change(users.clone()),
-        carry(users)
+        by_api(users)
     );
     Ok(())
+}
+
+async fn by_api(users: Option<QueueHandle>) {
+    if let Some(users) = users {
+        tokio::join!(change(users.clone()), carry(users));
+    }
 }
 
 /// People who write a few messages in a row, with pauses in which they type.
@@ -47,7 +58,7 @@ async fn write(chat: QueueHandle) {
         let Ok(person) = Key::new(format!("+34 600 00{}", n * n % PEOPLE)) else { continue };
         for text in BURSTS[n as usize % BURSTS.len()] {
             // Now and then something that no bot can answer: it is exhausted, and takes no other along.
-            let text = if n % 40 == 39 { "" } else { *text };
+            let text = if n % 40 == 11 { "" } else { *text };
             let payload = serde_json::json!({ "text": text }).to_string().into();
             let message = Draft { key: Some(person.clone()), payload, ..Draft::default() };
             let _ = chat.enqueue(vec![message]).await;
@@ -123,7 +134,7 @@ async fn change(users: QueueHandle) {
     }
 }
 
-/// The way to the other system, which refuses a quarter of its calls, one after another.
+/// The way to the other system, which is down at times, for a while, and refuses two users always.
 async fn carry(users: QueueHandle) {
     let mut calls = 0u32;
     loop {
@@ -134,10 +145,15 @@ async fn carry(users: QueueHandle) {
         for got in got {
             calls += 1;
             tokio::time::sleep(Duration::from_millis(300)).await;
-            let down = calls % 120 > 90;
-            let error = "503 from the module: it is down for a while".to_owned();
-            let failed = Act::Fail { error, item: None, retry_in: None, give_up: false };
-            let act = if down { failed } else { Act::Ack { through: None } };
+            let act = match (calls % 70 > 45, got.key.as_ref().map(Key::as_str)) {
+                (true, _) => failed("503 del módulo: no responde", None),
+                // Somebody has to look at this one: no number of attempts helps.
+                (false, Some(key)) if WITHOUT_MAIL.contains(&key) => {
+                    let error = "422 del módulo: falta el correo".to_owned();
+                    Act::Fail { error, item: None, retry_in: None, give_up: true }
+                }
+                (false, _) => Act::Ack { through: None },
+            };
             let _ = users.settle(vec![Settlement { handed: got.handed, act }]).await;
         }
     }

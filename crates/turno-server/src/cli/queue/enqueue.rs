@@ -104,6 +104,12 @@ pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
 async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
     let text = read(&PathBuf::from("-"))?;
     let items = lines(&text)?;
+    if items.is_empty() {
+        return Err(Failure::usage(
+            "stdin is empty: there are no items to enqueue",
+            "write one JSON object per line, for example {\"key\":\"a\",\"payload\":{}}",
+        ));
+    }
     let (all, mut sent) = (items.len(), 0);
     for batch in items.chunks(BATCH) {
         let answer = client.post(path, &batch).await.map_err(|mut failure| {

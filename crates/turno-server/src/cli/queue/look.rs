@@ -62,12 +62,55 @@ pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(),
             cell(&counts["exhausted"]),
             oldest,
             cell(&queue["rates"]["processed_per_minute"]),
-            if queue["paused"] == true { "paused" } else { "" }.to_owned(),
+            condition(&answer, queue),
         ]);
     }
     table.print("no queues yet; make one with `turno queue put NAME --kind lane`");
     answer.say_more();
     Ok(())
+}
+
+/// What keeps a queue as a whole from being worked on, or who works on it.
+fn condition(answer: &Answer, queue: &Value) -> String {
+    let destination = &queue["destination"];
+    let mut told = Vec::new();
+    if queue["paused"] == true {
+        told.push("paused".to_owned());
+    }
+    if destination["down"] == true {
+        told.push(format!("destination down {}", answer.lasting(&destination["down_since"])));
+    } else if queue["push"].is_object() {
+        told.push("pushed".to_owned());
+    }
+    told.join(", ")
+}
+
+/// How quick it was lately; nothing is said where nothing was done.
+fn latency_lines(card: &mut Card, latency: &Value) {
+    for (name, what) in [("waited", "wait"), ("done after", "done")] {
+        let [half, most] = ["p50", "p95"].map(|which| latency[format!("{what}_{which}_ms")].as_i64());
+        if let (Some(half), Some(most)) = (half, most) {
+            card.line(name, format!("{} (half of the last minute's), {} (95 of 100)", span(half), span(most)));
+        }
+    }
+}
+
+/// How the destination of a pushed queue is doing.
+fn destination_lines(card: &mut Card, answer: &Answer, destination: &Value) {
+    if destination.is_null() {
+        return;
+    }
+    let failures = destination["failures"].as_u64().unwrap_or_default();
+    if destination["down"] == true {
+        let since = answer.since(&destination["down_since"]).unwrap_or_default();
+        card.line("destination", format!("down since {since}; no attempts are spent on it"));
+        card.line("next probe", answer.since(&destination["next_probe_at"]));
+    } else if failures > 0 {
+        card.line("destination", format!("answers, but the last {failures} calls in a row failed"));
+    } else {
+        card.line("destination", "answers".to_owned());
+    }
+    card.line("last error", destination["last_error"].as_str().map(str::to_owned));
 }
 
 pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), Failure> {
@@ -91,7 +134,12 @@ pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), 
     for (rate, count) in seen["rates"].as_object().into_iter().flatten() {
         card.line(&rate.replace("_per_minute", " in the last minute"), cell(count));
     }
+    latency_lines(&mut card, &seen["latency"]);
     policy::lines(&mut card, &seen["policy"]);
+    if seen["push"].is_object() {
+        policy::push_line(&mut card, &seen["push"]);
+        destination_lines(&mut card, &answer, &seen["destination"]);
+    }
     card.print(queue);
     Ok(())
 }
@@ -116,7 +164,7 @@ pub(super) async fn items(client: &Client, wish: &Items, json: bool) -> Result<(
             cell(&item["state"]),
             cell(&item["attempts"]),
             answer.when(&item["enqueued_at"]),
-            cell(&item["holder"]["instance"]),
+            if item["state"] == "in_process" { cell(&item["holder"]["instance"]) } else { "-".to_owned() },
             cell(&item["last_error"]),
         ]);
     }
@@ -153,6 +201,9 @@ fn told(answer: &Answer, happened: &Value) -> String {
         if !happened[name].is_null() {
             told = format!("{told}, {before}{}", cell(&happened[name]));
         }
+    }
+    if happened["handed_at"].is_string() && happened["handed_at"] != happened["at"] {
+        told = format!("{told}, handed out {}", answer.when(&happened["handed_at"]));
     }
     if happened["error"].is_string() { format!("{told}: {}", cell(&happened["error"])) } else { told }
 }

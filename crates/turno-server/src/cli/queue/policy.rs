@@ -4,26 +4,39 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::duration;
 use super::super::lease::Body;
-use super::super::output::{Card, cell, span};
+use super::super::output::{Card, cell, printable, span};
 use super::enqueue::read;
 use crate::client::Client;
 use crate::failure::Failure;
 
-/// A policy; what is left out follows from the kind.
+const EXAMPLES: &str = "\
+Examples:
+  turno queue put bot --kind lane               make a lane with its defaults
+  turno queue put bot --window 5s               change its window, and nothing else
+  turno queue put bot --push https://example.com/in/{key} --push-secret-env TURNO_PUSH_SECRET_BOT
+  turno queue put bot --no-push                 let workers claim it again
+  turno queue put bot --reset                   back to the defaults of its kind; push stays";
+
+/// What is wanted of a queue. What is not named stays as it is; of a new queue, or with another kind, it follows from the
+/// kind.
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Put {
     /// Which queue
     queue: String,
-    /// lane: per key in order; inbox: each item once, in no order; sync: per key only the newest
-    #[arg(long, value_parser = ["lane", "inbox", "sync"], required_unless_present = "from")]
+    /// lane: per key in order; inbox: each item once, in no order; sync: per key only the newest. Needed for a new queue
+    #[arg(long, value_parser = ["lane", "inbox", "sync"])]
     kind: Option<String>,
     /// The whole policy as a JSON object in this file, or - for stdin; flags replace what it says
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// Set what is not named to the defaults of the kind, instead of leaving it as it is
+    #[arg(long)]
+    reset: bool,
     /// How long a hand-out lasts without a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, help_heading = "Policy")]
     lock_timeout: Option<Duration>,
@@ -54,10 +67,20 @@ pub(super) struct Put {
     /// What an exhausted item does to its key: let the next run, or hold all of them
     #[arg(long, value_parser = ["continue", "hold"], help_heading = "Policy")]
     on_exhausted: Option<String>,
+    /// Call this endpoint for every delivery; {key} stands for the key
+    #[arg(long, value_name = "URL", help_heading = "Push", conflicts_with = "no_push")]
+    push: Option<String>,
+    /// The server's variable with the secret that signs the calls; its name begins with TURNO_PUSH_SECRET
+    #[arg(long, value_name = "NAME", help_heading = "Push", requires = "push")]
+    push_secret_env: Option<String>,
+    /// Call nobody any more
+    #[arg(long, help_heading = "Push")]
+    no_push: bool,
 }
 
 pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), Failure> {
-    let answer = client.put(&super::path(&wish.queue), &body(wish)?).await?;
+    let body = body(wish, before(client, wish).await?)?;
+    let answer = client.put(&super::path(&wish.queue), &body).await?;
     if json {
         answer.print_json();
     } else {
@@ -68,11 +91,44 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
     Ok(())
 }
 
-fn body(wish: &Put) -> Result<Body, Failure> {
-    let mut body = Body::new();
+/// What the queue's policy is so far, as far as it is to stay. Where it is pushed is not asked for: a server leaves that
+/// alone when nothing is said about it, and never shows all of it.
+async fn before(client: &Client, wish: &Put) -> Result<Map<String, Value>, Failure> {
+    if wish.from.is_some() || (wish.reset && wish.kind.is_some()) {
+        return Ok(Map::new());
+    }
+    let known = match client.try_get(&super::path(&wish.queue)).await {
+        Ok(answer) => answer.json["policy"].as_object().cloned().unwrap_or_default(),
+        Err(refusal) if refusal.code.as_deref() == Some("not_found") => Map::new(),
+        Err(refusal) => return Err(refusal.into()),
+    };
+    match (&wish.kind, known.get("kind")) {
+        (None, None) => Err(Failure::usage(
+            format!("there is no queue {} yet, and a new one needs a kind", wish.queue),
+            "add --kind lane, inbox or sync; `turno queue list` shows what there is",
+        )),
+        (Some(kind), Some(was)) if was != kind => Ok(Map::new()),
+        (_, Some(kind)) if wish.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
+        _ => Ok(follow(wish, known)),
+    }
+}
+
+/// A longest hold or wait that only followed from another value follows its change, too.
+fn follow(wish: &Put, mut known: Map<String, Value>) -> Map<String, Value> {
+    let is_new = [("max_hold_ms", "lock_timeout_ms", wish.lock_timeout), ("max_wait_ms", "window_ms", wish.window)];
+    for (bound, of, given) in is_new {
+        if given.is_some() && known.get(bound) == known.get(of) {
+            known.remove(bound);
+        }
+    }
+    known
+}
+
+fn body(wish: &Put, before: Map<String, Value>) -> Result<Body, Failure> {
+    let mut body = before.into_iter().fold(Body::new(), |body, (name, value)| body.with(&name, value));
     if let Some(from) = &wish.from {
         let text = read(from)?;
-        let given: serde_json::Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
+        let given: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
             Failure::usage(
                 format!("{} holds no policy: {error}", from.display()),
                 "write a JSON object, for example {\"kind\":\"lane\",\"window_ms\":3000}",
@@ -92,7 +148,26 @@ fn body(wish: &Put) -> Result<Body, Failure> {
         .maybe("max_attempts", wish.max_attempts)
         .span("backoff_ms", wish.backoff)
         .maybe("retention_s", seconds)
-        .maybe("on_exhausted", wish.on_exhausted.clone()))
+        .maybe("on_exhausted", wish.on_exhausted.clone())
+        .maybe("push", push(wish)))
+}
+
+fn push(wish: &Put) -> Option<Value> {
+    let url = wish.push.as_ref().map(|url| {
+        let body = Body::new().with("url", url.as_str());
+        serde_json::to_value(body.maybe("secret_env", wish.push_secret_env.clone())).unwrap_or_default()
+    });
+    url.or(wish.no_push.then_some(Value::Null))
+}
+
+/// Where deliveries are sent, and how.
+pub(super) fn push_line(card: &mut Card, push: &Value) {
+    let signed = match push["secret_env"].as_str() {
+        Some(variable) => format!("signed with {}", printable(variable)),
+        None => "unsigned".to_owned(),
+    };
+    let timeout = push["timeout_ms"].as_i64().map_or_else(String::new, span);
+    card.line("push", format!("{} {} ({signed}, answers within {timeout})", cell(&push["method"]), cell(&push["url"])));
 }
 
 /// A policy, name by name: whatever the server says, with lengths of time made readable.
@@ -101,6 +176,11 @@ pub(super) fn lines(card: &mut Card, policy: &Value) {
         let shown = match (value.as_i64(), name.as_str()) {
             (Some(ms), name) if name.ends_with("_ms") => span(ms),
             (Some(s), name) if name.ends_with("_s") => span(s.saturating_mul(1_000)),
+            (None, "push") if value.is_object() => {
+                push_line(card, value);
+                continue;
+            }
+            (None, "push") => "nowhere: workers claim it".to_owned(),
             _ => cell(value),
         };
         let name = name.trim_end_matches("_ms").trim_end_matches("_s").replace('_', " ");

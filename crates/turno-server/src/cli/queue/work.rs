@@ -159,6 +159,12 @@ async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool
         };
         talk(&format!("{}{again}", cell(&result["outcome"])));
     }
+    if result["outcome"] == "not_in_delivery" {
+        return Err(Failure::failed(
+            "nothing was settled: the item that was named is not in this delivery",
+            "name one of its items, as the claim showed them; `turno queue item` shows where an item is",
+        ));
+    }
     if result["outcome"] == "stale" {
         return Err(Failure::failed(
             "this delivery is not yours any more: its time was over, and somebody else may have it",

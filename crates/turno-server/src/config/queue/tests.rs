@@ -56,6 +56,15 @@ fn a_longer_lock_is_not_cut_by_a_bound_that_nobody_asked_for() {
 }
 
 #[test]
+fn bounds_that_cut_each_other_are_taken_as_they_are() {
+    let policy = |json| fields(json).policy().unwrap();
+    let cut = policy(json!({"kind": "lane", "window_ms": 60_000, "max_wait_ms": 500}));
+    assert_eq!((cut.window, cut.max_wait), (Span(60_000), Span(500)), "the longest wait is there to cut windows");
+    let long = policy(json!({"kind": "lane", "window_ms": 60_000}));
+    assert_eq!(long.max_wait, Span(30_000), "also the default one");
+}
+
+#[test]
 fn each_field_outside_its_bounds_is_named_with_them() {
     let wrong = [
         ("lock_timeout_ms", json!({"kind": "inbox", "lock_timeout_ms": 99})),

@@ -33,7 +33,10 @@ struct Tokens {
 pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let user = given(filter.user).unwrap_or_default();
-    let of = Some(user.as_str()).filter(|user| !user.is_empty()).map(UserId::new).transpose()?;
+    let of = Some(user.as_str())
+        .filter(|user| !user.is_empty())
+        .map(|typed| UserId::new(page.user_of(typed)))
+        .transpose()?;
     let found = page.turno()?.tokens(of, wanted.after.clone(), wanted.one_more()).await?;
     let found = wanted.page(found, |token| token.id.clone());
     let to = |cursor: &str| address("/admin/tokens", &[("user", &user), ("cursor", cursor)]);

@@ -98,7 +98,7 @@ pub(super) async fn download(page: Page, Query(mut filter): Query<Filter>) -> Re
         Some("json") => (Format::Json, "application/x-ndjson", "turno-audit.jsonl"),
         Some(other) => return Err(Problem::new(Code::BadQuery).cause(format_args!("format: {other:?}; csv or json"))),
     };
-    let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::of(&mut filter).query()? };
+    let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::of(&mut filter).query(&page)? };
     let pages = Pages { turno: page.turno()?.clone(), query, format, begun: false };
     let pieces = stream::unfold(Some(pages), |pages| async {
         let mut pages = pages?;

@@ -1,18 +1,21 @@
 //! One item: what it carries, what happened to it, why it is where it is, and what a person can do about it.
 
 use askama::Template;
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::store::QueueRow;
-use turno::{ItemRecord, ItemState, Why};
+use turno::{ItemRecord, Why};
 
-use super::super::form::{Form, given};
+use super::super::form::Form;
 use super::super::page::Page;
 use super::one::known;
-use crate::http::{Code, Happened, Path, Problem, queue_audited, queue_managed, queue_timeline, queue_why};
+use crate::http::{
+    Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
+};
 
 #[derive(Template)]
 #[template(path = "queues/item.html")]
@@ -25,6 +28,14 @@ struct OneItem {
     sentence: String,
     payload: String,
     timeline: Vec<Happened>,
+    /// What somebody typed that could not be taken, to be corrected further.
+    correcting: Option<Correcting>,
+}
+
+/// A correction that was not taken: nothing of it is lost, and what is wrong stands beside it.
+struct Correcting {
+    typed: String,
+    wrong: String,
 }
 
 impl OneItem {
@@ -36,8 +47,12 @@ impl OneItem {
         format!("{}/keys/{}", self.queue_path(), self.page.part(key))
     }
 
+    fn path(&self) -> String {
+        format!("{}/items/{}", self.queue_path(), self.page.part(&self.record.body.id))
+    }
+
     fn act(&self, verb: &str) -> String {
-        format!("/console{}/items/{}/{verb}", self.queue_path(), self.page.part(&self.record.body.id))
+        format!("/console{}/{verb}", self.path())
     }
 
     /// How what happened looks.
@@ -50,6 +65,11 @@ impl OneItem {
         }
     }
 
+    /// Whether whoever worked on it said that further attempts are of no use.
+    fn gave_up(&self) -> bool {
+        self.state == "exhausted" && self.record.attempts() < self.row.policy.max_attempts
+    }
+
     fn can_retry(&self) -> bool {
         ["exhausted", "error"].contains(&self.state)
     }
@@ -60,15 +80,26 @@ impl OneItem {
 }
 
 pub(super) async fn show(page: Page, Path((name, id)): Path<(QueueName, ItemId)>) -> Result<Response, Problem> {
+    shown(page, StatusCode::OK, name, id, None).await
+}
+
+async fn shown(
+    page: Page,
+    status: StatusCode,
+    name: QueueName,
+    id: ItemId,
+    correcting: Option<Correcting>,
+) -> Result<Response, Problem> {
     let queue = known(&page, name.clone()).await?;
     let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
     let record = queue.item(id.clone()).await?.ok_or_else(unknown)?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(unknown)?;
-    let state: ItemState = record.state(record.now);
-    let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
+    let state = record.state(record.now).as_str();
+    let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;
+    let row = queue.row().await?;
     let payload = pretty(&record.body.payload);
     let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &id).await?);
-    page.show(|page| OneItem { page, row, record, state: state.as_str(), why, sentence, payload, timeline })
+    page.show_as(status, |page| OneItem { page, row, record, state, why, sentence, payload, timeline, correcting })
 }
 
 /// As people read it; what is no JSON as it is.
@@ -88,21 +119,35 @@ pub(super) async fn retry(
     page: Page,
     Path((name, id)): Path<(QueueName, ItemId)>,
     Form(form): Form<Again>,
-) -> Response {
-    let became = async {
-        let queue = known(&page, name).await?;
-        let outcome = match given(form.payload) {
+) -> Result<Response, Problem> {
+    let became = again(&page, &name, &id, form.payload.as_deref()).await;
+    match (became, form.payload) {
+        (Err(wrong), Some(typed)) => {
+            let correcting = Correcting { typed, wrong };
+            shown(page, StatusCode::UNPROCESSABLE_ENTITY, name, id, Some(correcting)).await
+        }
+        (Ok(()), _) => Ok(page.after(form.back.as_deref(), Ok(page.t1("item-retried", "id", &id)))),
+        (Err(wrong), None) => Ok(page.refused(form.back.as_deref(), wrong)),
+    }
+}
+
+/// Sends it round, with other contents if there are; or says what is wrong.
+async fn again(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>) -> Result<(), String> {
+    if let Some(cause) = payload.and_then(|payload| RawValue::from_string(payload.to_owned()).err()) {
+        return Err(page.t1("item-edit-bad", "cause", page.cause(&cause)));
+    }
+    let sent = async {
+        let queue = known(page, name.clone()).await?;
+        let outcome = match payload {
             Some(payload) => {
-                let wrong = |cause| Problem::new(Code::BadField).field("payload").cause(cause);
-                let payload = RawValue::from_string(payload).map_err(wrong)?;
-                queue.retry_with(id.clone(), payload.get()).await?
+                queue_payload_may_change(page.app(), name).await?;
+                queue.retry_with(id.clone(), payload.trim()).await?
             }
             None => queue.retry(id.clone()).await?,
         };
-        queue_managed(&queue, &id, outcome).await?;
-        Ok(page.t1("item-retried", "id", &id))
+        queue_managed(&queue, id, outcome).await
     };
-    page.after(form.back.as_deref(), became.await)
+    sent.await.map(drop).map_err(|problem| page.said(&problem))
 }
 
 /// Nothing but where to go back to.

@@ -69,6 +69,7 @@ pub(super) async fn show(page: Page, Path((name, key)): Path<(QueueName, Key)>) 
     // One that has moved on between two looks is shown once.
     items.sort_by_key(|record| record.body.seq);
     items.dedup_by_key(|record| record.body.seq);
-    let (row, sentence) = (queue.row().await?, queue_why(&page.app().texts, page.language(), &why));
+    let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;
+    let row = queue.row().await?;
     page.show(|page| OneKey { page, row, key, why, sentence, items })
 }

@@ -96,7 +96,7 @@ impl One {
 }
 
 /// A setting as it would be written: `30 s`, `5 min`, `2 h`, `7 d`, `1500 ms`.
-pub(super) fn spoken(span: Span) -> String {
+pub(in crate::console) fn spoken(span: Span) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
     let unit = units.into_iter().find(|(size, _)| span.0 >= *size && span.0 % size == 0);
     unit.map_or_else(|| format!("{} ms", span.0), |(size, name)| format!("{} {name}", span.0 / size))

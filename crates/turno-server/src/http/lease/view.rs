@@ -199,7 +199,7 @@ pub(crate) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &
     match refused {
         Refused::HeldBy { grant, position } => Problem::new(Code::LeaseHeld)
             .arg("holder", &grant.holder.name)
-            .arg("since", Stamp(grant.locked_at))
+            .span("since", grant.locked_at.until(now))
             .with("holder", HolderView::from(&grant.holder))
             .with("locked_at", Stamp(grant.locked_at))
             .with("expires_at", Stamp(grant.expires_at))

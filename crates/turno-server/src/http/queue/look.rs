@@ -20,6 +20,8 @@ use crate::http::stamp::Stamp;
 pub(super) struct AttemptView {
     attempt: u32,
     fence: i64,
+    /// When it was handed out; null of what failed before that was kept.
+    handed_at: Option<Stamp>,
     at: Stamp,
     error: String,
     /// When it was to be tried again; null if never.
@@ -35,6 +37,7 @@ impl From<AttemptError> for AttemptView {
         AttemptView {
             attempt: failed.attempt,
             fence: failed.fence.0,
+            handed_at: failed.handed_at.map(Stamp),
             at: failed.at.into(),
             error: failed.error,
             retry_at: failed.retry_at.map(Stamp),
@@ -52,7 +55,7 @@ pub(super) struct HandOutView {
     /// In whose name it was taken; null if the engine was asked directly.
     user: Option<String>,
     fence: i64,
-    /// When it was handed out; not kept of finished items.
+    /// When it was handed out; null of what finished before that was kept.
     handed_at: Option<Stamp>,
     /// Until when it lives; null if it is over.
     expires_at: Option<Stamp>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use turno::Overview;
 use turno::core::destination::Destination;
 use turno::core::id::QueueName;
-use turno::core::queue::Kind;
+use turno::core::queue::{Kind, Latency};
 use turno::store::Counts;
 
 use super::policy::{PolicyView, PushView};
@@ -71,7 +71,36 @@ pub(in crate::http) struct QueueView {
     oldest_waiting_at: Option<Stamp>,
     oldest_waiting_ms: Option<i64>,
     rates: RatesView,
+    /// How quick it was with what was done in the last minute; null if nothing was.
+    latency: Option<LatencyView>,
     server_time: Stamp,
+}
+
+/// How long items waited and took that were done in the last minute.
+#[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = QueueLatency)]
+pub(super) struct LatencyView {
+    /// So many of them were looked at, at most 1000.
+    items: u64,
+    /// Half of them were handed out, the last time, within this time of their acceptance; windows and delays included.
+    wait_p50_ms: i64,
+    wait_p95_ms: i64,
+    /// Half of them were done within this time of their acceptance.
+    done_p50_ms: i64,
+    done_p95_ms: i64,
+}
+
+impl From<Latency> for LatencyView {
+    fn from(latency: Latency) -> LatencyView {
+        let Latency { items, waited, took } = latency;
+        LatencyView {
+            items,
+            wait_p50_ms: waited.p50.0,
+            wait_p95_ms: waited.p95.0,
+            done_p50_ms: took.p50.0,
+            done_p95_ms: took.p95.0,
+        }
+    }
 }
 
 /// How the destination of a queue is doing, as all servers see it.
@@ -113,7 +142,8 @@ impl From<Option<Destination>> for DestinationView {
 
 impl QueueView {
     fn new(app: &App, overview: &Overview, destination: Option<Destination>) -> QueueView {
-        let Overview { row, counts, oldest_waiting, processed_last_minute, failed_last_minute, now } = overview;
+        let Overview { row, counts, oldest_waiting, processed_last_minute, failed_last_minute, latency, now } =
+            overview;
         QueueView {
             name: row.name.to_string(),
             kind: row.policy.kind,
@@ -126,6 +156,7 @@ impl QueueView {
             oldest_waiting_at: oldest_waiting.map(Stamp),
             oldest_waiting_ms: oldest_waiting.map(|oldest| oldest.until(*now).0),
             rates: RatesView { processed_per_minute: *processed_last_minute, failed_per_minute: *failed_last_minute },
+            latency: latency.map(Into::into),
             server_time: Stamp(*now),
         }
     }

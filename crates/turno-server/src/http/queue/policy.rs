@@ -3,11 +3,11 @@
 use axum::extract::State;
 use serde::Serialize;
 use turno::core::id::QueueName;
-use turno::core::queue::{Kind, OnExhausted, Policy};
-use turno::store::StoreError;
+use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
+use turno::store::{PushChange, StoreError};
 use turno::{Error, Turno};
 
-use crate::config::endpoint::Endpoint;
+use crate::config::endpoint::{Endpoint, EndpointFields};
 use crate::config::queue::{BadField, QueueFields};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
@@ -93,7 +93,8 @@ impl From<&Endpoint> for PushView {
     }
 }
 
-/// Makes the queue, or changes its policy; what is left out follows from the kind.
+/// Makes the queue, or changes its policy; what is left out follows from the kind, except `push`, which then stays as it
+/// is and ends with null.
 #[utoipa::path(put, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, description = "The policy in force", body = QueuePut)))]
 pub(super) async fn queue_put(
@@ -103,22 +104,39 @@ pub(super) async fn queue_put(
     Json(fields): Json<QueueFields>,
 ) -> Result<Json<QueuePut>, Problem> {
     let policy = fields.policy()?;
-    let push = fields.push.as_ref().map(|push| app.deliveries.admit(push, &policy)).transpose()?;
+    let push = match &fields.push {
+        Some(Some(push)) => PushChange::Set(app.deliveries.admit(push, &policy)?),
+        Some(None) => PushChange::Remove,
+        None => PushChange::Keep,
+    };
     if app.managed_queues.contains(&name) {
         return Err(Problem::new(Code::ManagedByConfig).arg("thing", &name));
     }
+    if push == PushChange::Keep {
+        fits(&app, &name, &policy).await?;
+    }
+    let is_new = matches!(push, PushChange::Set(_));
     let queue = match caller.0.put_queue_pushed(name.clone(), policy.clone(), push).await {
         Ok(queue) => queue,
         Err(error) => return Err(refused(&caller.0, name, policy.kind, error).await),
     };
     let row = queue.row().await?;
-    if row.push.is_some() {
+    if is_new {
         // Whoever sets an endpoint wants to know now whether it works, whatever was known against it.
         app.trusted().queue(name).await?.destination_replaced().await?;
     }
     app.deliveries.look();
     let push = app.deliveries.endpoint(&row).as_ref().map(PushView::from);
     Ok(Json(QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push }))
+}
+
+/// A push that stays must go with the new policy.
+async fn fits(app: &Shared, name: &QueueName, policy: &Policy) -> Result<(), Problem> {
+    let rows = app.trusted().queues().await?;
+    let kept = rows.iter().find(|row| row.name == *name).and_then(|row| row.push.as_deref());
+    let fields = kept.and_then(|text| serde_json::from_str::<EndpointFields>(text).ok());
+    fields.map(|fields| fields.push(policy)).transpose()?;
+    Ok(())
 }
 
 /// A store refuses a policy for one reason: the queue is of another kind and has work.
@@ -130,6 +148,12 @@ async fn refused(turno: &Turno, name: QueueName, wanted: Kind, error: Error) -> 
         }
     }
     error.into()
+}
+
+impl From<BadPolicy> for Problem {
+    fn from(bad: BadPolicy) -> Problem {
+        BadField::from(bad).into()
+    }
 }
 
 impl From<BadField> for Problem {

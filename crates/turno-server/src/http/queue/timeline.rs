@@ -1,11 +1,12 @@
 //! The life of an item, from its rows: accepted, handed out, how each attempt ended, what people did to it.
 //!
-//! Attempts that were given back leave no row, and so no line here.
+//! Of attempts that were given back, or whose item changed meanwhile, the last one is known until the next hand-out: they
+//! leave no row, because a worker that cannot do its work now gives it back again and again.
 
 use serde::Serialize;
 use turno::core::audit::Entry;
 use turno::core::id::{ItemId, QueueName};
-use turno::core::queue::{AttemptError, Ended, Taker};
+use turno::core::queue::{AttemptError, Ended, Item, Last, Taker};
 use turno::core::time::Time;
 use turno::store::AuditQuery;
 use turno::{Denied, Error, ItemRecord};
@@ -23,9 +24,13 @@ const AUDITED_MAX: u32 = 200;
 pub(crate) struct Happened {
     pub(crate) at: Stamp,
     /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
-    /// `processed`, `cancelled`, `retried` or `edited` (sent round again with another payload).
+    /// `processed`, `returned` or `superseded` (of the last hand-out; `at` is when that was), `cancelled`, `retried` or
+    /// `edited` (sent round again with another payload).
     #[schema(example = "failed")]
     pub(crate) what: &'static str,
+    /// When the attempt that ended `at` was handed out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) handed_at: Option<Stamp>,
     /// Which attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attempt: Option<u32>,
@@ -50,7 +55,7 @@ impl Happened {
     fn new(at: Time, what: &'static str) -> Happened {
         let none = (None, None);
         let ((attempt, fence), (instance, user), error, until) = (none, (None, None), None, None);
-        Happened { at: at.into(), what, attempt, fence, instance, user, error, until }
+        Happened { at: at.into(), what, handed_at: None, attempt, fence, instance, user, error, until }
     }
 
     /// By whom, in which attempt and under which fence.
@@ -70,7 +75,7 @@ impl From<&AttemptError> for Happened {
         };
         let (error, until) = (Some(failed.error.clone()), failed.retry_at.map(Stamp));
         let happened = Happened::new(failed.at, what).by(failed.holder.as_ref(), failed.attempt, failed.fence.0);
-        Happened { error, until, ..happened }
+        Happened { error, until, handed_at: failed.handed_at.map(Stamp), ..happened }
     }
 }
 
@@ -83,10 +88,24 @@ pub(crate) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> 
     }
 }
 
+/// The last hand-out of an item that waits, if it ended without a row of its own.
+fn given_back(item: &Item) -> Option<Happened> {
+    let what = match item.last {
+        Last::Returned => "returned",
+        Last::Superseded => "superseded",
+        Last::None | Last::Failed | Last::Expired => return None,
+    };
+    let at = item.claimed_at.filter(|_| item.expires_at.is_none())?;
+    let happened = Happened::new(at, what).by(item.holder.as_ref(), item.attempt, item.fence.0);
+    // The attempt was taken back, so its number will be the next one's.
+    Some(Happened { attempt: None, handed_at: Some(Stamp(at)), ..happened })
+}
+
 /// What happened, oldest first.
 pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
     all.extend(record.errors.iter().map(Happened::from));
+    all.extend(record.item.as_ref().and_then(given_back));
     if let Some((item, expires_at)) = record.item.as_ref().and_then(|item| Some((item, item.expires_at?))) {
         let since = item.claimed_at.unwrap_or(item.enqueued_at);
         let handed = Happened::new(since, "handed_out").by(item.holder.as_ref(), item.attempt, item.fence.0);
@@ -95,7 +114,8 @@ pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     if let Some(done) = &record.done {
         match done.ended {
             Ended::Processed => {
-                all.push(Happened::new(done.at, "processed").by(done.holder.as_ref(), done.attempt, done.fence.0));
+                let done_by = Happened::new(done.at, "processed").by(done.holder.as_ref(), done.attempt, done.fence.0);
+                all.push(Happened { handed_at: done.handed_at.map(Stamp), ..done_by });
             }
             // Its last error says so, with all that is known.
             Ended::Exhausted => {}

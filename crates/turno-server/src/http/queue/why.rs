@@ -4,13 +4,14 @@ use axum::Extension;
 use axum::extract::State;
 use fluent_bundle::FluentArgs;
 use serde::Serialize;
+use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
 use turno::core::queue::Taker;
-use turno::core::time::{Span, Time};
+use turno::core::time::Time;
 use turno::{QueueHandle, Why, WhyReason};
 
 use super::look;
-use crate::http::app::Shared;
+use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::Problem;
@@ -83,7 +84,7 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
 }
 
 /// The reason as a sentence.
-pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
+pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
@@ -92,8 +93,8 @@ pub(crate) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
     args.set("instance", taker.map_or_else(|| say("why-somebody"), ToString::to_string));
     args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
-    args.set("ago", since.map(|since| spoken(texts, language, since.until(why.now))).unwrap_or_default());
-    args.set("left", until.map(|until| spoken(texts, language, why.now.until(until))).unwrap_or_default());
+    args.set("ago", since.map(|since| texts.span(language, since.until(why.now))).unwrap_or_default());
+    args.set("left", until.map(|until| texts.span(language, why.now.until(until))).unwrap_or_default());
     let id = format!("why-{}", why.reason.code());
     texts.find(language, &id, &args).map_or_else(|| why.reason.code().to_owned(), |text| text.into_owned())
 }
@@ -103,21 +104,6 @@ fn shortened(error: &str) -> String {
         Some((end, _)) => format!("{}…", &error[..end]),
         None => error.to_owned(),
     }
-}
-
-/// A span as a person would say it: one number, one unit.
-fn spoken(texts: &Texts, language: Language, span: Span) -> String {
-    let seconds = (span.0 + 500) / 1_000;
-    let (id, count) = match seconds {
-        ..1 => ("span-moment", 0),
-        1..90 => ("span-seconds", seconds),
-        90..5_400 => ("span-minutes", (seconds + 30) / 60),
-        5_400..129_600 => ("span-hours", (seconds + 1_800) / 3_600),
-        _ => ("span-days", (seconds + 43_200) / 86_400),
-    };
-    let mut args = FluentArgs::new();
-    args.set("count", count);
-    texts.find(language, id, &args).map(|text| text.into_owned()).unwrap_or_default()
 }
 
 impl WhyView {
@@ -142,29 +128,56 @@ impl WhyView {
     }
 }
 
+/// A destination that is down, and since when.
+struct Down {
+    destination: Destination,
+    since: Time,
+}
+
 /// What nothing keeps and is pushed waits for its destination while that is down.
-async fn told(app: &Shared, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
-    let now = why.now;
-    let view = WhyView::new(&app.texts, language, why);
-    if view.reason != WhyReason::Ready.code() {
-        return Ok(view);
+async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<Down>, Problem> {
+    if why.reason != WhyReason::Ready || app.deliveries.endpoint(&*queue.row().await?).is_none() {
+        return Ok(None);
     }
-    let Some((destination, down_at)) = queue.destination().await?.and_then(|one| one.down_at.map(|at| (one, at)))
-    else {
-        return Ok(view);
+    let down = queue.destination().await?.and_then(|one| one.down_at.map(|since| Down { destination: one, since }));
+    Ok(down)
+}
+
+impl Down {
+    fn sentence(&self, texts: &Texts, language: Language, now: Time) -> String {
+        let mut args = FluentArgs::new();
+        args.set("ago", texts.span(language, self.since.until(now)));
+        args.set("left", texts.span(language, now.until(self.destination.probe_at)));
+        args.set("error", shortened(&self.destination.error));
+        texts.find(language, "why-destination_down", &args).map(|text| text.into_owned()).unwrap_or_default()
+    }
+}
+
+/// The sentence with all that this server knows: also how the destination of a pushed queue is doing.
+pub(crate) async fn explained(
+    app: &App,
+    language: Language,
+    queue: &QueueHandle,
+    why: &Why,
+) -> Result<String, Problem> {
+    Ok(match waits_for(app, queue, why).await? {
+        Some(down) => down.sentence(&app.texts, language, why.now),
+        None => sentence(&app.texts, language, why),
+    })
+}
+
+async fn told(app: &App, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
+    let Some(down) = waits_for(app, queue, &why).await? else {
+        return Ok(WhyView::new(&app.texts, language, why));
     };
-    let mut args = FluentArgs::new();
-    args.set("ago", spoken(&app.texts, language, down_at.until(now)));
-    args.set("left", spoken(&app.texts, language, now.until(destination.probe_at)));
-    args.set("error", shortened(&destination.error));
-    let detail = app.texts.find(language, "why-destination_down", &args).map(|text| text.into_owned());
+    let detail = down.sentence(&app.texts, language, why.now);
     Ok(WhyView {
         reason: "destination_down",
-        detail: detail.unwrap_or_default(),
-        since: Some(Stamp(down_at)),
-        until: Some(Stamp(destination.probe_at)),
-        error: Some(destination.error),
-        ..view
+        detail,
+        since: Some(Stamp(down.since)),
+        until: Some(Stamp(down.destination.probe_at)),
+        error: Some(down.destination.error),
+        ..WhyView::new(&app.texts, language, why)
     })
 }
 
@@ -254,8 +267,8 @@ mod tests {
             (7_200_000, "2 horas", "2 hours"),
             (259_200_000, "3 días", "3 days"),
         ] {
-            assert_eq!(spoken(&texts, Language::Spanish, Span(ms)), spanish);
-            assert_eq!(spoken(&texts, Language::English, Span(ms)), english);
+            assert_eq!(texts.span(Language::Spanish, turno::core::time::Span(ms)), spanish);
+            assert_eq!(texts.span(Language::English, turno::core::time::Span(ms)), english);
         }
         let retry = why(WhyReason::RetryLater { until: Time(7_000), attempt: 2, error: Some("no route".to_owned()) });
         let said = sentence(&texts, Language::Spanish, &retry);

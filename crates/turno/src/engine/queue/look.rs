@@ -7,7 +7,9 @@ use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, QueueRow};
 use std::sync::Arc;
 use turno_core::id::{ItemId, Key, Lane};
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{FrontItem, ItemState, Kind, Policy, Why, WhyRead, WhyReason, why_done, why_item, why_key};
+use turno_core::queue::{
+    FrontItem, ItemState, Kind, Latency, Policy, Why, WhyRead, WhyReason, why_done, why_item, why_key,
+};
 use turno_core::time::{Span, Time};
 
 /// What counts as lately.
@@ -26,6 +28,8 @@ pub struct Overview {
     pub processed_last_minute: i64,
     /// Attempts that failed in the last minute, those included that were not settled in time; counted up to the same.
     pub failed_last_minute: i64,
+    /// How quick it was with what was acked in the last minute; nothing if nothing was.
+    pub latency: Option<Latency>,
     /// When this was so.
     pub now: Time,
 }
@@ -119,8 +123,10 @@ impl QueueHandle {
         let row = inner.refresh(&self.name).await?;
         let since = Time(inner.clock.estimate().0 - LATELY.0);
         let pulse = inner.store.pulse(row.id, since).await?;
+        let waits = inner.store.waits(row.id, since, Latency::MOST).await?;
         Ok(Overview {
             row,
+            latency: Latency::of(&waits),
             counts: pulse.counts,
             oldest_waiting: pulse.oldest,
             processed_last_minute: pulse.processed,

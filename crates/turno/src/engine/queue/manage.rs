@@ -77,6 +77,7 @@ impl QueueHandle {
     pub async fn retry_with(&self, id: ItemId, payload: impl Into<Arc<str>>) -> Result<ManageOutcome, Error> {
         let payload = payload.into();
         super::check_payload(&payload).map_err(Error::Invalid)?;
+        super::check_depth(&payload, || "/payload".to_owned())?;
         self.manage(id, Manage::RetryWith { payload }).await
     }
 

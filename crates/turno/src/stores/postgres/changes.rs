@@ -122,6 +122,7 @@ fn add_done(done: &[Done]) -> Call<'_> {
         .bigs(done.iter().map(|done| done.fence.0))
         .bigs(done.iter().map(|done| done.revision))
         .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(Taker::as_str)))
+        .maybe_bigs(done.iter().map(|done| done.handed_at.map(|at| at.0)))
 }
 
 fn add_errors(errors: &[AttemptError]) -> Call<'_> {
@@ -133,6 +134,7 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .texts(errors.iter().map(|error| error.error.as_str()))
         .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
         .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(Taker::as_str)))
+        .maybe_bigs(errors.iter().map(|error| error.handed_at.map(|at| at.0)))
 }
 
 fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {

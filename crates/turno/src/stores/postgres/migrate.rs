@@ -24,6 +24,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, min_compatible: 5, text: include_str!("migrations/0006_answers.sql") },
     Migration { version: 7, min_compatible: 5, text: include_str!("migrations/0007_sync.sql") },
     Migration { version: 8, min_compatible: 5, text: include_str!("migrations/0008_push.sql") },
+    Migration { version: 9, min_compatible: 5, text: include_str!("migrations/0009_attempts.sql") },
 ];
 
 /// Applies what is missing, in one transaction: all of it or nothing.

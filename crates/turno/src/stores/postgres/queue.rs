@@ -6,7 +6,7 @@ use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::{self, get, kind_to};
 use super::tx::{Moment, Tx};
-use crate::store::{Push, QueueRow, StoreError};
+use crate::store::{PushChange, QueueRow, StoreError};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{QueueId, QueueName};
 use turno_core::queue::Policy;
@@ -46,7 +46,7 @@ impl PostgresStore {
         &self,
         name: &QueueName,
         policy: &Policy,
-        push: Option<&Push>,
+        push: &PushChange,
         by: &Actor,
     ) -> Result<QueueRow, StoreError> {
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
@@ -69,7 +69,7 @@ impl PostgresStore {
                                 .int(queue.id.0)
                                 .text(&text)
                                 .text(kind)
-                                .maybe_text(wanted.push_text()),
+                                .maybe_text(queue.push.as_deref()),
                         );
                     }
                     calls.extend(audit::calls(&entries));
@@ -114,19 +114,14 @@ struct Wanted<'a> {
     policy: &'a Policy,
     /// The policy as it is kept.
     text: &'a str,
-    push: Option<&'a Push>,
-}
-
-impl<'a> Wanted<'a> {
-    fn push_text(&self) -> Option<&'a str> {
-        self.push.map(|push| &*push.text)
-    }
+    push: &'a PushChange,
 }
 
 async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
     let Wanted { name, policy, text, push } = *wanted;
     let kind = kind_to(policy.kind);
-    let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(wanted.push_text());
+    let fresh = push.text(None);
+    let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(fresh.as_deref());
     let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
     let mut answers = tx.trip(vec![add, lock, audit::lock(), Moment::call(0, true)]).await?;
     let created = !answers.take().is_empty();
@@ -135,7 +130,9 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     let Moment { now, xid, .. } = tx.moment(&answers.take())?;
     let mut queue =
         rows.first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
-    let changes = queue.policy != *policy || queue.push.as_deref() != wanted.push_text();
+    let before = queue.push.clone();
+    let kept = push.text(before.as_ref());
+    let changes = queue.policy != *policy || before != kept;
     if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
@@ -148,12 +145,12 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     if changes {
         queue.version += 1;
         queue.policy = policy.clone();
-        queue.push = push.map(|push| push.text.clone());
+        queue.push = kept;
     }
     let mut drafts = Vec::new();
     if changes || created {
         let policy = serde_json::from_str(text).map_err(row::garbled)?;
-        let detail = [("policy", policy), ("push", Push::audited(push)), ("created", created.into())];
+        let detail = [("policy", policy), ("push", push.audited(before.as_ref())), ("created", created.into())];
         drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
     }
     Ok(Put { queue, changes, entries: chain(&mut head, now, drafts), xid })

@@ -9,8 +9,8 @@ use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, S
 use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::ItemState;
-use turno_core::time::Time;
+use turno_core::queue::{ItemState, Waited};
+use turno_core::time::{Span, Time};
 
 impl PostgresStore {
     pub(super) async fn item_get(&self, queue: QueueId, id: &ItemId) -> Result<Option<ItemRecord>, StoreError> {
@@ -72,6 +72,12 @@ impl PostgresStore {
         let rows = self.scan(rates).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
         Ok(Pulse { now, counts, oldest, processed: get(row, 0)?, failed: get(row, 1)? })
+    }
+
+    pub(super) async fn queue_waits(&self, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
+        let call = Call::new(&call::QUEUE_WAITS).int(queue.0).big(since.0).big(limit.into());
+        let waited = |row| Ok(Waited { waited: Span(get(row, 0)?), took: Span(get(row, 1)?) });
+        Ok(self.scan(call).await?.iter().map(waited).collect::<Result<_, super::failure::Failure>>()?)
     }
 
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {

@@ -88,6 +88,7 @@ pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
         fence: Fence(get(row, at + 5)?),
         revision: get(row, at + 6)?,
         holder: get::<Option<&str>>(row, at + 7)?.map(Taker::from),
+        handed_at: get::<Option<i64>>(row, at + 8)?.map(Time),
     })
 }
 
@@ -100,6 +101,7 @@ pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
         error: get(row, 4)?,
         retry_at: get::<Option<i64>>(row, 5)?.map(Time),
         holder: get::<Option<&str>>(row, 6)?.map(Taker::from),
+        handed_at: get::<Option<i64>>(row, 7)?.map(Time),
     })
 }
 

@@ -97,6 +97,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.fence.0,
             done.revision,
             done.holder.as_ref().map(Taker::as_str),
+            done.handed_at.map(|at| at.0),
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
@@ -108,7 +109,8 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             error.at.0,
             error.error,
             retry_at,
-            error.holder.as_ref().map(Taker::as_str)
+            error.holder.as_ref().map(Taker::as_str),
+            error.handed_at.map(|at| at.0),
         ])
     })
 }

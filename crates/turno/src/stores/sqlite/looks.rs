@@ -2,11 +2,10 @@
 
 use super::rows::{done, json, last_of, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{Push, QueueRow, StoreError};
+use crate::store::{PushChange, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::Arc;
 use turno_core::audit::{Actor, Draft};
 use turno_core::id::{Fence, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{Handed, Kind, Policy, SettleOutcome, Trace};
@@ -77,14 +76,16 @@ pub(super) fn put_queue(
     write: Write<'_>,
     name: &QueueName,
     policy: &Policy,
-    push: Option<Push>,
+    push: &PushChange,
     by: Actor,
 ) -> Result<QueueRow, StoreError> {
     let (tx, text) = (&write.tx, json(policy));
     let before = queue_named(tx, name)?;
     let created = before.is_none();
+    let old = before.as_ref().and_then(|row| row.push.clone());
+    let kept = push.text(old.as_ref());
     let row = match before {
-        Some(row) if row.policy == *policy && row.push == text_of(&push) => return Ok(row),
+        Some(row) if row.policy == *policy && row.push == kept => return Ok(row),
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
@@ -93,20 +94,16 @@ pub(super) fn put_queue(
                     "queue {name} has unfinished items, so it stays of kind {kind}; finish or cancel them first"
                 )));
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), text_of(&push)), queue)?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), kept), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind), text_of(&push)), queue)?,
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind), kept), queue)?,
     };
     let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
     let entry = Draft::new(by, "queue_put", name.as_str());
-    let detail = [("policy", policy), ("push", Push::audited(push.as_ref())), ("created", Value::from(created))];
+    let detail = [("policy", policy), ("push", push.audited(old.as_ref())), ("created", Value::from(created))];
     audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
     Ok(row)
-}
-
-fn text_of(push: &Option<Push>) -> Option<Arc<str>> {
-    push.as_ref().map(|push| push.text.clone())
 }
 
 fn kind_word(kind: Kind) -> &'static str {

@@ -6,8 +6,8 @@ use super::statements as sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
-use turno_core::queue::{Body, ItemState};
-use turno_core::time::Time;
+use turno_core::queue::{Body, ItemState, Waited};
+use turno_core::time::{Span, Time};
 
 pub(super) fn one(
     db: &mut Connection,
@@ -89,6 +89,12 @@ pub(super) fn pulse(db: &mut Connection, now: Time, queue: QueueId, since: Time)
     let mut read = tx.prepare_cached(sql::QUEUE_RATES)?;
     let (processed, failed) = read.query_row((queue.0, since.0, Pulse::MOST), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Pulse { now, counts, oldest, processed, failed })
+}
+
+pub(super) fn waits(db: &Connection, queue: QueueId, since: Time, limit: u32) -> Result<Vec<Waited>, StoreError> {
+    let mut read = db.prepare_cached(sql::QUEUE_WAITS)?;
+    let waited = |row: &rusqlite::Row<'_>| Ok(Waited { waited: Span(row.get(0)?), took: Span(row.get(1)?) });
+    Ok(read.query_map((queue.0, since.0, limit), waited)?.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn lane_front(

@@ -110,6 +110,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
         fence: Fence(row.get(5)?),
         revision: row.get(6)?,
         holder: row.get::<_, Option<Arc<str>>>(7)?.map(Taker::from),
+        handed_at: row.get::<_, Option<i64>>(8)?.map(Time),
     })
 }
 
@@ -122,6 +123,7 @@ pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
         error: row.get(4)?,
         retry_at: row.get::<_, Option<i64>>(5)?.map(Time),
         holder: row.get::<_, Option<Arc<str>>>(6)?.map(Taker::from),
+        handed_at: row.get::<_, Option<i64>>(7)?.map(Time),
     })
 }
 

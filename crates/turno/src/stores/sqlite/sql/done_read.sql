@@ -1,2 +1,2 @@
 -- done_read
-select seq, queue, ended, at, attempt, fence, revision, holder from done where seq = ?1
+select seq, queue, ended, at, attempt, fence, revision, holder, handed_at from done where seq = ?1

@@ -1,0 +1,70 @@
+//! Queues made and changed from the command line, and how a pushed one is shown.
+
+use serde_json::json;
+use turno::core::destination::Failure;
+use turno::core::id::Lane;
+use turno::core::time::Span;
+
+use crate::cases;
+use crate::shell::Shell;
+use crate::world::World;
+
+cases![
+    BOTH: [
+        what_is_not_named_stays_as_it_is,
+    ],
+    SQLITE: [
+        a_new_queue_needs_a_kind,
+        the_condition_of_a_destination_is_shown,
+    ],
+];
+
+/// Nobody listens there, and nothing is sent as long as nothing is queued.
+const NOWHERE: &str = "http://127.0.0.1:1/in/{key}?token=s3cret";
+
+async fn what_is_not_named_stays_as_it_is(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    let put = async |more: &[&str]| eva.run(&[&["queue", "put", "bot", "--json"], more].concat()).await.json();
+    put(&["--kind", "lane", "--window", "7s", "--max-attempts", "3", "--push", NOWHERE]).await;
+    let changed = put(&["--max-attempts", "4"]).await;
+    assert_eq!((&changed["kind"], &changed["window_ms"]), (&json!("lane"), &json!(7_000)));
+    assert_eq!(changed["max_attempts"], 4);
+    assert_eq!(changed["push"]["url"], "http://127.0.0.1:1/in/{key}?***");
+    let kept = world.turno.queue("bot").await.unwrap().row().await.unwrap().push.clone().unwrap();
+    assert!(kept.contains("s3cret"), "what is not shown is not lost: {kept}");
+    // The longest hold only followed from the lock.
+    let longer = put(&["--lock-timeout", "40s"]).await;
+    assert_eq!((&longer["lock_timeout_ms"], &longer["max_hold_ms"]), (&json!(40_000), &json!(40_000)));
+    let reset = put(&["--reset"]).await;
+    assert_eq!(
+        (&reset["kind"], &reset["window_ms"], &reset["max_attempts"]),
+        (&json!("lane"), &json!(3_000), &json!(5))
+    );
+    assert!(reset["push"].is_object(), "{reset}");
+    let other = put(&["--kind", "inbox"]).await;
+    assert_eq!((&other["batch_max"], &other["max_attempts"]), (&json!(1), &json!(20)), "another kind, its defaults");
+    assert_eq!(put(&["--no-push"]).await["push"], json!(null));
+}
+
+async fn a_new_queue_needs_a_kind(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    let refused = eva.run(&["queue", "put", "bot", "--window", "5s"]).await;
+    assert!(refused.refused(2).contains("--kind lane, inbox or sync"), "{refused:?}");
+}
+
+async fn the_condition_of_a_destination_is_shown(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox", "--push", NOWHERE]).await.done();
+    let well = eva.run(&["queue", "get", "mails"]).await;
+    assert!(well.done().contains("POST http://127.0.0.1:1/in/{key}?*** (unsigned"), "{well:?}");
+    assert!(well.out.contains("destination") && !well.out.contains("next probe"), "{well:?}");
+    let queue = world.turno.queue("mails").await.unwrap();
+    for key in [1, 2, 1] {
+        let failure = Failure { of: Lane(key), handed_at: world.turno.now(), error: "HTTP 503: lunch".to_owned() };
+        queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
+    }
+    let down = eva.run(&["queue", "get", "mails"]).await;
+    assert!(down.done().contains("down since"), "{down:?}");
+    assert!(down.out.contains("next probe") && down.out.contains("HTTP 503: lunch"), "{down:?}");
+    assert!(eva.run(&["queue", "list"]).await.done().contains("destination down for"));
+}

@@ -1,0 +1,113 @@
+//! The console's words from outside: nothing English inside Spanish, names instead of ids, and what is in force instead of
+//! what would be.
+
+use crate::cases;
+use crate::console::Browser;
+use crate::world::World;
+use turno::core::lease::Action;
+use turno::{Draft, Kind, Policy};
+
+cases![
+    what_goes_wrong_is_said_in_the_readers_language,
+    lists_without_a_match_say_so_and_lead_back_to_all,
+    an_empty_queue_shows_a_command_that_can_be_pasted,
+    the_audit_calls_people_by_their_names_and_details_by_words,
+    the_settings_say_where_each_value_comes_from_in_words,
+    the_overview_leads_straight_to_what_needs_a_person,
+];
+
+async fn what_goes_wrong_is_said_in_the_readers_language(world: World) {
+    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    let (ana, english) = (Browser::of(&world, "ana").await, Browser::of(&world, "ana").await.reading("en"));
+    for (path, status, spanish, said) in [
+        ("/tasks?status=nada", 400, "no es un estado de una tarea", "is no status of a task"),
+        ("/queues/chat?state=nada", 400, "no es un estado de un elemento", "is no state of an item"),
+        ("/queues/chat?cursor=x", 400, "pase el next_cursor", "pass on the next_cursor"),
+        ("/queues/ninguna", 404, "la cola ninguna", "queue ninguna"),
+        ("/tasks/99999", 404, "la tarea 99999", "task 99999"),
+        ("/audit", 403, "leer la auditoría (audit.read)", "read the audit (audit.read)"),
+        ("/admin", 403, "administrar personas (users.manage)", "manage people (users.manage)"),
+    ] {
+        let (here, there) = (ana.open(path).await, english.open(path).await);
+        assert_eq!((here.status.as_u16(), there.status.as_u16()), (status, status), "{path}");
+        assert!(here.text.contains(spanish) && !here.text.contains(said), "{path}: {}", here.text);
+        assert!(there.text.contains(said), "{path}: {}", there.text);
+    }
+    // Since when somebody holds something is said as a span: a time of day would need the reader's zone.
+    let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
+    world.turno.lease(command).await.unwrap().answer.unwrap();
+    let refused = world.client("leo").await.post("/v1/leases/caja%3A1/claim", serde_json::json!({})).await.expect(409);
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("desde hace ") && !detail.contains('Z'), "{detail}");
+}
+
+async fn lists_without_a_match_say_so_and_lead_back_to_all(world: World) {
+    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    let eva = Browser::of(&world, "eva").await;
+    for (path, all) in [
+        ("/leases?prefix=nada", "/leases"),
+        ("/queues?name=nada", "/queues"),
+        ("/queues?state=exhausted", "/queues"),
+        ("/queues/chat?key=nadie", "/queues/chat"),
+        ("/audit?actor=nadie", "/audit"),
+        ("/admin/tokens?user=nadie", "/admin/tokens"),
+    ] {
+        let page = eva.page(path).await;
+        assert!(page.contains("Nada coincide con estos filtros"), "{path}: {page}");
+        assert!(page.contains(&format!("href=\"{all}\">Quitar filtros")), "{path}: {page}");
+        assert!(!eva.page(all).await.contains("Quitar filtros"), "{all}");
+    }
+}
+
+async fn an_empty_queue_shows_a_command_that_can_be_pasted(world: World) {
+    let eva = Browser::of(&world, "eva").await;
+    assert!(eva.page("/queues").await.contains(&format!("{}/v1/queues/chat", world.server.base)));
+    for (name, kind) in [("chat", Kind::Lane), ("entrada", Kind::Inbox), ("usuarios", Kind::Sync)] {
+        world.turno.put_queue(name, Policy::of(kind)).await.unwrap();
+        let page = eva.page(&format!("/queues/{name}")).await;
+        assert!(page.contains(&format!("turno queue enqueue {name}")), "{page}");
+        assert!(page.contains(&format!("--server {}", world.server.base)), "{page}");
+        assert_eq!(page.contains("--key"), kind != Kind::Inbox, "{name}");
+    }
+}
+
+async fn the_audit_calls_people_by_their_names_and_details_by_words(world: World) {
+    let eva = Browser::of(&world, "eva").await;
+    let command = world.turno.command("caja:1", "ana", Action::Claim { ttl: None, wait: false }).unwrap();
+    world.turno.lease(command).await.unwrap().answer.unwrap();
+    eva.done("/console/leases/caja%3A1/force-release", &[("reason", "se fue"), ("back", "/leases")]).await;
+    eva.done("/console/people", &[("id", "sol.v"), ("name", "Sol Vega"), ("role", "viewer")]).await;
+    eva.done("/console/people/sol.v/change", &[("name", "Sol Vega"), ("role", "editor")]).await;
+    let page = eva.page("/audit").await;
+    for said in ["title=\"eva\">Eva Ruiz<", "Lo tenía:", "Motivo:", "Tuvo efecto:</span> sí", "Rol:</span> Edición"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for raw in ["holder_before", "role_before", "changed:", ">true", ">null"] {
+        assert!(!page.contains(raw), "{raw}: {page}");
+    }
+    let english = eva.reading("en").page("/audit").await;
+    assert!(english.contains("Took effect:</span> yes") && english.contains("Held by:"), "{english}");
+}
+
+async fn the_settings_say_where_each_value_comes_from_in_words(world: World) {
+    world.turno.put_queue("chat", Policy { max_attempts: 17, ..Policy::of(Kind::Lane) }).await.unwrap();
+    let eva = Browser::of(&world, "eva").await;
+    let page = eva.page("/admin/settings").await;
+    assert!(page.contains("de fábrica") && !page.contains(">default<"), "{page}");
+    assert!(page.contains(">17<") && page.contains("una llamada a la API"), "what is in force, too: {page}");
+    assert!(eva.reading("en").page("/admin/settings").await.contains(">default<"));
+}
+
+async fn the_overview_leads_straight_to_what_needs_a_person(world: World) {
+    let policy = Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) };
+    let entrada = world.turno.put_queue("entrada", policy).await.unwrap();
+    world.turno.put_queue("chat", Policy::of(Kind::Lane)).await.unwrap();
+    entrada.enqueue(vec![Draft { payload: "{}".into(), ..Draft::default() }]).await.unwrap();
+    let got = entrada.claim("uno", 1, turno::core::time::Span::ZERO).await.unwrap().remove(0);
+    let act = turno::core::queue::Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: false };
+    entrada.settle(vec![turno::Settlement { handed: got.handed, act }]).await.unwrap();
+    let page = Browser::of(&world, "ana").await.page("/").await;
+    assert!(page.contains("class=\"figure bad\" href=\"/queues/entrada?state=exhausted\""), "{page}");
+    assert!(page.contains("<a href=\"/queues/entrada?state=exhausted\">1 elemento agotado en entrada"), "{page}");
+}

@@ -1,0 +1,7 @@
+-- queue_waits
+-- How long items waited and took that were acked after $2. Found by when (done_recent); any of them, up to a bound.
+select d.handed_at - b.enqueued_at, d.at - b.enqueued_at
+from turno.done d
+join turno.body b on b.seq = d.seq
+where d.at > $2::bigint and d.queue = $1::int and d.ended = 0 and d.handed_at is not null
+limit $3::bigint

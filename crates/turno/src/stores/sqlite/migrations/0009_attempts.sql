@@ -1,0 +1,5 @@
+-- When an attempt that is over was handed out: the life of an item, and how long items wait.
+--
+-- Null of what ended before; eight bytes with a row that is written anyway.
+alter table done add column handed_at integer;
+alter table attempt_error add column handed_at integer;
