@@ -9,7 +9,7 @@ const own = document.getElementById('process')?.dataset.task;
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
 const lines = new Map();
 const fill = (name, values) =>
-  Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, value), host.dataset[name]);
+  Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, () => value), host.dataset[name]);
 
 function watch(task, title) {
   const lease = turno.lease(`task:${task}`);
