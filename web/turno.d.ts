@@ -157,6 +157,14 @@ export class TurnoError extends Error {
 /** A token from the application's own backend, which answers as POST /v1/sessions does. */
 export function tokenFrom(url: string | URL, init?: RequestInit): () => Promise<GivenToken>;
 
+/** Follows Server-Sent Events until they end or are silent for too long; `opened` may refuse the answer by throwing. */
+export function follow(
+  ask: (signal: AbortSignal) => Promise<Response>,
+  signal: AbortSignal,
+  opened: (response: Response) => void,
+  take: (event: { id?: string; event?: string; data: any }) => void,
+): Promise<void>;
+
 /** Talks to a server. */
 export class Turno {
   constructor(options?: TurnoOptions);

@@ -238,6 +238,46 @@ function share({ server = home(), token = null, language = null }) {
   return { turno: found.turno, leave };
 }
 
+/**
+ * Follows Server-Sent Events until they end, read with fetch, so that a token travels in a header. `ask(signal)` asks for
+ * them, `opened(response)` is told of the answer and may refuse it, `take({id, event, data})` gets each event. A stream
+ * that is silent for too long is ended: its server says something now and then.
+ */
+export async function follow(ask, signal, opened, take) {
+  const ended = new AbortController();
+  const stop = () => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  let timer = setTimeout(stop, SILENCE_MS);
+  try {
+    const response = await ask(ended.signal);
+    opened(response);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ''; ;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      clearTimeout(timer);
+      timer = setTimeout(stop, SILENCE_MS);
+      const blocks = (text + value).split('\n\n');
+      text = blocks.pop();
+      for (const block of blocks) take(fieldsOf(block));
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    ended.abort();
+  }
+}
+
+/** An event as it was sent; a comment has no fields. */
+function fieldsOf(block) {
+  const fields = {};
+  for (const line of block.split('\n')) {
+    const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (field) fields[field] = value;
+  }
+  return { ...fields, data: parsed(fields.data ?? '{}') ?? {} };
+}
+
 /** One live stream for all leases of a page, open only while the page is visible: browsers allow six per server. */
 class Stream {
   #turno;
@@ -288,45 +328,20 @@ class Stream {
     }
   }
 
-  /** Reads the stream with fetch, so that the token travels in a header. */
   async #listen(signal, opened) {
-    const ended = new AbortController();
-    const stop = () => ended.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    let timer = setTimeout(stop, SILENCE_MS);
-    try {
-      const headers = { accept: 'text/event-stream' };
-      if (this.#position) headers['last-event-id'] = this.#position;
-      const response = await this.#turno.request('/v1/events?topics=leases', { headers, signal: ended.signal });
+    const headers = { accept: 'text/event-stream' };
+    if (this.#position) headers['last-event-id'] = this.#position;
+    const ask = (signal) => this.#turno.request('/v1/events?topics=leases', { headers, signal });
+    const open = (response) => {
       if (!response.ok || !response.body) throw new TurnoError(response.status, null);
       this.live = true;
       opened();
       this.#tell({ name: 'open' });
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let text = ''; ;) {
-        const { value, done } = await reader.read();
-        if (done) return;
-        clearTimeout(timer);
-        timer = setTimeout(stop, SILENCE_MS);
-        const blocks = (text + value).split('\n\n');
-        text = blocks.pop();
-        blocks.forEach((block) => this.#block(block));
-      }
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      ended.abort();
-    }
-  }
-
-  #block(block) {
-    const fields = {};
-    for (const line of block.split('\n')) {
-      const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-      if (field) fields[field] = value;
-    }
-    if (fields.id) this.#position = fields.id;
-    if (fields.event) this.#tell({ name: fields.event, ...JSON.parse(fields.data || '{}') });
+    };
+    await follow(ask, signal, open, ({ id, event, data }) => {
+      if (id) this.#position = id;
+      if (event) this.#tell({ name: event, ...data });
+    });
   }
 
   /** What names no resource concerns everybody: the stream has opened, or has left something out. */

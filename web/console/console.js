@@ -4,6 +4,8 @@
 // place (htmx, morph), so that focus, typed text and open dialogs stay. Nothing is shown that the server did not send.
 // Pages and forms work without this file; only the liveness is lost.
 
+import { follow } from '/turno.js';
+
 const LIVE = '#live';
 /** Two reads are at least this far apart, however much happens. */
 const READ_EVERY_MS = 1_000;
@@ -11,8 +13,6 @@ const READ_EVERY_MS = 1_000;
 const READ_AT_LEAST_MS = 15_000;
 /** Without a stream the page is read this often. */
 const POLL_MS = 5_000;
-/** The server says something every 15 s; whoever is silent for this long is gone. */
-const SILENCE_MS = 25_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 
@@ -157,26 +157,12 @@ async function listen() {
   if (stream || document.hidden || !about.length) return;
   const abort = new AbortController();
   stream = abort;
-  let silence = setTimeout(() => abort.abort(), SILENCE_MS);
-  const heard = () => {
-    clearTimeout(silence);
-    silence = setTimeout(() => abort.abort(), SILENCE_MS);
-  };
+  const headers = { accept: 'text/event-stream', ...(position ? { 'last-event-id': position } : {}) };
+  const ask = (signal) => fetch(`/v1/events?topics=${about.join(',')}`, { headers, signal });
   try {
-    const headers = { accept: 'text/event-stream', ...(position ? { 'last-event-id': position } : {}) };
-    const response = await fetch(`/v1/events?topics=${about.join(',')}`, { headers, signal: abort.signal });
-    setClock(response.headers);
-    if (response.status === 401) return signIn();
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    state = 'live';
-    // What happened while nobody listened is in the page.
-    if (failures || lostAt) readSoon(0);
-    failures = 0;
-    connectionBack();
-    await follow(response.body, heard);
+    await follow(ask, abort.signal, opened, take);
     throw new Error('the stream ended');
   } catch {
-    clearTimeout(silence);
     if (stream !== abort) return;
     stream = null;
     if (document.hidden) return;
@@ -188,34 +174,26 @@ async function listen() {
   }
 }
 
-async function follow(source, heard) {
-  const reader = source.pipeThrough(new TextDecoderStream()).getReader();
-  let kept = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    heard();
-    const blocks = (kept + value).split('\n\n');
-    kept = blocks.pop();
-    blocks.forEach(take);
-  }
+function opened(response) {
+  setClock(response.headers);
+  if (response.status === 401) signIn();
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  state = 'live';
+  // What happened while nobody listened is in the page.
+  if (failures || lostAt) readSoon(0);
+  failures = 0;
+  connectionBack();
 }
 
 /** One event of the stream: its position is kept, and whoever shows something of its topic reads again. */
-function take(block) {
-  const fields = {};
-  for (const line of block.split('\n')) {
-    const at = line.indexOf(':');
-    if (at > 0) fields[line.slice(0, at)] = line.slice(at + 1).trimStart();
-  }
-  if (fields.id) position = fields.id;
-  if (!fields.event) return;
-  const data = parsed(fields.data);
-  if (fields.event === 'bye') {
+function take({ id, event: name, data }) {
+  if (id) position = id;
+  if (!name) return;
+  if (name === 'bye') {
     if (data.reason === 'signed_out') signIn();
     return;
   }
-  const event = new CustomEvent('turno:event', { detail: { name: fields.event, data }, cancelable: true });
+  const event = new CustomEvent('turno:event', { detail: { name, data }, cancelable: true });
   // A page that knows better, such as process mode, takes the event over.
   if (document.dispatchEvent(event)) readSoon();
 }

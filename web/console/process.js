@@ -5,6 +5,7 @@
 // can spoil nothing. What somebody types is kept, whatever happens to the lock, until it is saved or discarded.
 
 import { ConsoleTurno, Places, entitle, left } from './line.js';
+import { all, answered, asked, calmly, fill, list, root, time, urgently, whyLost, words } from './said.js';
 import { Drafts, amountOf, values } from './typed.js';
 
 /** A finalize of many lines takes its time. */
@@ -14,12 +15,6 @@ const RETRY_MS = 2_000;
 /** Who has not answered for so long is said to be silent. */
 const SILENT_MS = 4_000;
 
-const root = () => document.getElementById('process');
-const all = (selector) => [...document.querySelectorAll(selector)];
-const fill = (text, name, value) => text.replace(`{${name}}`, value);
-const words = (name, values = {}) =>
-  Object.entries(values).reduce((text, [key, value]) => fill(text, key, value), root()?.dataset[name] ?? '');
-const time = (at) => new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const { task, title, user } = root().dataset;
@@ -38,18 +33,6 @@ let leaving = false;
 let finishing = false;
 /** It was finalized from here: that its lock is gone is no loss. */
 let finished = false;
-
-// What is said aloud. It stands outside of what is read again, or it would be said twice.
-
-function speaker(role) {
-  const element = document.createElement('p');
-  element.className = 'visually-hidden';
-  element.setAttribute('role', role);
-  document.body.append(element);
-  return element;
-}
-const calmly = speaker('status');
-const urgently = speaker('alert');
 
 /** What went wrong, until it is mended: `kind` says by what. */
 let troubled = null;
@@ -122,26 +105,6 @@ function fillIn() {
 
 /** Those who ask for it and were not answered. */
 const askers = () => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);
-const quoted = (message) => (message ? ` «${message}»` : '');
-const asked = ({ by, at, message }) => words('asker', { name: by.name, at: time(at) }) + quoted(message);
-
-/** What became of what this person asked for. */
-function answered({ at, declined_at, answer }, holder) {
-  const name = holder?.name ?? '';
-  return declined_at ? words('declined', { name, at: time(declined_at) }) + quoted(answer) : words('asked', { name, at: time(at) });
-}
-
-function list(place, texts) {
-  if ([...place.children].map((one) => one.textContent).join('\n') === texts.join('\n')) return;
-  place.replaceChildren(...texts.map((text) => Object.assign(document.createElement('li'), { textContent: text })));
-}
-
-/** Why it was lost, in this page's own words. */
-function whyLost({ cause, by, by_name, note }) {
-  const name = `lost${(cause ?? 'other').replace(/^./, (letter) => letter.toUpperCase())}`;
-  return words(name in root().dataset ? name : 'lostOther', { name: by_name ?? by ?? '', note: note ?? '' });
-}
-
 /** What changes with the clock. */
 function count() {
   const now = view();

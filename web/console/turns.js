@@ -9,7 +9,7 @@ const own = document.getElementById('process')?.dataset.task;
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
 const lines = new Map();
 const fill = (name, values) =>
-  Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, value), host.dataset[name]);
+  Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, () => value), host.dataset[name]);
 
 function watch(task, title) {
   const lease = turno.lease(`task:${task}`);
@@ -34,7 +34,7 @@ function row(task, title) {
   link.href = `/tasks/${task}`;
   link.textContent = title;
   const said = document.createElement('span');
-  element.append(link, ' ', said);
+  element.append(said, ' ', link);
   host.append(element);
   return element;
 }
@@ -48,7 +48,7 @@ function show() {
     element.hidden = !lease.turn;
     element.classList.toggle('offered', mine);
     const text = mine ? fill('offered', { left: time }) : fill('waiting', { place: lease.turn?.position ?? '' });
-    if (element.lastChild.textContent !== text) element.lastChild.textContent = text;
+    if (element.firstChild.textContent !== text) element.firstChild.textContent = text;
   }
   host.hidden = lines.size === 0 || [...lines.values()].every(({ lease }) => !lease.turn);
   if (!own) entitle(offered);

@@ -241,6 +241,7 @@ test('one person in two windows: the second says so, and can go on', async () =>
 });
 
 test('seed_001 ac7 finalized: every line applied, the lock free, and nothing left to press', async () => {
+  const next = await readyTask(ana, [LINES[0]], 'Recuento de pasillo');
   const id = await readyTask(ana, [LINES[0]]);
   const page = await processing(ana, id);
   await button(page, 'Finalizar (1 línea)').click();
@@ -252,6 +253,9 @@ test('seed_001 ac7 finalized: every line applied, the lock free, and nothing lef
   const { body } = await ana.call('GET', `/v1/tasks/${id}`);
   assert.deepEqual([body.status, body.lock.holder, body.lock.locked_at], ['completed', null, null]);
   await seen(page, 'finalized');
+  await page.getByRole('link', { name: 'Siguiente: Recuento de pasillo' }).click();
+  await page.waitForURL(new RegExp(`/tasks/${next}$`));
+  await button(page, 'Procesar').waitFor();
 });
 
 test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, what was applied and why the other was not; then mended', async () => {

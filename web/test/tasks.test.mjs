@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { CALM, Server, openBrowser } from './harness.mjs';
+import { CALM, Server, openBrowser, until } from './harness.mjs';
 import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
 import { readyTask, signedIn } from './console.mjs';
 
@@ -56,6 +56,7 @@ test('by nothing but the visible Spanish labels a task is made, processed, lost,
 
   await anas.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   await text(anas, /Hay que cerrar el depósito/).waitFor();
+  await looked(anas, 'process-lost-released', ['light', 'phone']);
   assert.equal(await anas.getByLabel('Cantidad de la línea 2, cargador').inputValue(), '3');
   await button(anas, 'Reintentar claim').click();
   await text(anas, 'La procesa usted desde').waitFor();
@@ -94,6 +95,27 @@ test('a task is processed with the keyboard alone, and the focus is never lost',
   assert.equal((await ana.call('GET', '/v1/stock/resma-a4')).body.quantity, 12);
 });
 
+test('Enter goes through the lines and saves each, and with Ctrl it finalizes', async () => {
+  const lines = ['resma-a4', 'resma-a3'].map((sku) => ({ kind: 'quantity', sku, quantity: 10 }));
+  const id = await readyTask(ana, lines);
+  const page = await signedIn(browser, server, ana);
+  await page.goto(`${server.url}/tasks/${id}`);
+  await button(page, 'Procesar').click();
+  await text(page, 'La procesa usted desde').waitFor();
+  const saved = (number, quantity) =>
+    until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[number - 1].quantity === quantity);
+  await page.getByLabel('Cantidad de la línea 1, resma-a4').fill('11');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.activeElement?.id === 'amount-2');
+  await saved(1, 11);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('12');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.activeElement?.id === 'result');
+  await saved(2, 12);
+  assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.status, 'completed');
+});
+
 test('filters live in the address, and a list says what it is a list of', async () => {
   const free = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una libre');
   const mine = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una mía');
@@ -114,6 +136,9 @@ test('filters live in the address, and a list says what it is a list of', async 
   assert.equal(await row(/Una libre/).count(), 0);
   await page.getByLabel('Bloqueo').selectOption('Libres');
   await row(/Una libre/).waitFor();
+  await page.getByLabel('Estado').selectOption('Finalizada en parte');
+  await text(page, 'Ninguna tarea coincide con los filtros').waitFor();
+  await looked(page, 'tasks-none-match', ['light', 'phone']);
   await page.getByLabel('Estado').selectOption('Borrador');
   await row(/Un borrador/).waitFor();
   assert.equal(await row(/Una libre/).count(), 0);

@@ -352,7 +352,7 @@ pub enum Action {
         fence: Fence,
         /// As of which claim call; an older one ends nothing.
         claim: Option<i64>,
-        /// For how long it is kept.
+        /// For how long it is kept. Nothing: end it now if it is still being left.
         grace: Span,
     },
     /// Take it whoever holds it.

@@ -35,7 +35,7 @@ tasks-empty-what = A task is a movement of stock with its lines. Create the firs
 tasks-empty-viewer = As soon as somebody creates a task it is shown here, with who processes it.
 tasks-held-mine = You are processing it since
 tasks-offered-to = Offered to { $name }
-tasks-offer-ends = It is kept for you; that ends
+tasks-offer-ends = It ends
 tasks-place = · your place in line: { $place }
 tasks-waiting = { $count ->
         [one] · 1 waits
@@ -118,6 +118,7 @@ draft-saved = The draft is saved
 draft-over = The task is no draft any more
 draft-bad-sku = Line { $line }: write which article it is
 draft-bad-quantity = Line { $line }: the quantity is a whole number from 1
+draft-twice = Line { $line }: the serial number { $serial } is there twice
 draft-bad-serial = Line { $line }: a serial number is too long or has odd characters
 
 # Process mode.
@@ -149,7 +150,7 @@ process-renewing = It renews itself while you work.
 process-silent = No answer from the server since { $since }. Your lock is good until { $until }; go on, it is saved later.
 process-leave = Leave the task
 process-warned = Still there?
-process-warn-idle = Without activity you lose it in { $left }. Any key keeps it.
+process-warn-idle = Without activity you lose it in { $left }. Any key or touch keeps it.
 process-warn-rolling = Nothing was saved for a while: you lose it in { $left }. Save or validate a line to keep it.
 process-keep = Go on working
 process-requested = { $name } asks you to let go (at { $at }).

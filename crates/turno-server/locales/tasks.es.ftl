@@ -35,7 +35,7 @@ tasks-empty-what = Una tarea es un movimiento de existencias con sus líneas. Cr
 tasks-empty-viewer = Cuando alguien cree una tarea, se verá aquí, con quién la procesa.
 tasks-held-mine = La procesa usted desde
 tasks-offered-to = Ofrecida a { $name }
-tasks-offer-ends = Se la guardamos; termina
+tasks-offer-ends = Termina
 tasks-place = · su puesto en la fila: { $place }
 tasks-waiting = { $count ->
         [one] · 1 espera
@@ -118,6 +118,7 @@ draft-saved = El borrador quedó guardado
 draft-over = La tarea ya no es un borrador
 draft-bad-sku = Línea { $line }: escriba qué artículo es
 draft-bad-quantity = Línea { $line }: la cantidad es un número entero desde 1
+draft-twice = Línea { $line }: el número de serie { $serial } está dos veces
 draft-bad-serial = Línea { $line }: un número de serie es demasiado largo o tiene caracteres extraños
 
 # Process mode.
@@ -149,7 +150,7 @@ process-renewing = Se renueva sola mientras usted trabaje.
 process-silent = Sin respuesta del servidor desde las { $since }. Su bloqueo vale hasta las { $until }; siga, se guarda después.
 process-leave = Dejar la tarea
 process-warned = ¿Sigue ahí?
-process-warn-idle = Sin actividad la pierde en { $left }. Cualquier tecla la conserva.
+process-warn-idle = Sin actividad la pierde en { $left }. Cualquier tecla o toque la conserva.
 process-warn-rolling = Hace rato que no guarda nada: la pierde en { $left }. Guarde o valide una línea para conservarla.
 process-keep = Seguir trabajando
 process-requested = { $name } pide que la libere (a las { $at }).

@@ -152,9 +152,9 @@ impl Work<'_> {
         }
     }
 
-    /// Keeps it for a moment more. Nobody but the time ends it, so nobody has to come back to do so.
+    /// Keeps it for a moment more; the time ends it, so nobody has to. No moment at all ends what is being left.
     fn leave(&mut self, fence: Fence, claim: Option<i64>, grace: Span) -> Result<Outcome, Refused> {
-        if grace <= Span::ZERO {
+        if grace <= Span::ZERO && self.state.leaving {
             return self.release(fence, claim);
         }
         let until = self.now + grace;
@@ -162,7 +162,7 @@ impl Work<'_> {
         let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && who.speaks_for(&g.holder)) else {
             return self.release(fence, claim);
         };
-        if claim.is_none_or(|claim| claim >= grant.claim) {
+        if grace > Span::ZERO && claim.is_none_or(|claim| claim >= grant.claim) {
             grant.expires_at = grant.expires_at.min(until);
             self.state.leaving = true;
             self.changed = true;

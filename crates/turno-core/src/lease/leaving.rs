@@ -89,12 +89,14 @@ fn a_beat_of_another_page_undoes_the_leaving_unless_nobody_is_there() {
 }
 
 #[test]
-fn leaving_never_lengthens_and_a_moment_of_nothing_is_a_release() {
+fn leaving_never_lengthens_and_no_moment_at_all_ends_what_is_being_left_and_nothing_else() {
     let mut desk = Desk::of_ana();
     desk.pass(Span::from_secs(28));
+    let at_once = Action::Leave { fence: desk.fence, claim: Some(1), grace: Span::ZERO };
+    let early = desk.ask("ana", at_once.clone());
+    assert_eq!((early.answer, early.changed), (KEPT, false), "nobody has left");
     desk.leave(1);
     assert_eq!(desk.state.grant.as_ref().map(|grant| grant.expires_at), Some(Time(31_000)));
-    let at_once = Action::Leave { fence: desk.fence, claim: Some(1), grace: Span::ZERO };
     assert_eq!(desk.ask("ana", at_once).answer, Ok(Outcome::Released { released: true, repeated: false }));
     assert_eq!(desk.leave(1).answer, Ok(Outcome::Released { released: true, repeated: true }), "said again");
 }

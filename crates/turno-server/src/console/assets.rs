@@ -17,6 +17,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("console.js", SCRIPT, include_str!("../../../../web/console/console.js")),
     ("process.js", SCRIPT, include_str!("../../../../web/console/process.js")),
     ("line.js", SCRIPT, include_str!("../../../../web/console/line.js")),
+    ("said.js", SCRIPT, include_str!("../../../../web/console/said.js")),
     ("turns.js", SCRIPT, include_str!("../../../../web/console/turns.js")),
     ("typed.js", SCRIPT, include_str!("../../../../web/console/typed.js")),
     ("draft.js", SCRIPT, include_str!("../../../../web/console/draft.js")),

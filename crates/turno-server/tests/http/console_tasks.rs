@@ -17,6 +17,9 @@ cases![
     a_task_is_cancelled_with_its_reason_unless_another_has_it,
     a_page_of_a_task_lets_nobody_edit_who_has_no_lock,
     a_finished_task_says_line_by_line_what_became_of_it,
+    the_address_of_a_form_that_is_reloaded_leads_to_its_page,
+    who_waits_sees_their_place_and_their_turn_in_the_list,
+    people_are_called_by_their_names,
 ];
 
 /// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
@@ -95,6 +98,12 @@ async fn a_list_of_tasks_is_narrowed_by_its_address(world: World) {
     assert_eq!(listed("/tasks?status=ready&lock=free").await, [ids[0]]);
     assert_eq!(listed("/tasks?status=ready&lock=mine").await, [0; 0]);
     assert_eq!(listed("/tasks?status=partially_completed").await, [ids[2]]);
+    let none = leo.page("/tasks?status=completed&lock=mine").await;
+    assert!(none.contains("Ninguna tarea coincide con los filtros") && !none.contains("No hay tareas"), "{none}");
+    for address in ["/tasks?status=raro", "/tasks?lock=raro"] {
+        let said = leo.open(address).await.text;
+        assert!(said.contains("elija") && !said.contains("is no status"), "{address}: {said}");
+    }
     let page = leo.page("/tasks?status=draft").await;
     assert!(page.contains("<option value=\"draft\" selected>Borrador</option>"), "{page}");
     let other = Browser::of(&world, "vera").await.page("/tasks").await;
@@ -151,7 +160,7 @@ async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
         ("clavos", "quantity", "muchos", "Línea 1: la cantidad"),
         ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
         ("", "quantity", "3", "Línea 1: escriba qué artículo"),
-        ("taladro", "serialized", "A A", "A is there twice"),
+        ("taladro", "serialized", "A A", "Línea 1: el número de serie A está dos veces"),
     ] {
         let fields = [("title", "Lo mío"), ("sku", sku), ("movement", "in"), ("kind", kind), ("amount", amount)];
         let back = browser.post("/console/tasks", &fields).await;
@@ -226,4 +235,51 @@ async fn a_finished_task_says_line_by_line_what_became_of_it(world: World) {
     }
     let whole = browser.page(&format!("/tasks/{}", ids[3])).await;
     assert!(whole.contains("Sus 2 líneas están aplicadas.") && !whole.contains("id=\"lock\""), "{whole}");
+}
+
+async fn the_address_of_a_form_that_is_reloaded_leads_to_its_page(world: World) {
+    let browser = Browser::of(&world, "eva").await;
+    for (form, page) in [
+        ("/console/tasks", "/tasks"),
+        ("/console/tasks/7/edit", "/tasks/7/edit"),
+        ("/console/tasks/7/cancel", "/tasks/7"),
+        ("/console/leases/caja%3A1/force-release", "/leases/caja%3A1"),
+        ("/console/preferences", "/"),
+    ] {
+        let answer = browser.open(form).await;
+        assert_eq!((answer.status.as_u16(), answer.headers["location"].to_str().unwrap()), (303, page), "{form}");
+    }
+    world.client("eva").await.get("/v1/leases/claim/x/y").await.problem(404, "not_found");
+    world.client("eva").await.get("/v1/leases/caja/turn").await.problem(405, "method_not_allowed");
+}
+
+async fn who_waits_sees_their_place_and_their_turn_in_the_list(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let id = ready(&ana).await;
+    let fence = claimed(&ana, id).await["fence"].clone();
+    leo.post(&format!("/v1/tasks/{id}/turn"), json!({})).await.expect(200);
+    let list = async |user: &str| Browser::of(&world, user).await.page("/tasks").await;
+    assert!(list("leo").await.contains("su puesto en la fila: 1"));
+    assert!(list("eva").await.contains("1 espera"));
+    ana.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": fence })).await.expect(200);
+    let his = list("leo").await;
+    assert!(his.contains("¡Es su turno!") && his.contains("Empezada") && !his.contains("En proceso</span>"), "{his}");
+    assert!(list("eva").await.contains("Ofrecida a Leo Díaz"));
+}
+
+async fn people_are_called_by_their_names(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let eva = world.client("eva").await;
+    let id = ready(&ana).await;
+    let fence = claimed(&leo, id).await["fence"].clone();
+    eva.post(&format!("/v1/tasks/{id}/force-release"), json!({ "reason": "cierre" })).await.expect(200);
+    let beat = json!({ "fence": fence, "idle_ms": 0 });
+    let lost = leo.post(&format!("/v1/tasks/{id}/heartbeat"), beat).await.problem(409, "lease_lost");
+    let (name, detail) = (lost["by_name"].as_str().unwrap(), lost["detail"].as_str().unwrap());
+    assert!(lost["by"] == "eva" && name.starts_with("Eva ") && detail.contains(name), "{lost}");
+    let browser = Browser::of(&world, "vera").await;
+    let page = browser.page(&format!("/tasks/{id}")).await;
+    assert!(page.contains("Creada por Ana Pérez") && page.contains(&format!("{name} · cierre")), "{page}");
+    let lock = browser.page(&format!("/leases/task:{id}")).await;
+    assert!(lock.contains(name) && lock.contains(&format!("<a href=\"/tasks/{id}\">")), "{lock}");
 }

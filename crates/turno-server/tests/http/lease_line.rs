@@ -15,6 +15,10 @@ cases![
     an_override_passes_the_line_by,
     waiting_ends_at_once_when_the_server_stops,
     who_goes_away_while_waiting_leaves_the_line,
+    a_page_that_is_left_keeps_it_for_a_moment_in_case_it_is_reloaded,
+    what_was_left_for_good_is_released_and_offered,
+    everybody_sees_their_own_place,
+    whoever_asked_is_told_not_now,
 ];
 
 async fn turn(client: &Client) -> Value {
@@ -155,4 +159,68 @@ async fn who_goes_away_while_waiting_leaves_the_line(world: World) {
     waiting.abort();
     until_waiting(&ana, 0).await;
     assert!(waiting.await.unwrap_err().is_cancelled(), "nobody answered before");
+}
+
+async fn a_page_that_is_left_keeps_it_for_a_moment_in_case_it_is_reloaded(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let held = claimed(&ana, "caja", json!({ "ttl_ms": 300_000 })).await;
+    let leave = json!({ "fence": held["fence"], "claim": 1, "grace_ms": 60_000 });
+    let left = ana.post("/v1/leases/caja/release", leave.clone()).await.expect(200);
+    assert_eq!((&left["released"], &left["state"]), (&json!(false), &json!("locked")));
+    assert!(left["expires_in_ms"].as_i64() < Some(63_000), "{left}");
+    leo.post("/v1/leases/caja/claim", json!({})).await.problem(409, "lease_held");
+    let again = claimed(&ana, "caja", json!({ "ttl_ms": 300_000 })).await;
+    assert_eq!((&again["fence"], &again["claim"]), (&held["fence"], &json!(2)), "the same ownership");
+    assert!(again["expires_in_ms"].as_i64() > Some(200_000), "{again}");
+    let late = ana.post("/v1/leases/caja/release", leave).await.expect(200);
+    assert!(late["expires_in_ms"].as_i64() > Some(200_000), "the word of the page before changes nothing: {late}");
+    for wrong in [-1, 60_001] {
+        let bad = json!({ "fence": held["fence"], "grace_ms": wrong });
+        assert_eq!(ana.post("/v1/leases/caja/release", bad).await.problem(400, "bad_field")["field"], "grace_ms");
+    }
+}
+
+async fn what_was_left_for_good_is_released_and_offered(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let held = claimed(&ana, "caja", json!({})).await;
+    turn(&leo).await;
+    let leave = json!({ "fence": held["fence"], "claim": 1, "grace_ms": 100 });
+    ana.post("/v1/leases/caja/release", leave).await.expect(200);
+    // Nobody but the server does anything: looking changes nothing.
+    while leo.get("/v1/leases/caja").await.expect(200)["state"] != "offered" {}
+    let history = leo.get("/v1/leases/caja/history").await.expect(200);
+    assert_eq!(
+        (&history["items"][0]["reason"], &history["items"][0]["cause"]),
+        (&json!("released"), &json!("released"))
+    );
+}
+
+async fn everybody_sees_their_own_place(world: World) {
+    let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
+    let held = claimed(&ana, "caja", json!({})).await;
+    turn(&leo).await;
+    turn(&eva).await;
+    for (client, place) in [(&ana, Value::Null), (&leo, json!(1)), (&eva, json!(2))] {
+        assert_eq!(client.get("/v1/leases/caja").await.expect(200)["position"], place);
+    }
+    assert_eq!(held["offer_expires_in_ms"], Value::Null);
+    release(&ana, &held).await;
+    let left = leo.get("/v1/leases/caja").await.expect(200)["offer_expires_in_ms"].as_i64();
+    assert!((1..=30_000).contains(&left.unwrap()), "{left:?}");
+}
+
+async fn whoever_asked_is_told_not_now(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let held = claimed(&ana, "caja", json!({})).await;
+    let decline = json!({ "fence": held["fence"], "message": "en cinco minutos" });
+    let nobody = ana.post("/v1/leases/caja/decline-release", decline.clone()).await.expect(200);
+    assert_eq!(nobody["told"], false);
+    leo.post("/v1/leases/caja/request-release", json!({})).await.expect(202);
+    let open = leo.get("/v1/leases/caja").await.expect(200);
+    assert_eq!((&open["requests"][0]["declined_at"], &open["requests"][0]["answer"]), (&Value::Null, &Value::Null));
+    leo.post("/v1/leases/caja/decline-release", decline.clone()).await.problem(409, "lease_lost");
+    assert_eq!(ana.post("/v1/leases/caja/decline-release", decline).await.expect(200)["told"], true);
+    let told = leo.get("/v1/leases/caja").await.expect(200);
+    assert_eq!(told["requests"][0]["answer"], "en cinco minutos");
+    assert!(told["requests"][0]["declined_at"].is_string(), "{told}");
 }

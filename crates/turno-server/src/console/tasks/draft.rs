@@ -1,5 +1,7 @@
 //! Writing a task: a title and its lines. What was typed is never lost: a form that does not pass comes back as it was.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -125,7 +127,12 @@ impl Sent {
             let goods = if row.kind == "serialized" {
                 let serials = row.amount.split([',', ';', '\n', '\r', '\t', ' ']).filter(|serial| !serial.is_empty());
                 let serials = serials.map(Serial::new).collect::<Result<Vec<_>, _>>();
-                Goods::Serialized(serials.map_err(|_| bad("draft-bad-serial"))?)
+                let serials = serials.map_err(|_| bad("draft-bad-serial"))?;
+                let mut seen = BTreeSet::new();
+                if let Some(twice) = serials.iter().find(|serial| !seen.insert(serial.as_str())) {
+                    return Err(page.t2("draft-twice", "line", index + 1, "serial", twice));
+                }
+                Goods::Serialized(serials)
             } else {
                 let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| *quantity > 0);
                 Goods::Quantity(quantity.ok_or_else(|| bad("draft-bad-quantity"))?)

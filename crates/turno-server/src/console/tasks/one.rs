@@ -90,8 +90,10 @@ impl One {
         self.task.status.as_str() == status
     }
 
+    /// What another is processing is not offered to be cancelled: the answer would be no.
     fn cancellable(&self) -> bool {
-        self.page.may("inventory.manage") && !matches!(self.task.status, Status::Completed | Status::Cancelled)
+        let over = matches!(self.task.status, Status::Completed | Status::Cancelled);
+        self.page.may("inventory.manage") && !over && (self.lock.word != "locked" || self.lock.mine)
     }
 
     fn count(&self, status: &str) -> usize {

@@ -95,6 +95,9 @@ const GRACE_MAX: i64 = 60_000;
 /// Leases that are looked after at once; of more, whoever asks next finds the end.
 const ENDING_MAX: usize = 1_000;
 
+/// So much later it ends by itself, if nobody is left to do it.
+const ENDING_SPARE: Span = Span(2_000);
+
 /// What a release says.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseRelease)]
@@ -117,8 +120,8 @@ impl ReleaseBody {
     pub(super) fn action(&self) -> Result<Action, Problem> {
         let (fence, claim) = (self.fence, self.claim);
         Ok(match span("grace_ms", self.grace_ms, GRACE_MAX)? {
-            Some(grace) => Action::Leave { fence, claim, grace },
-            None => Action::Release { fence, claim },
+            Some(grace) if grace > Span::ZERO => Action::Leave { fence, claim, grace: Span(grace.0 + ENDING_SPARE.0) },
+            _ => Action::Release { fence, claim },
         })
     }
 }
@@ -165,21 +168,21 @@ pub(in crate::http) async fn release(
     let action = body.action()?;
     let who = caller.holder(body.instance);
     let released = act(caller, resource.clone(), who.clone(), action.clone()).await?;
-    if let Action::Leave { grace, .. } = action {
-        end_later(caller.clone(), resource, who, grace);
+    if let Action::Leave { fence, claim, grace } = action {
+        let end = Action::Leave { fence, claim, grace: Span::ZERO };
+        end_later(caller.clone(), resource, who, end, Span(grace.0 - ENDING_SPARE.0));
     }
     Ok(Released::new(released))
 }
 
-/// Looks after a lease whose page was left, so that whoever waits hears of its end. Nothing depends on it: it has ended
-/// by then, whether somebody looks or not.
-fn end_later(caller: Caller, resource: Resource, who: Holder, grace: Span) {
+/// Ends a lease whose page was left and did not come back, so that whoever waits hears of it at once. Nothing depends on
+/// it: a moment later its time is up.
+fn end_later(caller: Caller, resource: Resource, who: Holder, end: Action, grace: Span) {
     static ROOM: Semaphore = Semaphore::const_new(ENDING_MAX);
     let Ok(room) = ROOM.try_acquire() else { return };
     tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(u64::try_from(grace.0).unwrap_or_default() + 1)).await;
-        // Any command ends what has expired; this one does nothing else to somebody who does not wait.
-        drop(act(&caller, resource, who, Action::LeaveLine).await);
+        tokio::time::sleep(Duration::from_millis(u64::try_from(grace.0).unwrap_or_default())).await;
+        drop(act(&caller, resource, who, end).await);
         drop(room);
     });
 }
