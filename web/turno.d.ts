@@ -12,6 +12,10 @@ export interface ReleaseRequest {
   by: Holder;
   message: string | null;
   at: string;
+  /** When the holder answered that they go on; null if they have not answered. */
+  declined_at: string | null;
+  /** What they said to that. */
+  answer: string | null;
 }
 
 /** The times that govern a lease. */
@@ -39,14 +43,16 @@ export interface LeaseDocument {
   server_time: string;
   mine: boolean;
   waiting: number;
+  /** The caller's place in line, from 1. */
+  position: number | null;
   offered_to: Holder | null;
+  offer_expires_in_ms: number | null;
   requests: ReleaseRequest[];
   policy: LeasePolicy;
 }
 
 /** The lease, and the caller's place in line. */
 export interface TurnDocument extends LeaseDocument {
-  position: number | null;
   ticket_expires_in_ms: number | null;
   offered: boolean;
 }
@@ -71,6 +77,8 @@ export interface Lost {
   cause: 'no_heartbeat' | 'idle' | 'rolling_timeout' | 'override' | 'user_disabled' | 'released' | null;
   /** Who did it, for an override. */
   by: string | null;
+  /** How they are called. */
+  by_name: string | null;
   /** The override's reason. */
   note: string | null;
   /** A sentence for people, in the language of the request. */
@@ -158,6 +166,8 @@ export class Turno {
   set token(token: TokenSource);
   /** Whether changes are heard as they happen. */
   get live(): boolean;
+  /** For how long the server owes an answer; 0 while it answers. */
+  get silent_ms(): number;
   lease(resource: string, options?: Omit<LeaseOptions, 'turno'>): Lease;
   me(): Promise<{ id: string; name: string; permissions: string[]; [member: string]: unknown }>;
   /** One call of the API. */
@@ -185,11 +195,15 @@ export class Lease extends EventTarget {
   /** Goes along with everything that is done under the lease; null unless it is held. */
   get fence(): number | null;
   get expires_in_ms(): number;
+  /** Until an offer to this person passes; 0 without one. */
+  get offer_in_ms(): number;
   claim(options?: { wait_ms?: number; ttl_ms?: number | null }): Promise<LeaseDocument>;
   release(): Promise<LeaseDocument | null>;
   forceClaim(reason: string): Promise<LeaseDocument>;
   forceRelease(reason: string): Promise<LeaseDocument>;
   requestRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;
+  /** Tells all who have asked that they have to wait. */
+  declineRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;
   takeTurn(): Promise<TurnDocument>;
   leaveTurn(): Promise<TurnDocument>;
   /** Real work was done: the rolling timeout begins anew. */

@@ -21,7 +21,11 @@ const WARNING_MS = 60_000;
 const POLL_MS = 10_000;
 const POLL_HIDDEN_MS = 30_000;
 /** The server says something every 15 s; a stream that is silent for longer is dead, even if nobody has said so. */
-const SILENCE_MS = 40_000;
+const SILENCE_MS = 25_000;
+/** A page that is left cannot know whether it is reloaded: the server keeps what it held for so long. */
+const GRACE_MS = 5_000;
+/** A reload that took longer than that still means to go on, if nobody else came. */
+const RETURN_MS = 60_000;
 /** A token that knows its end is replaced this long before it. */
 const TOKEN_SPARE_MS = 60_000;
 /** Moving a mouse is many events and one activity. */
@@ -54,6 +58,27 @@ function parsed(text) {
   }
 }
 
+/** What this tab held when it was left. Written at that moment and not before: a copy of a tab that lives holds nothing. */
+const behind = {
+  note(key, grant) {
+    try {
+      sessionStorage.setItem(key, JSON.stringify({ ...grant, at: Date.now() }));
+    } catch {
+      // Without storage a reload finds the lease as anybody would.
+    }
+  },
+  take(key) {
+    try {
+      const found = JSON.parse(sessionStorage.getItem(key));
+      sessionStorage.removeItem(key);
+      return found && Date.now() - found.at < RETURN_MS ? found : null;
+    } catch {
+      return null;
+    }
+  },
+};
+const reloaded = () => performance.getEntriesByType('navigation')[0]?.type === 'reload';
+
 /** An answer that says no. `problem` is the server's document (RFC 9457), `code` its stable code. */
 export class TurnoError extends Error {
   constructor(status, problem) {
@@ -82,6 +107,8 @@ export class Turno {
   #asked = null;
   #who = null;
   #stream;
+  /** When the first of the calls was sent that nobody has answered. */
+  #asking = null;
 
   constructor({ server = home(), token = null, language = null } = {}) {
     this.server = String(server).replace(/\/+$/, '');
@@ -115,12 +142,20 @@ export class Turno {
     return this.#who;
   }
 
+  /** For how long the server owes an answer; 0 while it answers. */
+  get silent_ms() {
+    return this.#asking ? since(this.#asking) : 0;
+  }
+
   /** One call of the API; `path` begins with `/v1`. Throws a TurnoError for an answer that says no. */
   async call(method, path, body, { timeout_ms = REQUEST_MS } = {}) {
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), timeout_ms);
+    // Whoever asks the server to wait is not surprised that it does.
+    if (timeout_ms <= REQUEST_MS) this.#asking ??= clock();
     try {
       const response = await this.request(path, { method, body: body && JSON.stringify(body), signal: ended.signal });
+      this.#asking = null;
       const document = parsed(await response.text());
       if (!response.ok) throw new TurnoError(response.status, document);
       return document;
@@ -437,7 +472,7 @@ export class Lease extends EventTarget {
   #path;
   #instance;
   #state = 'unknown';
-  /** What we hold, as far as we know: `{fence, claim}`. */
+  /** What we hold, as far as we know: `{fence, claim, ttl_ms}`. */
   #grant = null;
   #tabs = null;
   #sent = { steady: -Infinity, wall: -Infinity };
@@ -456,6 +491,12 @@ export class Lease extends EventTarget {
   #timers = new Map();
   #closed = new AbortController();
   #unwatch = nothing;
+  #key;
+  /** The place in line was not taken by this page: whoever took it may give it up. */
+  #adopted = false;
+  #keeping = false;
+  /** The page was left, and the browser may still show it again. */
+  #away = false;
 
   constructor(resource, { turno = null, instance = null, ...options } = {}) {
     super();
@@ -467,6 +508,7 @@ export class Lease extends EventTarget {
     const task = /^task:(\d+)$/.exec(resource);
     this.#path = task ? `/v1/tasks/${task[1]}` : `/v1/leases/${encodeURIComponent(resource)}`;
     this.#instance = instance ? { instance } : {};
+    this.#key = `turno:left:${this.turno.server}:${resource}:${instance ?? ''}`;
     this.lease = null;
     this.lost = null;
     this.turn = null;
@@ -477,10 +519,27 @@ export class Lease extends EventTarget {
     on(document, 'resume', () => this.#doubt());
     on(globalThis, 'pageshow', (event) => event.persisted && this.#return());
     on(globalThis, 'online', () => (this.#grant ? this.#tick() : this.#look().catch(nothing)));
-    on(globalThis, 'pagehide', () => this.#leave());
+    on(globalThis, 'pagehide', () => this.#leave(GRACE_MS));
     this.#unwatch = this.turno.watch(resource, (event) => this.#event(event));
-    this.#look().catch(nothing);
+    const left = behind.take(this.#key);
+    if (left) this.#resume(left);
+    else this.#look().catch(nothing);
     this.#poll();
+  }
+
+  /** Goes on with what this tab held before it was reloaded. */
+  async #resume(left) {
+    try {
+      const lease = await this.turno.call('GET', `/v1/leases/${encodeURIComponent(this.resource)}`);
+      if (this.#grant || this.#closed.signal.aborted) return;
+      const ours = lease.mine && lease.fence === left.fence;
+      if (ours || (lease.state === 'free' && reloaded())) await this.claim({ ttl_ms: left.ttl_ms });
+      else this.#see(lease);
+    } catch (error) {
+      const again = !error.status && Date.now() - left.at < RETURN_MS;
+      if (again) this.#later('resume', RETRY_MS, () => this.#resume(left));
+      else this.#look().catch(nothing);
+    }
   }
 
   /** How it is. Asked at any moment it is true, also before a timer had the chance to notice something. */
@@ -496,6 +555,11 @@ export class Lease extends EventTarget {
   /** Until it ends unless renewed, as far as this page knows. */
   get expires_in_ms() {
     return this.#grant ? Math.max(0, Math.round(this.#lasts - since(this.#sent))) : 0;
+  }
+
+  /** Until an offer to this person passes; 0 without one. */
+  get offer_in_ms() {
+    return this.turn?.offered ? Math.max(0, Math.round(this.lease.offer_expires_in_ms - since(this.#heard))) : 0;
   }
 
   /** Takes the lease, or joins what this person already holds. Throws a TurnoError (`lease_held`, `lease_offered`). */
@@ -544,6 +608,16 @@ export class Lease extends EventTarget {
   /** Asks whoever holds it to let go. */
   requestRelease(message = null) {
     return this.#call('POST', 'request-release', message ? { message, ...this.#instance } : { ...this.#instance });
+  }
+
+  /** Tells all who have asked that they have to wait. */
+  declineRelease(message = null) {
+    const body = { fence: this.#grant?.fence, ...this.#instance };
+    return this.#call('POST', 'decline-release', message ? { ...body, message } : body).then((answer) => {
+      if (this.#grant?.fence === body.fence) this.lease.requests = answer.requests;
+      this.#emit('state', this.#detail());
+      return answer;
+    });
   }
 
   /** Takes a place in line and keeps it for as long as the page is open; `offered` says when it is our turn. */
@@ -611,13 +685,13 @@ export class Lease extends EventTarget {
     }
     if (this.#grant?.fence !== lease.fence) {
       this.#letGo();
-      this.#grant = { fence: lease.fence, claim: 0 };
+      this.#grant = { fence: lease.fence, claim: 0, ttl_ms: body.ttl_ms ?? null };
       this.#join();
     }
     this.#grant.claim = Math.max(this.#grant.claim, lease.claim);
     this.lost = null;
     this.turn = null;
-    for (const name of ['turn', 'offer', 'look']) this.#clear(name);
+    for (const name of ['turn', 'offer', 'look', 'resume']) this.#clear(name);
     this.#hold(lease, sent);
     this.#tabs.lead(!hidden());
     this.#share();
@@ -662,7 +736,7 @@ export class Lease extends EventTarget {
   }
 
   #listRequests(requests) {
-    for (const request of requests) {
+    for (const request of requests.filter(({ declined_at }) => !declined_at)) {
       const id = `${request.by.id} ${request.at}`;
       if (this.#requests.has(id)) continue;
       this.#requests.add(id);
@@ -676,15 +750,11 @@ export class Lease extends EventTarget {
     this.lease = lease;
     this.#heard = clock();
     this.#foresee(lease);
-    if (this.turn?.offered && lease.state !== 'offered') this.#miss();
+    this.#place(lease);
     // Somebody who has lost it must see that until they do something about it.
     if (this.#state === 'lost') return this.#emit('state', this.#detail());
     const shown = { free: 'free', locked: lease.mine ? 'elsewhere' : 'other', offered: 'other' }[lease.state];
-    if (lease.state !== 'offered') return this.#become(shown);
-    this.#become(this.turn?.offered ? 'offered' : shown);
-    this.turno.me().then((me) => {
-      if (this.lease === lease && !this.#grant && lease.offered_to?.id === me.id) this.#become('offered');
-    }, nothing);
+    this.#become(lease.state === 'offered' && this.turn?.offered ? 'offered' : shown);
   }
 
   /** The person has done something about it, and sees from now on how it is. */
@@ -702,13 +772,13 @@ export class Lease extends EventTarget {
     this.#later('look', pause * (1 + Math.random() / 10), () => this.#look().catch(nothing));
   }
 
-  #lose({ reason = 'expired', cause = null, by = null, note = null, detail = null, lease = null }) {
+  #lose({ reason = 'expired', cause = null, by = null, by_name = null, note = null, detail = null, lease = null }) {
     this.#letGo();
     if (lease) {
       this.lease = lease;
       this.#foresee(lease);
     }
-    this.lost = { reason, cause, by, note, message: detail };
+    this.lost = { reason, cause, by, by_name, note, message: detail };
     this.#become('lost');
     this.#emit('lost', { ...this.lost, lease: this.lease });
   }
@@ -826,7 +896,7 @@ export class Lease extends EventTarget {
     const grant = this.#grant;
     const sent = clock();
     const lease = await this.turno.call('GET', `/v1/leases/${encodeURIComponent(this.resource)}`);
-    if (grant !== this.#grant || this.#closed.signal.aborted) return lease;
+    if (grant !== this.#grant || this.#away || this.#closed.signal.aborted) return lease;
     if (!grant) {
       this.#see(lease);
     } else if (lease.mine && lease.fence === grant.fence) {
@@ -942,17 +1012,26 @@ export class Lease extends EventTarget {
   }
 
   /** The page is being left. The time to live is the truth; this only makes it free sooner. */
-  #leave() {
-    const { fence, claim } = this.#grant ?? {};
+  #leave(grace_ms = 0) {
+    const { fence, claim, ttl_ms } = this.#grant ?? {};
     if (!fence) return;
+    if (grace_ms) {
+      behind.note(this.#key, { fence, ttl_ms });
+      // A beat would undo it.
+      for (const name of HOLDING) this.#clear(name);
+      this.#away = true;
+    }
     const alone = this.#tabs.alone;
     this.#tabs.leave();
     // The claim goes along: a reload that has claimed again meanwhile keeps what it has.
-    if (alone) this.turno.farewell(`${this.#path}/release`, { fence, claim, ...this.#instance });
+    const grace = grace_ms ? { grace_ms } : {};
+    if (alone) this.turno.farewell(`${this.#path}/release`, { fence, claim, ...grace, ...this.#instance });
   }
 
   /** The page was left and is shown again as it was: what it gave back, it must not believe to have. */
   #return() {
+    behind.take(this.#key);
+    this.#away = false;
     if (this.#grant) {
       this.#join();
       this.#tabs.lead(!hidden());
@@ -980,14 +1059,27 @@ export class Lease extends EventTarget {
 
   // The waiting line.
 
+  /** What the server says about this person's place. Whichever page took it: a place is a person's, not a page's. */
+  #place(lease) {
+    const before = this.turn;
+    const offered = lease.state === 'offered' && lease.position === 1;
+    if (lease.mine) return this.#outOfLine();
+    if (!lease.position && this.#adopted) return this.#outOfLine();
+    if (before?.offered && lease.state !== 'offered') return this.#miss();
+    if (!lease.position) return;
+    this.turn = { position: lease.position, offered };
+    if (offered && !before?.offered) this.#later('offer', lease.offer_expires_in_ms, () => this.#miss());
+    if (before?.position !== lease.position) this.#emit('turn', { ...this.turn, missed: false });
+    // Found, and not taken here: it may be about to die, so it is kept at once.
+    if (!before) this.#adopted = true;
+    // Nobody is offered anything before somebody asks.
+    if (!before || lease.state === 'free') this.#keepTurn();
+  }
+
   #stand(answer) {
     if (this.#grant || this.#closed.signal.aborted) return;
-    const before = this.turn;
-    if (before?.offered && !answer.offered) return this.#miss();
-    if (answer.offered && !before?.offered) this.#later('offer', answer.policy.offer_ms, () => this.#miss());
-    this.turn = { position: answer.position, offered: answer.offered };
+    this.turn ??= { position: null, offered: false };
     this.#later('turn', answer.ticket_expires_in_ms / 3, () => this.#keepTurn());
-    if (before?.position !== answer.position) this.#emit('turn', { ...this.turn, missed: false });
     this.#see(answer);
   }
 
@@ -996,24 +1088,35 @@ export class Lease extends EventTarget {
     this.#leaveLine(true).catch(nothing);
   }
 
-  async #leaveLine(missed) {
+  #outOfLine(missed = false) {
     for (const name of ['turn', 'offer']) this.#clear(name);
+    if (!this.turn) return;
     this.turn = null;
+    this.#adopted = false;
     this.#emit('turn', { position: null, offered: false, missed });
+  }
+
+  async #leaveLine(missed) {
+    this.#outOfLine(missed);
     const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
     if (!this.#grant) this.#see(answer);
     return answer;
   }
 
-  #keepTurn() {
-    if (!this.turn) return;
-    this.#call('POST', 'turn', { ...this.#instance }).then(
-      (answer) => this.turn && this.#stand(answer),
-      (error) => {
-        if (error.code === 'already_holder') this.turn = null;
-        else if (this.turn) this.#later('turn', RETRY_MS * 4, () => this.#keepTurn());
-      },
-    );
+  async #keepTurn() {
+    if (!this.turn || this.#keeping) return;
+    this.#keeping = true;
+    this.#later('turn', RETRY_MS * 4, () => this.#keepTurn());
+    try {
+      // What was given up where it was taken must not be taken anew.
+      if (this.#adopted) await this.#look();
+      const answer = this.turn && (await this.#call('POST', 'turn', { ...this.#instance }));
+      if (this.turn) this.#stand(answer);
+    } catch (error) {
+      if (error.code === 'already_holder') this.#outOfLine();
+    } finally {
+      this.#keeping = false;
+    }
   }
 
   // Timers that notice when they fire late.

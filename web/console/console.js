@@ -12,7 +12,7 @@ const READ_AT_LEAST_MS = 15_000;
 /** Without a stream the page is read this often. */
 const POLL_MS = 5_000;
 /** The server says something every 15 s; whoever is silent for this long is gone. */
-const SILENCE_MS = 40_000;
+const SILENCE_MS = 25_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 
@@ -256,6 +256,11 @@ window.addEventListener('online', () => {
   void listen();
 });
 window.addEventListener('offline', connectionLost);
+// Process mode asks more often than pages are read, and notices first that nobody answers.
+document.addEventListener('turno:silent', ({ detail: { since } }) => {
+  lostAt ??= since;
+  tellPulse();
+});
 
 // Charts.
 

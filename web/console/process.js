@@ -4,30 +4,15 @@
 // be edited exactly while it is held. Every change goes to the API with the fence, so a page that is wrong about its lock
 // can spoil nothing. What somebody types is kept, whatever happens to the lock, until it is saved or discarded.
 
-import { Lease, Turno } from '/turno.js';
+import { ConsoleTurno, Places, entitle, left } from './line.js';
 import { Drafts, amountOf, values } from './typed.js';
 
 /** A finalize of many lines takes its time. */
 const FINALIZE_MS = 60_000;
 /** What found no answer is tried again after this long. */
 const RETRY_MS = 2_000;
-/** A lease that was not renewed for so many intervals is shown as one that may not last. */
-const STALE_BEATS = 3;
-
-/** The console's own stream serves the lease, too: a page opens one and no more. */
-class ConsoleTurno extends Turno {
-  watch(resource, heard) {
-    const listen = ({ detail: { name, data } }) => {
-      if (data.resource === resource || name === 'reset') heard({ name, ...data });
-    };
-    document.addEventListener('turno:event', listen);
-    return () => document.removeEventListener('turno:event', listen);
-  }
-
-  get live() {
-    return document.getElementById('pulse')?.dataset.state === 'live';
-  }
-}
+/** Who has not answered for so long is said to be silent. */
+const SILENT_MS = 4_000;
 
 const root = () => document.getElementById('process');
 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -35,15 +20,12 @@ const fill = (text, name, value) => text.replace(`{${name}}`, value);
 const words = (name, values = {}) =>
   Object.entries(values).reduce((text, [key, value]) => fill(text, key, value), root()?.dataset[name] ?? '');
 const time = (at) => new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
-const left = (ms) => {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-};
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const { task, user } = root().dataset;
+const { task, title, user } = root().dataset;
 const path = `/v1/tasks/${task}`;
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
+const places = new Places(user);
 const drafts = new Drafts(`turno:typed:${user}:${task}`);
 /** What is said under each line. */
 const notes = new Map();
@@ -51,7 +33,6 @@ const saving = new Map();
 let lease = null;
 let shown = null;
 let warning = null;
-let request = null;
 let doubted = false;
 let leaving = false;
 let finishing = false;
@@ -70,9 +51,13 @@ function speaker(role) {
 const calmly = speaker('status');
 const urgently = speaker('alert');
 
-function trouble(text) {
+/** What went wrong, until it is mended: `kind` says by what. */
+let troubled = null;
+
+function trouble(text, kind = 'deed') {
   const place = document.querySelector('[data-trouble]');
   if (!place) return;
+  troubled = text ? kind : null;
   place.hidden = !text;
   place.textContent = text ?? '';
 }
@@ -101,7 +86,7 @@ function show() {
     document.getElementById('lock')?.setAttribute('hx-morph-skip', '');
     const parts = new Set([now]);
     if (now === 'held' && warning) parts.add('warned');
-    if (now === 'held' && request) parts.add('requested');
+    if (now === 'held' && askers().length) parts.add('requested');
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
@@ -121,26 +106,58 @@ function fillIn() {
   for (const place of all('#lock [data-holder]')) if (holder) place.textContent = fill(place.dataset.holder, 'name', holder.name);
   for (const place of all('#lock [data-since]')) if (now?.locked_at) place.textContent = time(now.locked_at);
   for (const place of all('#lock [data-locked]')) place.hidden = now?.state !== 'locked';
-  for (const place of all('#lock [data-lost]')) place.textContent = lost?.message ?? '';
+  for (const place of all('#lock [data-lost]')) place.textContent = lost ? whyLost(lost) : '';
   for (const place of all('#lock [data-kept]')) place.hidden = drafts.size === 0;
-  for (const place of all('#lock [data-asker]')) if (request) place.textContent = fill(place.dataset.asker, 'name', request.by.name);
-  for (const place of all('#lock [data-message]')) place.textContent = request?.message ? `«${request.message}»` : '';
+  for (const place of all('#lock [data-askers]')) list(place, askers().map(asked));
+  for (const place of all('#lock [data-asked-line]')) {
+    const mine = now?.state === 'locked' && now.requests.find(({ by }) => by.id === user);
+    place.hidden = !mine;
+    place.textContent = mine ? answered(mine, now.holder) : '';
+  }
   for (const place of all('#lock [data-turn]')) place.hidden = (place.dataset.turn === 'in') !== Boolean(turn);
   for (const place of all('#lock [data-position]')) {
     place.textContent = turn?.position === 1 ? place.dataset.next : fill(place.dataset.position, 'position', turn?.position ?? '');
   }
 }
 
+/** Those who ask for it and were not answered. */
+const askers = () => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);
+const quoted = (message) => (message ? ` «${message}»` : '');
+const asked = ({ by, at, message }) => words('asker', { name: by.name, at: time(at) }) + quoted(message);
+
+/** What became of what this person asked for. */
+function answered({ at, declined_at, answer }, holder) {
+  const name = holder?.name ?? '';
+  return declined_at ? words('declined', { name, at: time(declined_at) }) + quoted(answer) : words('asked', { name, at: time(at) });
+}
+
+function list(place, texts) {
+  if ([...place.children].map((one) => one.textContent).join('\n') === texts.join('\n')) return;
+  place.replaceChildren(...texts.map((text) => Object.assign(document.createElement('li'), { textContent: text })));
+}
+
+/** Why it was lost, in this page's own words. */
+function whyLost({ cause, by, by_name, note }) {
+  const name = `lost${(cause ?? 'other').replace(/^./, (letter) => letter.toUpperCase())}`;
+  return words(name in root().dataset ? name : 'lostOther', { name: by_name ?? by ?? '', note: note ?? '' });
+}
+
 /** What changes with the clock. */
 function count() {
-  if (!lease || view() !== 'held') return;
-  const { policy } = lease.lease;
-  const stale = lease.expires_in_ms < policy.ttl_ms - STALE_BEATS * policy.heartbeat_interval_ms - 1_000;
+  const now = view();
+  entitle(now === 'offered' ? words('offerTitle', { left: left(lease.offer_in_ms), title }) : null);
+  for (const place of all('#lock [data-offer-left]')) place.textContent = words('offer', { left: left(lease?.offer_in_ms ?? 0) });
+  const silent = turno.silent_ms;
+  if (troubled === 'silence' && !silent) trouble(null);
+  if (silent > SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
+  if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
   if (renewal) {
-    const text = stale && !warning ? words('stale', { left: left(lease.expires_in_ms) }) : words('renewing');
+    const worry = silent > SILENT_MS || !navigator.onLine;
+    const until = time(Date.now() + lease.expires_in_ms);
+    const text = worry ? words('silent', { since: time(Date.now() - silent), until }) : warning ? '' : words('renewing');
     if (renewal.textContent !== text) renewal.textContent = text;
-    renewal.classList.toggle('worry', stale && !warning);
+    renewal.classList.toggle('worry', worry);
   }
   const place = document.querySelector('[data-warning]');
   if (warning && place) {
@@ -158,7 +175,8 @@ function changed(now) {
   const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
   const text = said.map((one) => one?.textContent.trim()).filter(Boolean).join('. ');
   if (before) (now === 'lost' || now === 'unknown' ? urgently : calmly).textContent = text;
-  if (before && now !== 'lost') trouble(null);
+  // That a turn has passed is said of the state that follows.
+  if (before && now !== 'lost' && troubled !== 'missed') trouble(null);
   const focused = document.activeElement;
   if (!before || (focused && focused !== document.body && focused.checkVisibility())) return;
   const next = now === 'held' ? document.querySelector('#process .amount :is(input, textarea)') : part?.querySelector('button');
@@ -211,6 +229,12 @@ function save(number) {
   const turn = (saving.get(number) ?? Promise.resolve()).then(() => saveNow(number));
   saving.set(number, turn);
   return turn;
+}
+
+/** What was typed and not saved, because nobody answered or the page was reloaded. What was typed under another ownership
+ * is saved by whoever typed it, after a look. */
+function saveAll() {
+  for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
 }
 
 async function saveNow(number) {
@@ -288,8 +312,9 @@ async function finalize() {
   finishing = true;
   show();
   try {
-    await answered(() => turno.call('POST', `${path}/finalize`, { fence }, { timeout_ms: FINALIZE_MS }));
+    await insisted(() => turno.call('POST', `${path}/finalize`, { fence }, { timeout_ms: FINALIZE_MS }));
     finished = true;
+    trouble(null);
     notes.clear();
     // The server has released it; this page forgets it.
     await lease.release().catch(() => {});
@@ -307,13 +332,13 @@ async function finalize() {
 }
 
 /** Repeats what found no answer: the same finalize twice is one, and only its answer says what became of it. */
-async function answered(call) {
+async function insisted(call) {
   for (;;) {
     try {
       return await call();
     } catch (error) {
       if (error.status && error.status < 500) throw error;
-      trouble(words('none'));
+      trouble(words('none'), 'silence');
       await pause(RETRY_MS);
     }
   }
@@ -326,10 +351,11 @@ async function claim() {
 }
 
 async function ask(form) {
-  const { told, holder } = await lease.requestRelease(form.elements.message.value.trim() || null);
+  const { told } = await lease.requestRelease(form.elements.message.value.trim() || null);
   form.closest('dialog').hidePopover();
   form.reset();
-  trouble(told ? words('asked', { name: holder?.name ?? '' }) : words('notAsked'));
+  await lease.refresh();
+  if (!told) trouble(words('notAsked'));
 }
 
 async function release() {
@@ -352,9 +378,7 @@ const DEEDS = {
   'take-turn': () => lease.takeTurn(),
   'leave-turn': () => lease.leaveTurn(),
   'open-ask': () => document.getElementById('ask').showPopover(),
-  'not-now': () => {
-    request = null;
-  },
+  'not-now': () => lease.declineRelease(),
   save: (number) => {
     // Whoever saves over what another has saved was told so, and means it.
     drafts.rebase(number, amountOf(rowOf(number)).defaultValue);
@@ -379,7 +403,8 @@ async function act(name, deed) {
     await deed();
   } catch (error) {
     // Who has it is shown; why an answer says no otherwise is said.
-    if (error.code !== 'lease_held' || view() === 'lost') trouble(error.status ? error.message : words('none'));
+    if (!error.status) trouble(words('none'), 'silence');
+    else if (error.code !== 'lease_held' || view() === 'lost') trouble(error.message);
     if (error.code === 'wrong_status') await read();
   } finally {
     busy.delete(name);
@@ -418,6 +443,17 @@ document.addEventListener('input', (event) => {
   drafts.type(number, event.target.value, event.target.defaultValue, lease.fence);
   note(number);
 });
+// Enter goes on to the next line, which saves this one; with Ctrl it finalizes.
+document.addEventListener('keydown', (event) => {
+  const field = event.target.closest?.('#process .amount :is(input, textarea)');
+  if (event.key !== 'Enter' || event.isComposing || !field || !editable()) return;
+  const all = event.ctrlKey || event.metaKey;
+  if (!all && field.tagName === 'TEXTAREA') return;
+  event.preventDefault();
+  const fields = [...document.querySelectorAll('#process .amount :is(input, textarea)'), document.querySelector('[data-do="finalize"]')];
+  (all ? fields.at(-1) : fields[fields.indexOf(field) + 1]).focus();
+  if (all) fields.at(-1).click();
+});
 document.addEventListener('change', (event) => {
   const row = event.target.closest?.('#process [data-line]');
   if (row && lease) void save(Number(row.dataset.line));
@@ -441,10 +477,7 @@ document.addEventListener('htmx:after:swap', () => {
 addEventListener('beforeunload', (event) => {
   if (drafts.size && root()) event.preventDefault();
 });
-addEventListener('online', () => {
-  // What was typed under another ownership is saved by whoever typed it, after a look.
-  for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
-});
+addEventListener('online', saveAll);
 setInterval(count, 1_000);
 
 /** A task may become one that can be processed, or cease to be, while somebody looks at it. */
@@ -463,9 +496,15 @@ function open() {
   });
   on('state', () => {
     if (lease.state !== 'unknown') doubted = false;
-    if (lease.state !== 'held') warning = request = null;
+    // A beat that was answered with a no is mended by one that was not.
+    if (lease.state === 'held' && troubled === 'beat') trouble(null);
+    if (lease.state !== 'held') warning = null;
+    places.set(task, lease.turn ? title : null);
   });
-  on('held', () => (finished = false));
+  on('held', () => {
+    finished = false;
+    saveAll();
+  });
   on('idle-warning', (detail) => {
     warning = { ...detail, ends: performance.now() + detail.expires_in_ms };
     show();
@@ -473,13 +512,15 @@ function open() {
   });
   on('active', () => (warning = null));
   on('requested', (detail) => {
-    request = detail;
     show();
-    urgently.textContent = document.querySelector('[data-when="requested"] p')?.textContent ?? '';
+    urgently.textContent = asked(detail);
   });
   on('unknown', () => (doubted = true));
-  on('turn', ({ missed }) => missed && trouble(words('missed')));
-  on('error', ({ error }) => trouble(error.message));
+  on('turn', ({ missed }) => {
+    places.set(task, lease.turn ? title : null);
+    if (missed) trouble(words('missed'), 'missed');
+  });
+  on('error', ({ error }) => trouble(error.message, 'beat'));
 }
 
 open();

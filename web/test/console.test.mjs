@@ -81,7 +81,7 @@ test('what somebody else does is seen without a reload, and what is being typed 
 test('a dialog stays open while the page changes behind it, and its reason reaches the audit', async () => {
   await did(ana, 'POST', '/v1/leases/caja:9/claim', {});
   const page = await open(server.admin, '/leases/caja%3A9');
-  await page.getByRole('button', { name: 'Liberar' }).first().click();
+  await page.getByRole('button', { name: 'Forzar liberación' }).first().click();
   const reason = page.getByLabel('Motivo').first();
   await reason.fill('cierre');
   const read = page.waitForResponse((response) => response.url().endsWith('/leases/caja%3A9'));
@@ -89,7 +89,7 @@ test('a dialog stays open while the page changes behind it, and its reason reach
   await read;
   await page.getByText('la necesito').waitFor();
   assert.equal(await reason.inputValue(), 'cierre');
-  await page.getByRole('dialog').getByRole('button', { name: 'Liberar' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Forzar liberación' }).click();
   await page.getByText('caja:9 quedó libre').waitFor();
   await page.goto(`${server.url}/audit`);
   await page.getByRole('rowheader', { name: 'Liberó un bloqueo ajeno' }).first().waitFor();

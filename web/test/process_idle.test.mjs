@@ -40,7 +40,7 @@ test('seed_001 ac4 idle: a warning well before, one key keeps it; without one it
   assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
   await quantity(page).pressSequentially('1');
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
-  await text(page, /venció porque no hubo actividad/).waitFor();
+  await text(page, /Venció porque no hubo actividad/).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   await screenshots(page, 'process-lost-idle', ['light', 'phone']);
   await assertAccessible(page);

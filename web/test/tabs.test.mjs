@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { CALM, Server, newContext, openBrowser, until } from './harness.mjs';
-import { openPage } from './page.mjs';
+import { View, openPage } from './page.mjs';
 
 let server, browser, ana, leo;
 before(async () => {
@@ -139,13 +139,14 @@ test('a tab that is closed or leaves the page releases', async () => {
   }
 });
 
-test('a page that is reloaded and claims again keeps it, whichever request comes first', async () => {
+test('a page that is reloaded holds it again by itself, whichever request comes first', async () => {
   const tab = await openPage(await newContext(browser), server, ana, 'caja:7');
-  await tab.claim();
+  const { fence } = await tab.claim();
   await tab.page.reload();
   await tab.load(ana);
-  const { fence, claim } = await tab.claim();
   await tab.becomes('held');
+  const { claim } = await ana.lease('caja:7');
+  assert.deepEqual([await tab.fence(), claim], [fence, 2], 'the same ownership');
   // The release of the page before, arriving late.
   const late = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim: claim - 1 });
   assert.deepEqual([late.status, late.body.released ?? false], [200, false]);
@@ -159,6 +160,26 @@ test('a page that is reloaded and claims again keeps it, whichever request comes
   const now = await ana.call('POST', '/v1/leases/caja:7/release', { fence, claim });
   assert.equal(now.body.released, true);
   assert.equal((await tab.hears('lost')).reason, 'released');
+});
+
+test('a copy of a tab that lives holds nothing, and neither takes nor releases what the tab holds', async () => {
+  const first = await openPage(await newContext(browser), server, ana, 'caja:13');
+  const { fence } = await first.claim();
+  // As a tab that is duplicated: with all that its storage holds, at the moment of a reload before, too.
+  await first.page.reload();
+  await first.load(ana);
+  await first.becomes('held');
+  const opened = first.page.waitForEvent('popup');
+  await first.page.evaluate(() => void open(location.href));
+  const copy = new View(await opened, server, 'caja:13');
+  await copy.page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: '<p>copy' }));
+  await copy.page.goto(`${server.url}/test-page`);
+  await copy.load(ana);
+  await copy.becomes('elsewhere');
+  assert.equal(await copy.fence(), null);
+  await copy.page.close();
+  await until('beats', () => first.beats().length, (count) => count >= 3);
+  assert.deepEqual([await first.fence(), (await leo.lease('caja:13')).fence], [fence, fence]);
 });
 
 test('a release by hand is one for all tabs, and no beat follows it', async () => {

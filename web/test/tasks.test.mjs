@@ -161,5 +161,5 @@ test('the same in English', async () => {
   await looked(page, 'process-held-english', ['light']);
   await ana.server.admin.call('POST', `/v1/tasks/${id}/force-release`, { reason: 'closing' });
   await page.getByRole('heading', { name: 'Lock lost' }).waitFor();
-  await text(page, /eva stepped in: closing/).waitFor();
+  await text(page, /Eva stepped in: closing/).waitFor();
 });

@@ -8,6 +8,8 @@
 //! after the commit).
 
 mod decide;
+#[cfg(test)]
+mod leaving;
 mod line;
 mod lost;
 #[cfg(test)]
@@ -83,7 +85,7 @@ impl Policy {
         ];
         let (min, max) = (SPAN_MIN.0, SPAN_MAX.0);
         let bad = times.into_iter().find(|(_, time)| time.is_some_and(|time| !(min..=max).contains(&time.0)));
-        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy::Bound { field, min, max }))
+        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy { field, min, max }))
     }
 }
 
@@ -240,6 +242,18 @@ pub struct Request {
     pub message: Option<String>,
     /// When.
     pub at: Time,
+    /// The holder has answered that they go on. Left out where it is not so, for programs that do not know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<Declined>,
+}
+
+/// The holder's answer to a request: not now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declined {
+    /// When.
+    pub at: Time,
+    /// What they said.
+    pub message: Option<String>,
 }
 
 /// Everything known about one resource. The default is a resource that nobody has ever seen: free.
@@ -257,6 +271,8 @@ pub struct State {
     pub offer: Option<Offer>,
     /// Who asked the holder to let go.
     pub requests: Vec<Request>,
+    /// The holder's page is being left: the ownership ends as released when its time is up, unless they come back.
+    pub leaving: bool,
     /// Somebody's transaction is finishing under the ownership and must not see it taken. Found when it was
     /// locked, never stored.
     pub pinned: bool,
@@ -265,7 +281,8 @@ pub struct State {
 impl State {
     /// A resource that nobody has ever seen.
     pub fn unseen(resource: Resource) -> State {
-        State { resource, grant: None, ended: None, line: Vec::new(), offer: None, requests: Vec::new(), pinned: false }
+        let (line, requests) = (Vec::new(), Vec::new());
+        State { resource, grant: None, ended: None, line, offer: None, requests, leaving: false, pinned: false }
     }
 
     /// When it was last decided on, as far as the row tells: no decision takes place before another.
@@ -328,6 +345,16 @@ pub enum Action {
         /// As of which claim call; an older one frees nothing.
         claim: Option<i64>,
     },
+    /// Give it back a moment from now, unless the holder comes back before: what a page says that is being left and
+    /// does not know whether it is reloaded.
+    Leave {
+        /// Which ownership.
+        fence: Fence,
+        /// As of which claim call; an older one ends nothing.
+        claim: Option<i64>,
+        /// For how long it is kept.
+        grace: Span,
+    },
     /// Take it whoever holds it.
     ForceClaim {
         /// Why.
@@ -348,6 +375,13 @@ pub enum Action {
         /// What to tell them.
         message: Option<String>,
     },
+    /// The holder answers those who asked: not now.
+    Decline {
+        /// Which ownership.
+        fence: Fence,
+        /// What to tell them.
+        message: Option<String>,
+    },
     /// Take a place in the waiting line, or keep it.
     JoinLine,
     /// Leave the waiting line.
@@ -364,7 +398,7 @@ pub enum Outcome {
     },
     /// The lease is still the caller's; whether it was renewed, and if not, why.
     Beat(Beat),
-    /// The lease was given back. `false` if a newer claim of the same holder keeps it.
+    /// The lease was given back. `false` if a newer claim of the same holder keeps it, or it is kept for a moment.
     Released {
         /// Whether it became free.
         released: bool,
@@ -376,9 +410,9 @@ pub enum Outcome {
         /// Whether somebody lost it.
         changed: bool,
     },
-    /// The holder will be told; `false` if nobody holds it.
+    /// The holder will be told, or whoever asked them will; `false` if there is nobody to tell.
     Asked {
-        /// Whether there is a holder to tell.
+        /// Whether there is.
         told: bool,
     },
     /// The caller's place in the line, from 1; 1 and `offered` means: claim it now.

@@ -38,7 +38,7 @@ pub use latency::{Latency, Quantiles, Waited};
 pub use manage::{
     ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
 };
-pub use policy::{BadPolicy, Contradiction, Kind, OnExhausted, Policy};
+pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 pub use state::ItemState;
 pub use taker::Taker;

@@ -10,6 +10,7 @@
 mod compare;
 mod quote;
 mod refused;
+mod siper;
 
 pub use compare::{Difference, Kept};
 pub use quote::{BadIdent, IDENT_MAX, dollar_quote, fitting, quote_ident, quote_literal};
@@ -152,22 +153,8 @@ mod tests {
     use super::*;
 
     fn source() -> Source {
-        Source {
-            name: "usuarios".to_owned(),
-            queue: QueueName::new("usuarios_modulo").expect("a name"),
-            table: Relation::of("siper.usuarios"),
-            key: "idper".to_owned(),
-            watch: vec!["nombre".to_owned(), "idper".to_owned()],
-            current_when: None,
-            enqueue_when: None,
-            on_leave: OnLeave::Ignore,
-            one_current_per_key: false,
-            trigger: "tr".to_owned(),
-            view: None,
-            update: "ACTUALIZAR".to_owned(),
-            deactivate: "DESACTIVAR".to_owned(),
-            payload: vec!["mail".to_owned(), "nombre".to_owned()],
-        }
+        let watch = vec!["nombre".to_owned(), "idper".to_owned()];
+        Source { watch, payload: vec!["mail".to_owned(), "nombre".to_owned()], ..Source::siper() }
     }
 
     #[test]

@@ -118,8 +118,8 @@ leases-line = Waiting in line
 leases-history = History
 leases-history-empty = Nobody has held it before
 leases-ended = How it ended
-leases-force-release = Release
-leases-force-claim = Take it
+leases-force-release = Force release
+leases-force-claim = Take the lock
 leases-force-release-title = Release what { $name } holds?
 leases-force-claim-title = Take what { $name } holds?
 leases-force-release-what = They lose the lock at this moment and are told the reason. What was applied stays applied.
@@ -326,6 +326,9 @@ audit-queue_put = Defined a queue
 audit-queue_pause = Paused a queue
 audit-queue_resume = Resumed a queue
 audit-queue_purge = Forgot finished items
+audit-sync_install = Installed a source
+audit-sync_remove = Removed a source
+audit-sync_resync = Sent a source again
 audit-sync_revived = Revived after an outage
 audit-task_cancel = Cancelled a task
 audit-user_add = Added a person
@@ -451,6 +454,10 @@ sync-empty = There is nothing to synchronise
 sync-empty-what = A source is declared in the configuration file; turno sync install puts the trigger in place:
 sync-absent = The source { $name } waits for its queue { $queue }, which does not exist yet
 sync-down = The module has not answered since
+sync-failing = { $count ->
+    [one] The last call failed:
+   *[other] The last { $count } calls failed:
+}
 sync-probe = It is tried again
 sync-table = Table
 sync-key = Identity

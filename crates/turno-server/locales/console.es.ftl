@@ -118,8 +118,8 @@ leases-line = Esperan su turno
 leases-history = Historial
 leases-history-empty = Nadie la tuvo antes
 leases-ended = Cómo terminó
-leases-force-release = Liberar
-leases-force-claim = Tomar para mí
+leases-force-release = Forzar liberación
+leases-force-claim = Tomar el lock
 leases-force-release-title = ¿Liberar lo que tiene { $name }?
 leases-force-claim-title = ¿Tomar lo que tiene { $name }?
 leases-force-release-what = Pierde el bloqueo en este momento y se entera del motivo. Lo que ya se aplicó queda aplicado.
@@ -326,6 +326,9 @@ audit-queue_put = Definió una cola
 audit-queue_pause = Pausó una cola
 audit-queue_resume = Reanudó una cola
 audit-queue_purge = Olvidó lo terminado
+audit-sync_install = Instaló una sincronización
+audit-sync_remove = Quitó una sincronización
+audit-sync_resync = Reenvió una sincronización
 audit-sync_revived = Revivió tras una caída
 audit-task_cancel = Canceló una tarea
 audit-user_add = Agregó a una persona
@@ -451,6 +454,10 @@ sync-empty = No hay nada que sincronizar
 sync-empty-what = Una fuente se declara en el archivo de configuración; turno sync install pone el trigger:
 sync-absent = La fuente { $name } espera su cola { $queue }, que todavía no existe
 sync-down = El módulo no responde desde
+sync-failing = { $count ->
+    [one] Falló el último envío:
+   *[other] Fallaron los últimos { $count } envíos:
+}
 sync-probe = Se prueba de nuevo
 sync-table = Tabla
 sync-key = Identidad

@@ -84,6 +84,8 @@ problem-wrong_state = Item { $id } is { item-state }, and this cannot be done th
     .title = The item's state does not allow it
 problem-managed_by_config = { $thing } is set in the configuration file; change it there and restart
     .title = It is set by the configuration
+problem-delivered_by_turno = Turno delivers the changes in queue { $queue } itself, and nobody takes or confirms them by hand; to send one again use resync, and to consume them yourself remove deliver from the source
+    .title = Turno delivers it
 problem-kind_fixed = A queue with unfinished items keeps its kind; use another name, or wait until it is empty
     .title = The kind does not change while there is work
 problem-already_exists = { $thing } exists already; change it, or choose another name
@@ -102,12 +104,6 @@ problem-line_invalid = Line { $line } cannot be applied: { line-error }
     .title = The line is not valid
 problem-payload_too_deep = { $field } is nested deeper than { $limit } levels; flatten it, or send it as a text
     .title = The payload is nested too deep
-problem-policy_contradictory = { $field ->
-        [name] The name consists of spaces only; give the queue a name that can be read
-        [max_hold_ms] max_hold_ms ({ $value }) is shorter than lock_timeout_ms ({ $other }), so no hand-out could last as long as its lock; raise it, leave it out, or shorten lock_timeout_ms
-       *[max_wait_ms] max_wait_ms ({ $value }) is shorter than window_ms ({ $other }), so no window could stay open as long as it says; raise it, leave it out, or shorten window_ms
-    }
-    .title = The policy contradicts itself
 problem-idempotency_key_reused = That key came with another content before; use a new one
     .title = The Idempotency-Key was used for something else
 problem-too_many_requests = Wait a moment before trying again; nothing was stored

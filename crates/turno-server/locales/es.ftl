@@ -84,6 +84,8 @@ problem-wrong_state = El elemento { $id } está { item-state }, y así no se pue
     .title = El estado del elemento no lo permite
 problem-managed_by_config = { $thing } está en el archivo de configuración; cámbielo allí y reinicie
     .title = Lo fija la configuración
+problem-delivered_by_turno = Los cambios de la cola { $queue } los entrega Turno, y nadie los toma ni los confirma a mano; para enviar uno de nuevo use resync, y para consumirlos usted quite deliver de la fuente
+    .title = Lo entrega Turno
 problem-kind_fixed = Una cola con elementos sin terminar conserva su tipo; use otro nombre o espere a que se vacíe
     .title = El tipo no cambia mientras haya trabajo
 problem-already_exists = { $thing } ya existe; cámbielo, o elija otro nombre
@@ -102,12 +104,6 @@ problem-line_invalid = La línea { $line } no se puede aplicar: { line-error }
     .title = La línea no es válida
 problem-payload_too_deep = { $field } tiene más de { $limit } niveles de anidamiento; aplánelo o envíelo como texto
     .title = El contenido está anidado demasiado profundo
-problem-policy_contradictory = { $field ->
-        [name] El nombre consta solo de espacios; dele a la cola un nombre que se pueda leer
-        [max_hold_ms] max_hold_ms ({ $value }) es menor que lock_timeout_ms ({ $other }), así que ninguna entrega podría durar lo que su bloqueo; auméntelo, quítelo o acorte lock_timeout_ms
-       *[max_wait_ms] max_wait_ms ({ $value }) es menor que window_ms ({ $other }), así que ninguna ventana podría quedar abierta lo que dice; auméntelo, quítelo o acorte window_ms
-    }
-    .title = La política se contradice
 problem-idempotency_key_reused = Esa clave llegó antes con otro contenido; use una nueva
     .title = La Idempotency-Key ya se usó para otra cosa
 problem-too_many_requests = Espere un momento antes de volver a intentar; nada se guardó

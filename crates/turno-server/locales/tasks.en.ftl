@@ -3,6 +3,7 @@
 state-draft = Draft
 state-ready = Ready
 state-processing = In process
+state-begun = Begun
 state-partially_completed = Partly finalized
 state-completed = Finalized
 state-task_cancelled = Cancelled
@@ -27,10 +28,15 @@ tasks-lock-locked = Locked
 tasks-lock-mine = Mine
 tasks-new = New task
 tasks-empty = There are no tasks
+tasks-none-match = No task matches the filters
+tasks-bad-status = no task is in the status "{ $value }"; choose one of the list
+tasks-bad-lock = "{ $value }" does not say how the lock is; choose from the list
 tasks-empty-what = A task is a movement of stock with its lines. Create the first one; whoever processes it has it locked while they work.
 tasks-empty-viewer = As soon as somebody creates a task it is shown here, with who processes it.
 tasks-held-mine = You are processing it since
 tasks-offered-to = Offered to { $name }
+tasks-offer-ends = It is kept for you; that ends
+tasks-place = · your place in line: { $place }
 tasks-waiting = { $count ->
         [one] · 1 waits
        *[other] · { $count } wait
@@ -60,7 +66,10 @@ task-result-some = { $applied ->
     } and { $open ->
         [one] 1 is missing: below it says why.
        *[other] { $open } are missing: below it says why.
-    } Process it again, correct and finalize; what was applied is not repeated.
+    }
+task-result-again = Process it again, correct and finalize; what was applied is not repeated.
+task-next = Next: { $title }
+task-others = See the free ones
 task-result-cancelled = It will not be processed any more.
 task-held-from = had it from
 task-held-to = to
@@ -122,7 +131,8 @@ process-ask = Ask for release
 process-ask-what = Whoever has it sees this at once, with your name.
 process-ask-message = Message (optional)
 process-ask-send = Ask
-process-asked = { $name } sees your request now.
+process-asked = You asked at { $at } for it to be released; { $name } sees that.
+process-declined = { $name } answered at { $at }: not now.
 process-not-asked = Nobody has it any more: you can process it.
 process-turn = Take a number
 process-position = You are in line: place { $position }
@@ -130,28 +140,34 @@ process-next = You are next in line
 process-leave-turn = Leave the line
 process-missed = It was your turn and it has passed; you can take another number.
 process-offered = It is your turn!
-process-offered-what = It is kept for you for a moment.
+process-offered-what = It is kept for you for another { $left }.
+process-offered-title = Your turn! { $left } · { $title }
 process-pass = Let it pass
 process-elsewhere = You are processing it in another window since
 process-here = Go on here
 process-renewing = It renews itself while you work.
-process-stale = It cannot be renewed; safe for another { $left }.
+process-silent = No answer from the server since { $since }. Your lock is good until { $until }; go on, it is saved later.
 process-leave = Leave the task
 process-warned = Still there?
 process-warn-idle = Without activity you lose it in { $left }. Any key keeps it.
 process-warn-rolling = Nothing was saved for a while: you lose it in { $left }. Save or validate a line to keep it.
 process-keep = Go on working
-process-requested = { $name } asks you to let go.
+process-requested = { $name } asks you to let go (at { $at }).
 process-release = Release
 process-not-now = Not now
 process-unknown = Nobody knows whether it is still yours
 process-unknown-what = The server has not answered for too long. Until it does nothing can be changed; what you typed is still here.
 process-lost = Lock lost
+process-lost-no_heartbeat = It expired because this page ceased to renew it: the connection was cut or the machine slept.
+process-lost-idle = It expired because there was no activity.
+process-lost-rolling_timeout = It expired because nothing was saved or validated for too long.
+process-lost-override = { $name } stepped in: { $note }
+process-lost-user_disabled = Your user was disabled.
+process-lost-released = You released it, in another window or on leaving this one.
+process-lost-other = It is not yours any more.
 process-kept = What you typed is still below, not saved.
 process-retry = Claim again
 process-finishing = Finalizing line by line…
-process-force-release = Force release
-process-force-claim = Take the lock
 process-force-release-title = Release this task by force?
 process-force-claim-title = Take the lock of this task?
 process-save = Save
@@ -173,3 +189,7 @@ process-finalize = { $count ->
        *[other] Finalize ({ $count } lines)
     }
 process-finalize-what = Every line is applied on its own: if one fails, the others go on.
+process-keys-save = What you type is saved by itself
+process-keys-next = goes to the next line
+process-keys-finalize = finalizes
+key-enter = Enter

@@ -3,6 +3,7 @@
 state-draft = Borrador
 state-ready = Lista
 state-processing = En proceso
+state-begun = Empezada
 state-partially_completed = Finalizada en parte
 state-completed = Finalizada
 state-task_cancelled = Cancelada
@@ -27,10 +28,15 @@ tasks-lock-locked = Bloqueadas
 tasks-lock-mine = Las mías
 tasks-new = Nueva tarea
 tasks-empty = No hay tareas
+tasks-none-match = Ninguna tarea coincide con los filtros
+tasks-bad-status = no hay tareas en el estado "{ $value }"; elija uno de la lista
+tasks-bad-lock = "{ $value }" no dice cómo está el bloqueo; elija de la lista
 tasks-empty-what = Una tarea es un movimiento de existencias con sus líneas. Cree la primera; quien la procese la tendrá bloqueada mientras trabaje.
 tasks-empty-viewer = Cuando alguien cree una tarea, se verá aquí, con quién la procesa.
 tasks-held-mine = La procesa usted desde
 tasks-offered-to = Ofrecida a { $name }
+tasks-offer-ends = Se la guardamos; termina
+tasks-place = · su puesto en la fila: { $place }
 tasks-waiting = { $count ->
         [one] · 1 espera
        *[other] · { $count } esperan
@@ -60,7 +66,10 @@ task-result-some = { $applied ->
     } y { $open ->
         [one] falta 1: abajo dice por qué.
        *[other] faltan { $open }: abajo dice por qué.
-    } Procésela otra vez, corrija y finalice; lo aplicado no se repite.
+    }
+task-result-again = Procésela otra vez, corrija y finalice; lo aplicado no se repite.
+task-next = Siguiente: { $title }
+task-others = Ver las libres
 task-result-cancelled = No se procesará más.
 task-held-from = la tuvo desde
 task-held-to = hasta
@@ -122,7 +131,8 @@ process-ask = Solicitar liberación
 process-ask-what = Quien la tiene lo ve en este momento, con su nombre.
 process-ask-message = Mensaje (opcional)
 process-ask-send = Solicitar
-process-asked = { $name } ya ve su solicitud.
+process-asked = Pidió a las { $at } que la libere; { $name } ya lo ve.
+process-declined = { $name } contestó a las { $at }: ahora no.
 process-not-asked = Ya no la tiene nadie: puede procesarla.
 process-turn = Pedir turno
 process-position = Está en la fila: puesto { $position }
@@ -130,28 +140,34 @@ process-next = Es el siguiente en la fila
 process-leave-turn = Dejar la fila
 process-missed = Era su turno y pasó; puede pedir otro.
 process-offered = ¡Es su turno!
-process-offered-what = Se la guardamos un momento.
+process-offered-what = Se la guardamos { $left } más.
+process-offered-title = ¡Su turno! { $left } · { $title }
 process-pass = Dejar pasar
 process-elsewhere = La procesa usted en otra ventana desde
 process-here = Continuar aquí
 process-renewing = Se renueva sola mientras usted trabaje.
-process-stale = No se logra renovar; segura por { $left } más.
+process-silent = Sin respuesta del servidor desde las { $since }. Su bloqueo vale hasta las { $until }; siga, se guarda después.
 process-leave = Dejar la tarea
 process-warned = ¿Sigue ahí?
 process-warn-idle = Sin actividad la pierde en { $left }. Cualquier tecla la conserva.
 process-warn-rolling = Hace rato que no guarda nada: la pierde en { $left }. Guarde o valide una línea para conservarla.
 process-keep = Seguir trabajando
-process-requested = { $name } pide que la libere.
+process-requested = { $name } pide que la libere (a las { $at }).
 process-release = Liberar
 process-not-now = Ahora no
 process-unknown = No se sabe si sigue siendo suya
 process-unknown-what = El servidor no contesta desde hace demasiado. Hasta saberlo no se puede cambiar nada; lo que escribió sigue aquí.
 process-lost = Lock perdido
+process-lost-no_heartbeat = Venció porque esta página dejó de renovarlo: se cortó la conexión o el equipo estuvo suspendido.
+process-lost-idle = Venció porque no hubo actividad.
+process-lost-rolling_timeout = Venció porque pasó demasiado tiempo sin guardar ni validar nada.
+process-lost-override = { $name } intervino: { $note }
+process-lost-user_disabled = Su usuario fue deshabilitado.
+process-lost-released = La liberó usted, en otra ventana o al salir de esta.
+process-lost-other = Ya no es suya.
 process-kept = Lo que escribió sigue abajo, sin guardar.
 process-retry = Reintentar claim
 process-finishing = Finalizando línea por línea…
-process-force-release = Forzar liberación
-process-force-claim = Tomar el lock
 process-force-release-title = ¿Liberar esta tarea a la fuerza?
 process-force-claim-title = ¿Tomar el lock de esta tarea?
 process-save = Guardar
@@ -173,3 +189,7 @@ process-finalize = { $count ->
        *[other] Finalizar ({ $count } líneas)
     }
 process-finalize-what = Cada línea se aplica por separado: si una falla, las otras no se detienen.
+process-keys-save = Lo que escribe se guarda solo
+process-keys-next = pasa a la línea siguiente
+process-keys-finalize = finaliza
+key-enter = Intro

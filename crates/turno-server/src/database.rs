@@ -41,6 +41,9 @@ pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, F
 /// What is said of a database that could not be opened.
 pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
     let next = match place.kind {
+        "PostgreSQL" if error.to_string().contains("permission denied for database") => {
+            "grant create on the database to this role: the first time, Turno makes its schema there"
+        }
         "SQLite" => "check that its folder exists and can be written",
         _ => "check that the server runs, and the user, password and database of the URL",
     };

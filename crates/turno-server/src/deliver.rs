@@ -128,6 +128,11 @@ impl Deliveries {
         self.fixed.get(&row.name).map(|target| target.endpoint.clone()).or_else(|| kept(row)?.ok())
     }
 
+    /// Whether changes of this queue's source are sent to its destination from here: then nobody else takes them.
+    pub(crate) fn has_changes_of(&self, queue: &QueueName) -> bool {
+        self.fixed.get(queue).is_some_and(|target| matches!(target.form, Form::Change(_)))
+    }
+
     /// A queue was set: whoever pushes looks at once.
     pub(crate) fn look(&self) {
         self.changed.notify_one();

@@ -42,8 +42,8 @@ pub(crate) use listing::{Page, Wanted};
 pub(crate) use people::{hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
-    DeliveryView, Happened, audited as queue_audited, explained as queue_why, refused as queue_managed,
-    timeline as queue_timeline,
+    DeliveryView, Happened, audited as queue_audited, explained as queue_why,
+    payload_may_change as queue_payload_may_change, refused as queue_managed, timeline as queue_timeline,
 };
 pub(crate) use reader::Reader;
 pub(crate) use server::Server;
@@ -57,7 +57,8 @@ use std::panic::AssertUnwindSafe;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
+use axum::http::Method;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use futures_util::FutureExt;
 use tower::{Layer, ServiceExt};
@@ -136,6 +137,15 @@ async fn unknown(request: Request) -> Problem {
     Problem::new(Code::NotFound).arg("thing", request.uri().path())
 }
 
-async fn wrong_method(request: Request) -> Problem {
-    Problem::new(Code::MethodNotAllowed).arg("method", request.method()).arg("path", request.uri().path())
+/// A form that comes back with what is wrong leaves its address in the browser; whoever reloads that is sent to the page
+/// that the form belongs to.
+async fn wrong_method(request: Request) -> Response {
+    let reads = request.method() == Method::GET || request.method() == Method::HEAD;
+    if let Some(page) = access::page_of(request.uri().path()).filter(|_| reads) {
+        return Redirect::to(page).into_response();
+    }
+    Problem::new(Code::MethodNotAllowed)
+        .arg("method", request.method())
+        .arg("path", request.uri().path())
+        .into_response()
 }

@@ -48,7 +48,9 @@ fn walk(guide: &str, replaced: &[(&str, &str)]) -> String {
     let folder = std::env::temp_dir().join(format!("turno-{guide}-{}", std::process::id()));
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
-    std::os::unix::fs::symlink(root().join("examples"), folder.join("examples")).unwrap();
+    for part in ["examples", "docs"] {
+        std::os::unix::fs::symlink(root().join(part), folder.join(part)).unwrap();
+    }
     let programs = Path::new(env!("CARGO_BIN_EXE_turno")).parent().unwrap();
     let walked = Command::new("bash")
         .args(["-c", &script])
@@ -85,6 +87,35 @@ async fn the_inbox_guide_works_as_it_stands_there() {
     let database = Cluster::for_tests().fresh_database().await;
     let said = walk("inbox.md", &[("postgres://localhost/turno", &database)]);
     for wanted in ["somebody else has it: skipped", "p-1 acked, attempt 2", "p-21 retrying, attempt 1", "expired"] {
+        assert!(said.contains(wanted), "{wanted} in {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_sync_guide_works_as_it_stands_there() {
+    needs(&["bash", "curl", "psql", "python3"]);
+    let url = Cluster::for_tests().fresh_database().await;
+    let module = free_port().to_string();
+    let replaced = [
+        ("postgres://turno@localhost/app".to_owned(), url),
+        ("127.0.0.1:9000".to_owned(), format!("127.0.0.1:{module}")),
+        ("PORT=9000".to_owned(), format!("PORT={module}")),
+    ];
+    let said = tokio::task::spawn_blocking(move || {
+        walk("sync.md", &replaced.each_ref().map(|(from, to)| (from.as_str(), to.as_str())))
+    });
+    let said = said.await.unwrap();
+    for wanted in [
+        "create or replace trigger \"tr_sincro_usuarios_modulo_global\"",
+        "yes, as configured",
+        "usuarios  missing  7",
+        "7 was never delivered",
+        "ACTUALIZAR 7",
+        "\"nombre\": \"Luis\"",
+        "7 is on its way",
+        "what was delivered is what the sources say",
+        "no failure since its last success",
+    ] {
         assert!(said.contains(wanted), "{wanted} in {said}");
     }
 }

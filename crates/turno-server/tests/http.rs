@@ -76,6 +76,8 @@ mod seed_003;
 mod sign_in;
 #[path = "http/sync.rs"]
 mod sync;
+#[path = "http/sync_soak.rs"]
+mod sync_soak;
 #[path = "http/task.rs"]
 mod task;
 #[path = "http/task_lock.rs"]
@@ -146,6 +148,7 @@ fn main() {
             seed_003::all(),
             sign_in::all(),
             sync::all(),
+            sync_soak::all(),
             task::all(),
             task_lock::all(),
             task_process::all(),

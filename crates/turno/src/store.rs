@@ -440,6 +440,13 @@ pub enum Purge {
         /// Expired earlier than this.
         before: Time,
     },
+    /// What a destination was told of keys of a queue that were deactivated before then.
+    Delivered {
+        /// The queue.
+        queue: QueueId,
+        /// Deactivated earlier than this.
+        before: Time,
+    },
     /// Answers that were made before then.
     Answers {
         /// Made earlier than this.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::audit::Actor;
 use turno_core::limits::ANSWER_KEPT;
+use turno_core::queue::Kind;
 use turno_core::time::{Span, Time};
 
 /// Things forgotten in one transaction: little enough to hold nobody up.
@@ -40,6 +41,8 @@ pub struct Purged {
     pub tokens: u64,
     /// Links that nobody followed in time.
     pub links: u64,
+    /// What destinations know of keys that were deactivated, beyond their queue's retention.
+    pub delivered: u64,
     /// Kept answers that nobody will repeat the call of.
     pub answers: u64,
     /// Live events that nobody will resume from.
@@ -109,6 +112,9 @@ impl Upkeep {
         for queue in self.store.queues().await? {
             let before = before(queue.policy.retention);
             purged.items += self.forget(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
+            if queue.policy.kind == Kind::Sync {
+                purged.delivered += self.forget(Purge::Delivered { queue: queue.id, before }).await?;
+            }
         }
         purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
         purged.leases = self.forget_leases(before(self.keep.max(LEASES_KEPT))).await?;

@@ -8,12 +8,16 @@
 
 #[path = "sync/actions.rs"]
 mod actions;
+#[path = "sync/altered.rs"]
+mod altered;
 #[path = "sync/compare.rs"]
 mod compare;
 #[path = "sync/conditions.rs"]
 mod conditions;
 #[path = "sync/install.rs"]
 mod install;
+#[path = "sync/keys.rs"]
+mod keys;
 #[path = "sync/page.rs"]
 mod page;
 #[path = "sync/paths.rs"]
@@ -52,23 +56,7 @@ struct World {
 
 /// The source of `preset = "siper"`.
 fn siper() -> Source {
-    let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
-    Source {
-        name: "usuarios".to_owned(),
-        queue: QueueName::new("usuarios_modulo").unwrap(),
-        table: Relation::of("siper.usuarios"),
-        key: "idper".to_owned(),
-        watch: texts(&["nombre", "apellido", "activo", "hashpass", "idper", "principal"]),
-        current_when: Some("principal".to_owned()),
-        enqueue_when: Some("idper is not null and algoritmo_pass = 'PG-SHA256'".to_owned()),
-        on_leave: OnLeave::Ignore,
-        one_current_per_key: true,
-        trigger: "tr_sincro_usuarios_modulo_global".to_owned(),
-        view: Some(Relation::of(VIEW)),
-        update: "ACTUALIZAR".to_owned(),
-        deactivate: "DESACTIVAR".to_owned(),
-        payload: texts(&["idper", "nombre", "apellido", "activo", "hashpass"]),
-    }
+    Source::siper()
 }
 
 fn policy() -> Policy {

@@ -1,4 +1,5 @@
-//! Every invariant names the tests that would fail if it broke, and those tests exist.
+//! Every invariant, and every sentence of a specification that is followed to the letter, names the tests that would fail if
+//! it broke, and those tests exist.
 //!
 //! Whether a test really checks its invariant is for a reader to judge; that nobody forgot one, and that a
 //! renamed test does not leave a promise behind unproved, is checked here.
@@ -20,16 +21,33 @@ const WANTED: &[(&str, &[u8])] = &[
     ("T", &[1, 2, 3, 4]),
     ("L", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
     ("Q", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]),
-    ("S", &[1, 2, 3, 4, 6, 9, 10]),
+    ("S", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
     ("K", &[1, 2, 3]),
     ("V", &[1, 2]),
     ("R", &[1, 2, 3, 4]),
     ("U", &[1, 2]),
 ];
 
+/// The specification of the users' queue: its sections, with how many sentences each has.
+const SENTENCES: &str = "docs/internals/seed-004.md";
+const SECTIONS: &[(u8, u8)] = &[(3, 12), (4, 4), (5, 6), (6, 7), (7, 4)];
+
 pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
-    let Some(file) = tree.get(FILE) else {
-        return vec![Finding::new(FILE, 0, "it does not exist: write the table `| id | … | tests |`")];
+    rows_are_tested(tree, FILE, is_id, wanted())
+}
+
+pub(super) fn every_sentence_is_tested(tree: &Tree) -> Vec<Finding> {
+    rows_are_tested(tree, SENTENCES, is_sentence, sentences())
+}
+
+fn rows_are_tested(
+    tree: &Tree,
+    page: &'static str,
+    is_id: fn(&str) -> bool,
+    wanted: impl Iterator<Item = String>,
+) -> Vec<Finding> {
+    let Some(file) = tree.get(page) else {
+        return vec![Finding::new(page, 0, "it does not exist: write the table `| id | … | tests |`")];
     };
     let names = Names::of(tree);
     let (mut findings, mut rows) = (Vec::new(), BTreeMap::new());
@@ -43,23 +61,31 @@ pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
         }
         let tests: Vec<&str> = cells.last().map(|cell| code_spans(cell).collect()).unwrap_or_default();
         for test in tests.iter().filter(|test| !names.contain(test)) {
-            findings.push(Finding::new(FILE, line, format!("{id}: there is no test `{test}`")));
+            findings.push(Finding::new(page, line, format!("{id}: there is no test `{test}`")));
         }
         if tests.is_empty() {
-            findings.push(Finding::new(FILE, line, format!("{id} names no test in its last column")));
+            findings.push(Finding::new(page, line, format!("{id} names no test in its last column")));
         }
         if rows.insert(id.to_string(), line).is_some() {
-            findings.push(Finding::new(FILE, line, format!("{id} has two rows")));
+            findings.push(Finding::new(page, line, format!("{id} has two rows")));
         }
     }
-    for id in wanted().filter(|id| !rows.contains_key(id)) {
-        findings.push(Finding::new(FILE, 0, format!("{id} has no row")));
+    for id in wanted.filter(|id| !rows.contains_key(id)) {
+        findings.push(Finding::new(page, 0, format!("{id} has no row")));
     }
     findings
 }
 
 fn wanted() -> impl Iterator<Item = String> {
     WANTED.iter().flat_map(|(letter, numbers)| numbers.iter().map(move |number| format!("{letter}{number}")))
+}
+
+fn sentences() -> impl Iterator<Item = String> {
+    SECTIONS.iter().flat_map(|(section, count)| (1..=*count).map(move |number| format!("{section}.{number}")))
+}
+
+fn is_sentence(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(section, number)| section.parse::<u8>().is_ok() && number.parse::<u8>().is_ok())
 }
 
 fn is_id(text: &str) -> bool {
@@ -110,6 +136,16 @@ mod tests {
         let kit = ("crates/turno-testkit/src/cases.rs", "(\"a case\", run)");
         let tree = Tree::of(&[(FILE, invariants), code, kit]);
         every_one_is_tested(&tree).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_sentence_that_is_left_out_or_proved_by_nothing_is_found() {
+        let row = |id: String| format!("| {id} | a | `holds` |\n");
+        let code = ("crates/turno/src/lib.rs", "fn holds() {}");
+        let found = |page: &str| every_sentence_is_tested(&Tree::of(&[(SENTENCES, page), code])).len();
+        assert_eq!(found(&table(sentences().map(row))), 0);
+        assert_eq!(found(&table(sentences().skip(1).map(row))), 1, "left out");
+        assert_eq!(found(&table(sentences().map(row)).replacen("`holds`", "`gone`", 1)), 1, "renamed");
     }
 
     #[test]

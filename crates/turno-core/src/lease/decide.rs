@@ -24,10 +24,12 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
         Action::Heartbeat { fence, idle, worked } => work.heartbeat(*fence, *idle, *worked),
         Action::Release { fence, claim } => work.release(*fence, *claim),
+        Action::Leave { fence, claim, grace } => work.leave(*fence, *claim, *grace),
         Action::ForceClaim { reason } => work.force_claim(reason, numbers),
         Action::ForceRelease { reason } => work.force_release(reason),
         Action::Expel { user } => work.expel(user),
         Action::RequestRelease { message } => work.request_release(message.as_deref()),
+        Action::Decline { fence, message } => work.decline(*fence, message.as_deref()),
         Action::JoinLine => work.join_line(),
         Action::LeaveLine => work.leave_line(),
     };
@@ -110,6 +112,8 @@ impl Work<'_> {
             grant.worked_at = now;
             self.changed = true;
         }
+        // A page was left, and another one of the same ownership goes on.
+        self.changed |= std::mem::take(&mut self.state.leaving);
         let cap = policy.rolling_timeout.map(|rolling| grant.worked_at + rolling);
         if cap.is_some_and(|cap| cap <= grant.expires_at) {
             self.changed |= grant.idle;
@@ -146,6 +150,26 @@ impl Work<'_> {
                 _ => Err(self.lost(fence)),
             },
         }
+    }
+
+    /// Keeps it for a moment more. Nobody but the time ends it, so nobody has to come back to do so.
+    fn leave(&mut self, fence: Fence, claim: Option<i64>, grace: Span) -> Result<Outcome, Refused> {
+        if grace <= Span::ZERO {
+            return self.release(fence, claim);
+        }
+        let until = self.now + grace;
+        let who = &self.command.who;
+        let Some(grant) = self.state.grant.as_mut().filter(|g| g.fence == fence && who.speaks_for(&g.holder)) else {
+            return self.release(fence, claim);
+        };
+        if claim.is_none_or(|claim| claim >= grant.claim) {
+            grant.expires_at = grant.expires_at.min(until);
+            self.state.leaving = true;
+            self.changed = true;
+            // Whoever waits for the end learns that it is near.
+            self.announce("lease.leaving", None);
+        }
+        Ok(Outcome::Released { released: false, repeated: false })
     }
 
     fn force_claim(&mut self, reason: &str, numbers: &mut Numbers) -> Result<Outcome, Refused> {
@@ -221,6 +245,20 @@ impl Work<'_> {
         Ok(Outcome::Asked { told: true })
     }
 
+    fn decline(&mut self, fence: Fence, message: Option<&str>) -> Result<Outcome, Refused> {
+        let held = |grant: &Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
+        if !self.state.grant.as_ref().is_some_and(held) {
+            return Err(self.lost(fence));
+        }
+        let message = message.map(kept);
+        let told = line::decline(&mut self.state.requests, message.as_deref(), self.now);
+        if told {
+            self.changed = true;
+            self.announce("lease.declined", message.as_deref());
+        }
+        Ok(Outcome::Asked { told })
+    }
+
     fn join_line(&mut self) -> Result<Outcome, Refused> {
         if self.state.grant.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
             return Err(Refused::AlreadyHolder);
@@ -277,6 +315,7 @@ impl Work<'_> {
         line::leave(&mut self.state.line, &self.command.who);
         self.state.offer = None;
         self.state.requests.clear();
+        self.state.leaving = false;
         self.state.grant = Some(Grant {
             holder: Holder { name: kept(&self.command.who.name), ..self.command.who.clone() },
             fence: Fence(numbers.take()),
@@ -306,6 +345,7 @@ impl Work<'_> {
         grant.heartbeat_at = now;
         grant.expires_at = grant.expires_at.max(wanted.min(cap));
         grant.idle = false;
+        self.state.leaving = false;
         self.changed = true;
     }
 
@@ -315,13 +355,14 @@ impl Work<'_> {
             return;
         };
         let rolling = self.policy().rolling_timeout;
-        let cause = match rolling {
-            _ if grant.idle => Cause::Idle,
-            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => Cause::RollingTimeout,
-            _ => Cause::NoHeartbeat,
+        let (reason, cause) = match rolling {
+            _ if self.state.leaving => (Reason::Released, Cause::Released),
+            _ if grant.idle => (Reason::Expired, Cause::Idle),
+            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
+            _ => (Reason::Expired, Cause::NoHeartbeat),
         };
         let expired_at = grant.expires_at;
-        self.end(Reason::Expired, cause, None, None, expired_at);
+        self.end(reason, cause, None, None, expired_at);
         self.evaluate_offer();
     }
 
@@ -335,6 +376,7 @@ impl Work<'_> {
             return;
         };
         self.state.requests.clear();
+        self.state.leaving = false;
         let name = match reason {
             Reason::Released => "lease.released",
             Reason::Expired | Reason::Forced => "lease.lost",

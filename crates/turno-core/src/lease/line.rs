@@ -1,6 +1,6 @@
 //! The waiting line of a lease: tickets that must be kept alive, and the offer to the first.
 
-use super::{Holder, Offer, Request, Ticket};
+use super::{Declined, Holder, Offer, Request, Ticket};
 use crate::id::UserId;
 use crate::limits::{LINE_MAX, REQUESTS_MAX, TICKET_TTL};
 use crate::time::{Span, Time};
@@ -63,5 +63,15 @@ pub(super) fn ask(requests: &mut Vec<Request>, by: Holder, message: Option<Strin
     if requests.len() >= REQUESTS_MAX {
         requests.remove(0);
     }
-    requests.push(Request { by, message, at });
+    requests.push(Request { by, message, at, declined: None });
+}
+
+/// Answers all who were not answered yet; says whether there was anybody.
+pub(super) fn decline(requests: &mut [Request], message: Option<&str>, at: Time) -> bool {
+    let mut told = false;
+    for request in requests.iter_mut().filter(|request| request.declined.is_none()) {
+        request.declined = Some(Declined { at, message: message.map(str::to_owned) });
+        told = true;
+    }
+    told
 }

@@ -18,7 +18,7 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..USERS.len(), 0u8..20, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
+    let step = (0..USERS.len(), 0u8..22, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
     let step = step.prop_map(|(user, pick, stale, wait, idle)| Step { user, pick, stale, wait, idle });
     prop::collection::vec(step, 1..120)
 }
@@ -44,6 +44,8 @@ fn action(step: &Step, fence: Fence) -> Action {
         15 => Action::ForceRelease { reason: "because".to_owned() },
         16 => Action::RequestRelease { message: None },
         17 | 18 => Action::JoinLine,
+        19 => Action::Leave { fence, claim: None, grace: Span(step.idle) },
+        20 => Action::Decline { fence, message: None },
         _ => Action::LeaveLine,
     }
 }
@@ -81,7 +83,9 @@ proptest! {
                 prop_assert!(state.offer.is_none(), "what is held is not offered");
                 match before.live(now) {
                     Some(old) if old.fence == grant.fence => {
-                        prop_assert!(old.expires_at <= grant.expires_at, "expiry never moves backwards");
+                        let left = matches!(command.action, Action::Leave { .. });
+                        prop_assert!(left || old.expires_at <= grant.expires_at, "expiry never moves backwards");
+                        prop_assert!(!left || grant.expires_at <= old.expires_at, "who leaves gains nothing");
                         prop_assert_eq!(old.locked_at, grant.locked_at);
                     }
                     other => {

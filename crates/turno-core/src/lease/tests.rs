@@ -472,7 +472,7 @@ fn a_ttl_outside_the_policy_is_refused() {
 fn a_policy_with_a_time_outside_its_bounds_is_named() {
     assert_eq!(Policy::default().check(), Ok(()));
     let none = Policy { offer: Span::ZERO, ..Policy::default() };
-    assert_eq!(none.check().map_err(|bad| bad.field()), Err("offer_ms"));
+    assert_eq!(none.check().map_err(|bad| bad.field), Err("offer_ms"));
     let born_dead = Policy { rolling_timeout: Some(Span(-1)), ..Policy::default() };
-    assert_eq!(born_dead.check().map_err(|bad| bad.field()), Err("rolling_timeout_ms"));
+    assert_eq!(born_dead.check().map_err(|bad| bad.field), Err("rolling_timeout_ms"));
 }

@@ -1,6 +1,6 @@
 //! The policy of a queue: which of the three kinds, and its times and bounds.
 
-use crate::id::{QueueName, Seq};
+use crate::id::Seq;
 use crate::limits::{ATTEMPTS_MAX, BACKOFF_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
@@ -56,74 +56,14 @@ pub struct Policy {
 
 /// Why a policy is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPolicy {
-    /// A value outside its bounds.
-    #[error("{field} must be between {min} and {max}")]
-    Bound {
-        /// The field as users know it.
-        field: &'static str,
-        /// Its lower bound.
-        min: i64,
-        /// Its upper bound.
-        max: i64,
-    },
-    /// Each value could be, and together they cannot mean what they say.
-    #[error("{field} {0}; {next}", field = .0.field(), next = .0.next())]
-    Contradiction(Contradiction),
-}
-
-impl BadPolicy {
+#[error("{field} must be between {min} and {max}")]
+pub struct BadPolicy {
     /// The field as users know it.
-    pub fn field(&self) -> &'static str {
-        match self {
-            BadPolicy::Bound { field, .. } => field,
-            BadPolicy::Contradiction(found) => found.field(),
-        }
-    }
-}
-
-/// What cannot be meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Contradiction {
-    /// Nobody can name such a queue again.
-    #[error("consists of spaces only")]
-    BlankName,
-    /// A hand-out would end before its own lock does.
-    #[error("({hold} ms) is shorter than lock_timeout_ms ({lock} ms): no hand-out could last as long as its lock")]
-    HoldWithinLock {
-        /// `max_hold_ms`.
-        hold: i64,
-        /// `lock_timeout_ms`.
-        lock: i64,
-    },
-    /// No window could stay open for its whole length.
-    #[error("({wait} ms) is shorter than window_ms ({window} ms): no window could stay open as long as it says")]
-    WaitWithinWindow {
-        /// `max_wait_ms`.
-        wait: i64,
-        /// `window_ms`.
-        window: i64,
-    },
-}
-
-impl Contradiction {
-    /// The field as users know it.
-    pub fn field(self) -> &'static str {
-        match self {
-            Contradiction::BlankName => "name",
-            Contradiction::HoldWithinLock { .. } => "max_hold_ms",
-            Contradiction::WaitWithinWindow { .. } => "max_wait_ms",
-        }
-    }
-
-    /// What to do about it.
-    pub fn next(self) -> &'static str {
-        match self {
-            Contradiction::BlankName => "give it a name that can be read",
-            Contradiction::HoldWithinLock { .. } => "raise it, leave it out, or shorten lock_timeout_ms",
-            Contradiction::WaitWithinWindow { .. } => "raise it, leave it out, or shorten window_ms",
-        }
-    }
+    pub field: &'static str,
+    /// Its lower bound.
+    pub min: i64,
+    /// Its upper bound.
+    pub max: i64,
 }
 
 impl Policy {
@@ -158,19 +98,10 @@ impl Policy {
         }
     }
 
-    /// Whether a queue of this name may have this policy. Names that exist already are not asked again, so that what was
-    /// made before the rule stays readable.
-    pub fn admit(&self, name: &QueueName) -> Result<(), BadPolicy> {
-        if name.as_str().chars().all(char::is_whitespace) {
-            return Err(BadPolicy::Contradiction(Contradiction::BlankName));
-        }
-        self.check()
-    }
-
-    /// Checks every bound, and that the values go together; the first that is wrong is named.
+    /// Checks every bound; the first that is broken is named.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let bound = |field, value: i64, min: i64, max: i64| {
-            if (min..=max).contains(&value) { Ok(()) } else { Err(BadPolicy::Bound { field, min, max }) }
+            if (min..=max).contains(&value) { Ok(()) } else { Err(BadPolicy { field, min, max }) }
         };
         bound("lock_timeout_ms", self.lock_timeout.0, SPAN_MIN.0, SPAN_MAX.0)?;
         if let Some(hold) = self.max_hold {
@@ -183,17 +114,7 @@ impl Policy {
         bound("batch_max", self.batch_max.into(), 1, most)?;
         bound("max_attempts", self.max_attempts.into(), 1, ATTEMPTS_MAX.into())?;
         bound("backoff_ms", self.backoff.0, 1, SPAN_MAX.0)?;
-        bound("retention_s", self.retention.0 / 1000, 1, SPAN_MAX.0 / 1000)?;
-        self.contradiction().map_or(Ok(()), |found| Err(BadPolicy::Contradiction(found)))
-    }
-
-    /// A sign of typing may well ask for more than the longest wait: that is what the longest wait is for.
-    fn contradiction(&self) -> Option<Contradiction> {
-        if let Some(hold) = self.max_hold.filter(|hold| *hold < self.lock_timeout) {
-            return Some(Contradiction::HoldWithinLock { hold: hold.0, lock: self.lock_timeout.0 });
-        }
-        let (wait, window) = (self.max_wait.0, self.window.0);
-        (self.kind == Kind::Lane && wait < window).then_some(Contradiction::WaitWithinWindow { wait, window })
+        bound("retention_s", self.retention.0 / 1000, 1, SPAN_MAX.0 / 1000)
     }
 
     /// How long to wait before attempt `attempt + 1` of an item: doubling, bounded, with a jitter that

@@ -45,9 +45,15 @@ impl Kept {
     /// How the destination differs from the source, if it does. What is on its way is no difference; what has no
     /// attempts left is one. A row that has left without the destination being told is as it was wished.
     pub fn difference(&self) -> Option<Difference> {
-        if self.waiting {
-            return None;
-        }
+        if self.waiting { None } else { self.apart() }
+    }
+
+    /// How the destination differs for as long as an event of the key is on its way: it will bring it in line.
+    pub fn on_its_way(&self) -> Option<Difference> {
+        if self.waiting { self.apart() } else { None }
+    }
+
+    fn apart(&self) -> Option<Difference> {
         match (&self.data, &self.delivered) {
             (Some(_), None) => Some(Difference::Missing),
             (Some(data), Some(delivered)) => (*delivered != Some(digest(data))).then_some(Difference::Differs),
@@ -81,7 +87,9 @@ mod tests {
     #[test]
     fn what_is_on_its_way_is_no_difference_and_what_is_exhausted_is() {
         let kept = Kept { key: "7".to_owned(), data: Some("a".to_owned()), waiting: true, ..Kept::default() };
-        assert_eq!(kept.difference(), None);
+        assert_eq!((kept.difference(), kept.on_its_way()), (None, Some(Difference::Missing)));
+        let same = Kept { delivered: Some(Some(digest("a"))), ..kept.clone() };
+        assert_eq!((same.difference(), same.on_its_way()), (None, None), "an event that brings nothing new");
         assert_eq!(Kept { waiting: false, exhausted: true, ..kept }.difference(), Some(Difference::Missing));
     }
 

@@ -30,6 +30,14 @@ pub enum SourceRefused {
         /// Its type.
         kind: String,
     },
+    /// A text is no value of the key's column: no row can ever have it.
+    #[error("this cannot be a key of column {column}: {cause}")]
+    NotAKey {
+        /// The column.
+        column: String,
+        /// What the database says.
+        cause: String,
+    },
     /// The engine's role may not read the table.
     #[error("{role} may not read {table}")]
     Unreadable {
@@ -91,6 +99,7 @@ impl SourceRefused {
             SourceRefused::KeyType { .. } => {
                 "choose a column of whole numbers, numeric, text, uuid or an enum".to_owned()
             }
+            SourceRefused::NotAKey { column, .. } => format!("pass a value of {column} as it stands in the table"),
             SourceRefused::Unreadable { table, role } => {
                 format!("grant usage on its schema, and select on {table}, to {role}")
             }

@@ -1,10 +1,13 @@
 //! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
 
 mod office;
+mod siper;
 mod supervisor;
 mod traffic;
 
 pub(super) use office::DEMO;
+
+use tokio::net::TcpListener;
 
 use super::output::say;
 use super::place::PlaceArgs;
@@ -16,11 +19,17 @@ use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
 
+const ABOUT: &str = "\
+Everything is in a temporary place and gone at the end. With --database and an empty
+database of PostgreSQL, sync is shown with real triggers on a table of users; drop
+that database afterwards.";
+
 /// The demo is looked at, not read: only what is wrong.
 const LOG_LEVEL: &str = "warn";
 
 /// What the demo takes.
 #[derive(clap::Args, Debug)]
+#[command(after_help = ABOUT)]
 pub(crate) struct DemoArgs {
     #[command(flatten)]
     listen: Listen,
@@ -28,28 +37,46 @@ pub(crate) struct DemoArgs {
 
 /// Serves until told to stop, then leaves nothing behind.
 pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    if place.database_was_typed() {
-        return Err(Failure::usage(
-            "the demo always uses a fresh temporary database",
-            "leave out --database, or use `turno serve --database URL`",
-        ));
-    }
+    let postgres = match place.typed_database() {
+        None => None,
+        Some(url) if url.starts_with("postgres") => Some(url),
+        Some(_) => {
+            return Err(Failure::usage(
+                "the demo always uses a fresh temporary database, unless it is one of PostgreSQL",
+                "leave out --database, name an empty database of PostgreSQL, or use `turno serve --database URL`",
+            ));
+        }
+    };
     let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
     figures::installed();
     // Dropped at the very end, after the last answer.
     let folder = TemporaryFolder::create()?;
-    let database = database::open(&folder.url()).await?;
+    let users = match postgres {
+        Some(url) => Some(siper::connect(url).await?),
+        None => None,
+    };
+    let database = database::open(&postgres.map_or_else(|| folder.url(), str::to_owned)).await?;
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
     let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
-    app.settings = in_force(&folder.url(), &server.address().to_string())?;
+    app.settings = in_force(&database.place.name, &server.address().to_string())?;
+    let module = TcpListener::bind("127.0.0.1:0").await.map_err(|error| {
+        Failure::failed(format!("no port for the demo's module: {error}"), "see why the machine has none left")
+    })?;
+    if let Some(users) = &users {
+        let source = siper::install(users, &database.turno, &module).await?;
+        app.deliveries = siper::deliveries(&source, &database.turno)?;
+        app.managed_queues.insert(source.queue.clone());
+        app.sync_sources = vec![source];
+    }
     let base = format!("http://{}", server.address());
     let mut lines = vec![
         format!(
-            "Turno {} · demo · {}, {} (removed at the end) · stop with Ctrl-C",
+            "Turno {} · demo · {}, {} ({}) · stop with Ctrl-C",
             env!("CARGO_PKG_VERSION"),
             database.place.kind,
-            database.place.name
+            database.place.name,
+            if users.is_some() { "drop the database when you are done" } else { "removed at the end" }
         ),
         format!("  console   {base}/   API {base}/docs"),
     ];
@@ -62,12 +89,26 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away".to_owned(),
     );
     lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
+    if users.is_some() {
+        lines.push(
+            "  sync      select * from siper.cola_sincronizacion_usuarios_modulo; change siper.usuarios".to_owned(),
+        );
+    }
     lines.push(format!("listening on {base}"));
     say(&lines);
     tokio::select! {
         served = server.run(app) => served,
-        stopped = traffic::run(database.turno.clone()) => stopped.map_err(failed),
+        stopped = traffic::run(database.turno.clone(), users.is_none()) => stopped.map_err(failed),
+        stopped = synchronise(users, module) => stopped.map_err(failed),
         stopped = office::colleagues(database.turno, office) => stopped.map_err(failed),
+    }
+}
+
+/// On PostgreSQL the application and the module; elsewhere the queue is fed with the rest of the traffic.
+async fn synchronise(users: Option<siper::Siper>, module: TcpListener) -> Result<(), turno::Error> {
+    match users {
+        None => std::future::pending().await,
+        Some(users) => tokio::try_join!(siper::change(users), siper::module(module)).map(drop),
     }
 }
 

@@ -29,6 +29,11 @@ impl PlaceArgs {
         self.database.is_some()
     }
 
+    /// The database that somebody typed.
+    pub(crate) fn typed_database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
     /// What is in force: flags, variables, the file, defaults.
     pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
         let flags = flags.with("database", self.database.clone());

@@ -1,5 +1,6 @@
 //! `turno sync`: triggers that carry changes of an application's tables to a destination, directly on the database.
 
+mod broken;
 mod status;
 mod walk;
 
@@ -15,6 +16,7 @@ use crate::config::sync::SyncSource;
 use crate::config::{Overrides, Settings};
 use crate::database::Database;
 use crate::failure::Failure;
+use broken::Broken;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,6 +98,17 @@ impl<'a> Sources<'a> {
         self.chosen.iter().map(|&source| (source, self.database.turno.sync(source.source.clone())))
     }
 
+    fn broken(&self) -> Broken {
+        Broken::among(self.chosen.len())
+    }
+
+    async fn install(&self, source: &SyncSource, handle: &SyncHandle) -> Result<(), Failure> {
+        if handle.has_triggers() {
+            self.put_queue(&source.queue).await?;
+        }
+        handle.install().await.map_err(refused)
+    }
+
     /// Makes the queue what the configuration says, as a server does when it starts.
     async fn put_queue(&self, name: &QueueName) -> Result<(), Failure> {
         if let Some(queue) = self.settings.queues.get(name) {
@@ -140,12 +153,12 @@ async fn plan(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
 }
 
 async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
-    let mut done = Vec::new();
+    let (mut done, mut broken) = (Vec::new(), sources.broken());
     for (source, handle) in sources.handles() {
-        if handle.has_triggers() {
-            sources.put_queue(&source.queue).await?;
+        if let Err(failure) = sources.install(source, &handle).await {
+            done.push(broken.note(&source.name, failure));
+            continue;
         }
-        handle.install().await.map_err(refused)?;
         talk(&format!("{}: changes of {} go into the queue {}", source.name, source.table, source.queue));
         done.push(json!({ "name": source.name, "table": source.table.shown(), "queue": source.queue }));
     }
@@ -154,13 +167,19 @@ async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     } else {
         talk("rows that were there before are sent by `turno sync resync --all`");
     }
-    Ok(())
+    broken.end()
 }
 
 async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
-    let mut done = Vec::new();
+    let (mut done, mut broken) = (Vec::new(), sources.broken());
     for (source, handle) in sources.handles() {
-        let removed = handle.remove().await.map_err(refused)?;
+        let removed = match handle.remove().await {
+            Ok(removed) => removed,
+            Err(error) => {
+                done.push(broken.note(&source.name, refused(error)));
+                continue;
+            }
+        };
         if removed.is_empty() {
             talk(&format!("{}: nothing of it is installed", source.name));
         }
@@ -170,17 +189,24 @@ async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     if format.json {
         say(&[json!({ "sources": done }).to_string()]);
     }
-    Ok(())
+    broken.end()
 }
 
 /// What a refusal is to whoever typed the command.
 fn refused(error: Error) -> Failure {
-    match error {
+    match &error {
+        // The SQLSTATE of missing rights, as the store passes it on.
+        Error::Store(StoreError::Rejected(cause)) if cause.contains("42501") => Failure::failed(
+            error.to_string(),
+            "give this role what it lacks: usage on the table's schema, select and trigger on the table, create on the schema \
+             of the view, and for the index membership in the role that owns the table; or let a superuser run what \
+             `turno sync plan` prints",
+        ),
         Error::Store(StoreError::Rejected(_)) => Failure::failed(
             error.to_string(),
-            "install with a role that owns the table, or run what `turno sync plan` prints as one that does",
+            "correct what the database says in the source or in the table, and repeat it",
         ),
-        other => place::refused(other),
+        _ => place::refused(error),
     }
 }
 

@@ -73,8 +73,7 @@ impl Refusal {
 }
 
 /// Refusals of what was asked, whoever asks and whenever: they end as a wrong flag does.
-const WRONG_USAGE: &[&str] =
-    &["bad_field", "bad_body", "bad_query", "invalid", "policy_contradictory", "payload_too_deep"];
+const WRONG_USAGE: &[&str] = &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep"];
 
 /// What the person can do about it, in the words of the command line.
 fn next(code: &str, problem: &Value) -> String {
@@ -93,6 +92,10 @@ fn next(code: &str, problem: &Value) -> String {
         "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
         "not_found" => "check the name; `list` of the same command shows what there is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
+        "delivered_by_turno" => {
+            "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"
+                .to_owned()
+        }
         "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
         code if WRONG_USAGE.contains(&code) => {
             "correct it and try again; --help of the command shows what it takes".to_owned()

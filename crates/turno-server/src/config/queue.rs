@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use turno::core::id::QueueName;
 use turno::core::limits::{ATTEMPTS_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
-use turno::core::queue::{BadPolicy, Contradiction, Kind, OnExhausted, Policy};
+use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
 use turno::core::time::Span;
 
 const KINDS: &[&str] = &["lane", "inbox", "sync"];
@@ -127,25 +127,17 @@ pub(crate) struct BadField {
     pub(crate) cause: String,
     /// What to write instead.
     pub(crate) next: String,
-    /// Set if the value could be, were it not for others.
-    pub(crate) contradiction: Option<Contradiction>,
 }
 
 impl From<BadPolicy> for BadField {
     fn from(bad: BadPolicy) -> BadField {
-        match bad {
-            BadPolicy::Bound { field, min, max } => BadField::bound(field, min, max),
-            BadPolicy::Contradiction(found) => BadField {
-                contradiction: Some(found),
-                ..BadField::new(found.field(), Wrong::new(found.to_string(), found.next()))
-            },
-        }
+        BadField::bound(bad.field, bad.min, bad.max)
     }
 }
 
 impl BadField {
     pub(crate) fn new(field: impl Into<String>, wrong: Wrong) -> BadField {
-        BadField { field: field.into(), cause: wrong.cause, next: wrong.next, contradiction: None }
+        BadField { field: field.into(), cause: wrong.cause, next: wrong.next }
     }
 
     pub(super) fn bound(field: &str, min: i64, max: i64) -> BadField {
@@ -177,21 +169,17 @@ impl QueueFields {
     pub(crate) fn policy(&self) -> Result<Policy, BadField> {
         let base = Policy::of(self.kind);
         let time = |given: Option<i64>, inherited| given.map_or(inherited, Span);
-        // What was asked for is not refused because of what nobody asked for: that follows.
-        let default_lock =
-            self.max_hold_ms.map_or(base.lock_timeout, |hold| base.lock_timeout.min(Span(hold.max(SPAN_MIN.0))));
-        let lock_timeout = time(self.lock_timeout_ms, default_lock);
-        let default_window = self.max_wait_ms.map_or(base.window, |wait| base.window.min(Span(wait.max(0))));
-        let window = time(self.window_ms, default_window);
+        let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
+        // A longer lock that was asked for is not cut by a bound that nobody asked for.
         let max_hold = self.max_hold_ms.map(Span).or(base.max_hold.map(|hold| hold.max(lock_timeout)));
         let batch_most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
         let policy = Policy {
             kind: self.kind,
             lock_timeout,
             max_hold,
-            window,
+            window: time(self.window_ms, base.window),
             typing_extension: time(self.typing_extension_ms, base.typing_extension),
-            max_wait: time(self.max_wait_ms, base.max_wait.max(default_wait_for(self.kind, window))),
+            max_wait: time(self.max_wait_ms, base.max_wait),
             batch_max: counted("batch_max", self.batch_max, base.batch_max, batch_most)?,
             max_attempts: counted("max_attempts", self.max_attempts, base.max_attempts, ATTEMPTS_MAX.into())?,
             backoff: time(self.backoff_ms, base.backoff),
@@ -208,11 +196,6 @@ impl QueueFields {
         let push = self.push.as_ref().and_then(Option::as_ref).map(|push| push.push(&policy)).transpose()?;
         Ok(QueueSettings { policy, push })
     }
-}
-
-/// A longer window needs a longer wait; other kinds have no window.
-fn default_wait_for(kind: Kind, window: Span) -> Span {
-    if kind == Kind::Lane { window } else { Span::ZERO }
 }
 
 fn counted(field: &str, given: Option<i64>, inherited: u32, most: i64) -> Result<u32, BadField> {
@@ -242,10 +225,6 @@ pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueNam
         })?;
         let given = Table::of(path, format!("queues.{name}"), node)?.read(FIELDS)?;
         let settings = of(&given)?;
-        settings.policy.admit(&queue).map_err(|bad| {
-            let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
-            Failure::usage(cause, "give the queue another name")
-        })?;
         all.insert(queue, (settings, given));
     }
     Ok(all)

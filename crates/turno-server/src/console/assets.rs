@@ -16,6 +16,8 @@ const FILES: &[(&str, &str, &str)] = &[
     ("console.css", STYLE, include_str!("../../../../web/console/console.css")),
     ("console.js", SCRIPT, include_str!("../../../../web/console/console.js")),
     ("process.js", SCRIPT, include_str!("../../../../web/console/process.js")),
+    ("line.js", SCRIPT, include_str!("../../../../web/console/line.js")),
+    ("turns.js", SCRIPT, include_str!("../../../../web/console/turns.js")),
     ("typed.js", SCRIPT, include_str!("../../../../web/console/typed.js")),
     ("draft.js", SCRIPT, include_str!("../../../../web/console/draft.js")),
     ("tasks.css", STYLE, include_str!("../../../../web/console/tasks.css")),

@@ -7,6 +7,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::id::{Resource, UserId};
 use turno::core::lease::{Action, Ending, Offer, State, Ticket};
+use turno::core::task::{Task, TaskId};
 use turno::core::time::Time;
 use turno::store::LeaseQuery;
 
@@ -77,6 +78,8 @@ struct One {
     now: Time,
     state: State,
     history: Vec<Ending>,
+    /// The task whose lock it is.
+    task: Option<Task>,
 }
 
 impl One {
@@ -110,7 +113,11 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
     {
         history.insert(0, ended);
     }
-    page.show(|page| One { page, now, state, history })
+    let task = match TaskId::of(&state.resource) {
+        Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
+        None => None,
+    };
+    page.show(|page| One { page, now, state, history, task })
 }
 
 /// An override's reason.

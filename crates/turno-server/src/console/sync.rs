@@ -48,6 +48,11 @@ impl Line {
         self.destination.as_ref().filter(|destination| destination.is_down())
     }
 
+    /// The last calls failed, and it is not down as a whole.
+    fn failing(&self) -> Option<&Destination> {
+        self.destination.as_ref().filter(|destination| !destination.is_down() && destination.failures > 0)
+    }
+
     fn condition(&self) -> &'static str {
         match self.down() {
             Some(_) => "down",
@@ -176,7 +181,7 @@ struct Again {
 async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Again>) -> Response {
     let became = async {
         let key = Key::new(form.key.trim())?;
-        sync_resync(page.app(), &page.caller()?, &name, key.clone()).await?;
+        let key = sync_resync(page.app(), &page.caller()?, &name, key).await?;
         Ok(page.t1("sync-resynced", "key", key))
     };
     page.after(form.back.as_deref(), became.await)

@@ -113,14 +113,17 @@ fn says(got: &Got) -> bool {
     got.items.first().is_some_and(|item| item.action.is_some() || &*item.payload != "null")
 }
 
-/// A change as somebody gets it who claims it by hand: with what to do, and the row as it is now.
+/// A change as a consumer of their own gets it: with what to do, and the row as it is now. What they got is remembered, so
+/// that their ack tells what the destination knows.
 pub(crate) async fn filled(sync: &SyncHandle, mut got: Got) -> Result<Got, String> {
     let Some(key) = got.key.clone() else { return Ok(got) };
     let now = current(sync, &key, &got).await?;
+    let before = got.clone();
     if now != Now::AsEnqueued
         && let Some(item) = got.items.first_mut()
     {
         let Told { action, data } = told(sync.source(), now, item);
+        sync.handed(&before, &action, data.as_deref()).await.map_err(|error| error.to_string())?;
         (item.action, item.payload) = (Some(action), data.unwrap_or_else(|| "null".into()));
     }
     Ok(got)
@@ -156,7 +159,6 @@ mod tests {
     use turno::GotItem;
     use turno::core::id::{Fence, ItemId, Lane, QueueId, Seq};
     use turno::core::queue::Handed;
-    use turno::core::sync::{OnLeave, Relation};
     use turno::core::time::Time;
 
     fn got(action: Option<&str>, payload: &str) -> Got {
@@ -172,27 +174,8 @@ mod tests {
         Got { handed, key: Key::new("ana").ok(), attempt: 5, revision: 7, now, expires_at, items: vec![item] }
     }
 
-    fn source() -> Source {
-        Source {
-            name: "usuarios".to_owned(),
-            queue: QueueName::new("users").unwrap(),
-            table: Relation::of("siper.usuarios"),
-            key: "idper".to_owned(),
-            watch: vec!["nombre".to_owned()],
-            current_when: None,
-            enqueue_when: None,
-            on_leave: OnLeave::Ignore,
-            one_current_per_key: false,
-            trigger: "tr".to_owned(),
-            view: None,
-            update: "ACTUALIZAR".to_owned(),
-            deactivate: "DESACTIVAR".to_owned(),
-            payload: vec!["idper".to_owned()],
-        }
-    }
-
     fn changed(now: Now, got: &Got) -> Value {
-        serde_json::from_slice(&change(&source(), now, got).unwrap().bytes).unwrap()
+        serde_json::from_slice(&change(&Source::siper(), now, got).unwrap().bytes).unwrap()
     }
 
     #[tokio::test]

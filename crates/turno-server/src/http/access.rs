@@ -132,6 +132,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/leases/{resource}/force-claim", May(LocksOverride), Usual),
     row("POST", "/v1/leases/{resource}/force-release", May(LocksOverride), Usual),
     row("POST", "/v1/leases/{resource}/request-release", Lease, Usual),
+    row("POST", "/v1/leases/{resource}/decline-release", Lease, Kept),
     row("POST", "/v1/leases/{resource}/turn", Lease, Kept),
     row("DELETE", "/v1/leases/{resource}/turn", Lease, Kept),
     row("POST", "/v1/tasks", May(InventoryManage), Usual),
@@ -147,6 +148,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/v1/tasks/{id}/force-claim", May(LocksOverride), Usual),
     row("POST", "/v1/tasks/{id}/force-release", May(LocksOverride), Usual),
     row("POST", "/v1/tasks/{id}/request-release", May(InventoryManage), Usual),
+    row("POST", "/v1/tasks/{id}/decline-release", May(InventoryManage), Kept),
     row("POST", "/v1/tasks/{id}/turn", May(InventoryManage), Kept),
     row("DELETE", "/v1/tasks/{id}/turn", May(InventoryManage), Kept),
     row("PATCH", "/v1/tasks/{id}/lines/{number}", May(InventoryManage), Usual),
@@ -178,6 +180,15 @@ pub(crate) const TABLE: &[Row] = &[
     row("GET", "/v1/sync/sources/{name}", Anybody, Usual),
     row("POST", "/v1/sync/sources/{name}/resync", May(SyncManage), Usual),
 ];
+
+/// The page to which the address of a form belongs: the same without `/console`, or the nearest one above it.
+pub(super) fn page_of(path: &str) -> Option<&str> {
+    let mut page = path.strip_prefix("/console").filter(|rest| rest.starts_with('/'))?;
+    while find("GET", page).is_none() {
+        page = page.rsplit_once('/').map(|(above, _)| above).filter(|above| !above.is_empty()).unwrap_or("/");
+    }
+    Some(page)
+}
 
 /// The row of the route that serves a path as it was sent; HEAD is answered as GET is.
 pub(super) fn find(method: &str, path: &str) -> Option<&'static Row> {

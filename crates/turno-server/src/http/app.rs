@@ -1,7 +1,7 @@
 //! What the handlers know.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 use turno::Turno;
@@ -50,6 +50,8 @@ pub(crate) struct App {
     pub(crate) deliveries: Deliveries,
     /// The sources of the configuration file.
     pub(crate) sync_sources: Vec<SyncSource>,
+    /// Sources of which every key is being sent again.
+    pub(crate) resyncs: Mutex<BTreeSet<String>>,
     /// The settings in force and where each comes from; secrets are masked.
     pub(crate) settings: Vec<Shown>,
     /// What the console's charts show.
@@ -87,6 +89,7 @@ impl App {
             managed_queues: BTreeSet::new(),
             deliveries: Deliveries::new(environment),
             sync_sources: Vec::new(),
+            resyncs: Mutex::default(),
             settings: Vec::new(),
             trend: Trend::default(),
             glance: Glance::default(),

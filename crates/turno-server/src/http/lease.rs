@@ -14,7 +14,7 @@ mod wait;
 
 use serde::Deserialize;
 use turno::core::id::{Instance, Resource};
-use turno::core::lease::{Action, Holder, Outcome, Refused};
+use turno::core::lease::{Action, Ending, Holder, Outcome, Refused};
 use turno::core::limits::TEXT_MAX;
 use turno::core::task::TaskId;
 use turno::core::time::Span;
@@ -23,7 +23,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use claim::{ClaimBody, claim};
 pub(super) use keep::{Beaten, HeartbeatBody, ReleaseBody, Released, heartbeat, release};
-pub(super) use line::{Asked, RequestBody, Turn, TurnBody, TurnQuery, ask, join, leave};
+pub(super) use line::{Asked, DeclineBody, RequestBody, Turn, TurnBody, TurnQuery, ask, decline, join, leave};
 pub(super) use overrides::{ForceBody, force_claim, force_release};
 pub(super) use view::{EndedView, LeaseView, refused};
 
@@ -99,7 +99,15 @@ async fn shown(
             if matches!(why, Refused::Lost { ending: None }) {
                 known(caller, &state.resource).await?;
             }
-            Err(refused(caller, who, &why, &state, now))
+            let problem = refused(caller, who, &why, &state, now);
+            // People know each other by their names.
+            Err(match why {
+                Refused::Lost { ending: Some(Ending { by: Some(by), .. }) } => {
+                    let name = caller.0.name_of(by.clone()).await?.unwrap_or_else(|| by.to_string());
+                    problem.arg("by", &name).with("by_name", name)
+                }
+                _ => problem,
+            })
         }
     }
 }

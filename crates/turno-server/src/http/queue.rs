@@ -17,14 +17,15 @@ pub(crate) use manage::refused;
 pub(crate) use timeline::{Happened, audited, of as timeline};
 pub(crate) use why::explained;
 
-use turno::QueueHandle;
 use turno::core::id::QueueName;
+use turno::core::sync::SourceRefused;
+use turno::{QueueHandle, SyncHandle};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::app::Shared;
+use super::app::{App, Shared};
 use super::caller::Caller;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
@@ -52,4 +53,33 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 /// The queue as the caller may use it; one that nobody has made is not found.
 async fn known(caller: &Caller, name: QueueName) -> Result<QueueHandle, Problem> {
     Ok(caller.0.queue(name).await?)
+}
+
+/// The source whose changes a queue carries, if the configuration names one.
+fn source(app: &App, queue: &QueueName) -> Option<SyncHandle> {
+    let found = app.sync_sources.iter().find(|source| source.queue == *queue)?;
+    Some(app.trusted().sync(found.source.clone()))
+}
+
+/// What is delivered of a source is the row as it is: a payload that somebody corrects would be ignored.
+pub(crate) async fn payload_may_change(app: &App, queue: &QueueName) -> Result<(), Problem> {
+    let Some(sync) = source(app, queue).filter(SyncHandle::has_triggers) else { return Ok(()) };
+    match sync.glance().await {
+        // Then the queue is fed through the API, and what was enqueued is what is delivered.
+        Err(turno::Error::Source(SourceRefused::NoTable(_))) => Ok(()),
+        _ => {
+            let table = sync.source().table.shown();
+            let cause =
+                format!("what is delivered is the row in {table}; correct it there, and retry without a payload");
+            Err(Problem::new(Code::BadField).field("payload").cause(cause))
+        }
+    }
+}
+
+/// Changes that are sent to a destination from here are nobody else's: taken and acked by hand they would look delivered.
+fn not_delivered_here(app: &App, queue: &QueueName) -> Result<(), Problem> {
+    match app.deliveries.has_changes_of(queue) {
+        true => Err(Problem::new(Code::DeliveredHere).arg("queue", queue)),
+        false => Ok(()),
+    }
 }

@@ -1,5 +1,7 @@
 //! Sources of synchronisation: as the configuration describes them, as the database has them, and how their queues are.
 
+use std::sync::PoisonError;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -137,12 +139,17 @@ async fn source_get(
 #[schema(as = SyncResync)]
 #[serde(deny_unknown_fields)]
 struct ResyncBody {
-    /// The key.
-    #[schema(value_type = String)]
-    key: Key,
+    /// This key, whether there is a row for it or not.
+    #[schema(value_type = Option<String>)]
+    key: Option<Key>,
+    /// Every key of the source.
+    #[serde(default)]
+    all: bool,
 }
 
-/// Sends one key again, whether there is a row for it or not. All keys of a source: `turno sync resync --all`.
+/// Sends one key again, or all of them: those with a row in the order of the key, some hundred at a time beside your
+/// applications, and then those that were delivered and have none any more. What is exhausted is retried by
+/// `POST /v1/queues/{queue}/retry-exhausted`.
 #[utoipa::path(post, path = "/v1/sync/sources/{name}/resync", tag = "sync", params(("name" = String, Path)),
     responses((status = 202, description = "It is on its way.")))]
 async fn source_resync(
@@ -151,12 +158,55 @@ async fn source_resync(
     Path(name): Path<String>,
     Json(body): Json<ResyncBody>,
 ) -> Result<StatusCode, Problem> {
-    resync(&app, &caller, &name, body.key).await?;
+    match (body.key, body.all) {
+        (Some(key), false) => resync(&app, &caller, &name, key).await.map(drop)?,
+        (None, true) => resync_all(&app, &caller, &name).await?,
+        _ => return Err(Problem::new(Code::BadField).field("key").cause("either key, or all")),
+    }
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Sends one key of a source again.
-pub(crate) async fn resync(app: &App, caller: &Caller, name: &str, key: Key) -> Result<(), Problem> {
+/// Sends every key of a source again. It takes as long as the table is large, so nobody waits for its end; asked for
+/// again meanwhile, it is the same one.
+pub(crate) async fn resync_all(app: &Shared, caller: &Caller, name: &str) -> Result<(), Problem> {
+    let handle = caller.0.sync(known(app, name)?.source.clone());
+    if !handle.has_triggers() {
+        return Err(turno::Error::from(SourceRefused::NoTriggers).into());
+    }
+    // What would stop it is said now, while somebody listens.
+    handle.glance().await?;
+    let Some(under_way) = UnderWay::begin(app, name) else { return Ok(()) };
+    tokio::spawn(async move {
+        let name = under_way.name.as_str();
+        match handle.resync_all(None, |_| {}).await {
+            Ok(done) => tracing::info!(source = name, queued = done.queued, unfit = done.unfit, "sent again"),
+            Err(error) => tracing::warn!(source = name, %error, "sending again has stopped midway; ask for it again"),
+        }
+    });
+    Ok(())
+}
+
+/// A source that is being sent again, until it is dropped.
+struct UnderWay {
+    app: Shared,
+    name: String,
+}
+
+impl UnderWay {
+    fn begin(app: &Shared, name: &str) -> Option<UnderWay> {
+        let began = app.resyncs.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        began.then(|| UnderWay { app: app.clone(), name: name.to_owned() })
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.app.resyncs.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
+    }
+}
+
+/// Sends one key of a source again; answers it as the table has it.
+pub(crate) async fn resync(app: &App, caller: &Caller, name: &str, key: Key) -> Result<Key, Problem> {
     Ok(caller.0.sync(known(app, name)?.source.clone()).resync(key).await?)
 }
 

@@ -14,7 +14,6 @@ cases![
         what_is_not_named_stays_as_it_is,
     ],
     SQLITE: [
-        a_contradictory_policy_is_wrong_usage_with_its_field_and_a_way_out,
         a_new_queue_needs_a_kind,
         the_condition_of_a_destination_is_shown,
     ],
@@ -45,15 +44,6 @@ async fn what_is_not_named_stays_as_it_is(world: World) {
     let other = put(&["--kind", "inbox"]).await;
     assert_eq!((&other["batch_max"], &other["max_attempts"]), (&json!(1), &json!(20)), "another kind, its defaults");
     assert_eq!(put(&["--no-push"]).await["push"], json!(null));
-}
-
-async fn a_contradictory_policy_is_wrong_usage_with_its_field_and_a_way_out(world: World) {
-    let eva = Shell::of(&world, "eva").await;
-    let refused = eva.run(&["queue", "put", "bot", "--kind", "lane", "--window", "5s", "--max-wait", "4s"]).await;
-    assert!(refused.refused(2).contains("max_wait_ms (4000) is shorter than window_ms (5000)"), "{refused:?}");
-    let blank = eva.run(&["queue", "put", " ", "--kind", "lane"]).await;
-    assert!(blank.refused(2).contains("spaces only"), "{blank:?}");
-    assert_eq!(world.turno.queues().await.unwrap(), []);
 }
 
 async fn a_new_queue_needs_a_kind(world: World) {

@@ -17,6 +17,8 @@ cases![
         duplicate_principals_are_listed_and_nothing_is_installed,
         rows_that_were_there_before_are_sent_and_compared,
         one_key_is_sent_again,
+        a_key_that_cannot_be_queued_is_named_and_fails_the_check,
+        a_source_that_fails_does_not_hide_the_others_and_the_end_names_it,
     ],
     SQLITE: [on_sqlite_triggers_are_refused_with_another_way],
 ];
@@ -25,8 +27,14 @@ const PRESET: &str = "[[sync.source]]\npreset = \"siper\"\n";
 
 /// At a configuration with the preset.
 fn shell(world: &World) -> Shell {
-    let file = std::env::temp_dir().join(format!("turno-sync-{}.toml", world.server.base.rsplit(':').next().unwrap()));
-    std::fs::write(&file, PRESET).unwrap();
+    configured(world, "sync", PRESET)
+}
+
+/// At this configuration.
+fn configured(world: &World, name: &str, text: &str) -> Shell {
+    let port = world.server.base.rsplit(':').next().unwrap();
+    let file = std::env::temp_dir().join(format!("turno-{name}-{port}.toml"));
+    std::fs::write(&file, text).unwrap();
     Shell::at(world).with("TURNO_CONFIG", file.to_str().unwrap())
 }
 
@@ -62,7 +70,6 @@ async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
     let absent = shell.run(&["sync", "status", "--json"]).await.json();
     assert_eq!(absent["sources"][0]["installed"], "absent", "to plan changes nothing");
     client.batch_execute(plan.done()).await.unwrap();
-    world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
     let status = shell.run(&["sync", "status", "--json"]).await.json();
     assert_eq!(status["sources"][0]["installed"], "installed", "{status}");
 }
@@ -112,9 +119,12 @@ async fn rows_that_were_there_before_are_sent_and_compared(world: World) {
         "{missing:?}"
     );
     let sent = shell.run(&["sync", "resync", "--all", "--json"]).await.json();
-    assert_eq!(sent["sources"][0], json!({ "name": "usuarios", "keys": 3, "queued": 3, "unfit": 0 }));
+    assert_eq!(sent["sources"][0], json!({ "name": "usuarios", "keys": 3, "queued": 3, "unfit": 0, "unfit_keys": [] }));
     let checked = shell.run(&["sync", "check", "--queue-differences", "--json"]).await.json();
     assert_eq!((&checked["sources"][0]["differing"], &checked["sources"][0]["keys"]), (&json!(0), &json!(3)));
+    assert_eq!(checked["sources"][0]["on_its_way"], 3);
+    let said = shell.run(&["sync", "check"]).await;
+    assert!(said.done().is_empty() && said.talk.contains("3 keys differ, and what brings it in line"), "{said:?}");
     let rest = shell.run(&["sync", "resync", "--all", "--source", "usuarios", "--after", "2", "--json"]).await.json();
     assert_eq!(rest["sources"][0]["keys"], 1, "behind a key");
     let neither = shell.run(&["sync", "resync"]).await;
@@ -129,6 +139,46 @@ async fn one_key_is_sent_again(world: World) {
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("worker", 1, Span::ZERO).await.unwrap();
     assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
+}
+
+async fn a_key_that_cannot_be_queued_is_named_and_fails_the_check(world: World) {
+    let client = users(&world).await;
+    let shell =
+        configured(&world, "unfit", "[[sync.source]]\npreset = \"siper\"\nkey = \"mail\"\nenqueue_when = \"true\"\n");
+    for mail in ["a@x", "two\nlines"] {
+        let add = "insert into siper.usuarios (nombre, apellido, principal, mail) values ('a', 'b', true, $1)";
+        client.execute(add, &[&mail]).await.unwrap();
+    }
+    shell.run(&["sync", "install"]).await.done();
+    let checked = shell.run(&["sync", "check", "--queue-differences"]).await;
+    let said = checked.refused(1);
+    assert!(
+        said.contains("1 key differs; queued") && said.contains(r#"1 key cannot be queued: "two\nlines""#),
+        "{said}"
+    );
+    let again = shell.run(&["sync", "resync", "--all"]).await;
+    assert!(again.refused(1).contains("1 key cannot be queued"), "{again:?}");
+}
+
+async fn a_source_that_fails_does_not_hide_the_others_and_the_end_names_it(world: World) {
+    let client = users(&world).await;
+    let broken =
+        "[[sync.source]]\nname = \"rota\"\nqueue = \"rota\"\ntable = \"siper.nadie\"\nkey = \"id\"\nwatch = [\"a\"]\n";
+    let shell = configured(&world, "broken", &format!("{broken}{PRESET}"));
+    let installed = shell.run(&["sync", "install"]).await;
+    let said = installed.refused(1);
+    assert!(
+        said.contains("rota: there is no table siper.nadie") && said.contains("1 of 2 sources failed: rota"),
+        "{said}"
+    );
+    add(&client, 42).await;
+    let status = shell.run(&["sync", "status", "--json"]).await;
+    let seen: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    assert_eq!((status.code, &seen["sources"][1]["installed"]), (Some(1), &json!("installed")), "{status:?}");
+    assert_eq!(seen["sources"][0]["problem"], "there is no table siper.nadie");
+    let checked = shell.run(&["sync", "check", "--queue-differences"]).await;
+    assert!(checked.refused(1).contains("1 of 2 sources failed: rota"), "{checked:?}");
+    assert!(checked.talk.contains("usuarios: 1 keys"), "the other one was compared: {checked:?}");
 }
 
 async fn on_sqlite_triggers_are_refused_with_another_way(world: World) {

@@ -53,7 +53,7 @@ async fn the_page_says_whether_the_triggers_are_as_configured(world: World) {
     };
     assert!(page.contains("Sin instalar") && !page.contains("Trigger instalado"), "{page}");
     assert!(page.contains("turno sync install usuarios"), "it says what to do: {page}");
-    let plan = world.turno.sync(crate::sync::siper()).plan().await.unwrap();
+    let plan = world.turno.sync(turno::core::sync::Source::siper()).plan().await.unwrap();
     database.batch_execute(&plan).await.unwrap();
     let page = eva.page("/sync").await;
     assert!(page.contains("Trigger instalado") && page.contains("turno.sync_usuarios"), "{page}");
@@ -92,7 +92,7 @@ async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(worl
     let Some(database) = users(&world).await else { return };
     let server = configured(&world, PRESET);
     let eva = Browser::of(&world, "eva").await.at(&server);
-    database.batch_execute(&world.turno.sync(crate::sync::siper()).plan().await.unwrap()).await.unwrap();
+    database.batch_execute(&world.turno.sync(turno::core::sync::Source::siper()).plan().await.unwrap()).await.unwrap();
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let queue = world.turno.queue("usuarios_modulo").await.unwrap();
     let got = queue.claim("a mano", 1, Span::from_secs(5)).await.unwrap().remove(0);

@@ -9,10 +9,11 @@ use crate::receiver::{PATIENCE, Receiver};
 use crate::world::{Client, Running, World};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
-use turno::core::sync::{OnLeave, Relation, Source};
+use turno::core::sync::Source;
 
 cases![
     a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fence_and_data,
+    what_turno_delivers_is_taken_and_acked_by_nobody_else,
     d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted,
     a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_deletion_without,
     whatever_the_receiver_does_its_state_ends_as_the_tables,
@@ -68,6 +69,25 @@ async fn a_change_that_is_enqueued_is_delivered_with_its_key_action_revision_fen
     assert_eq!(listed["items"][0]["queue"]["destination"]["down"], false, "{listed}");
 }
 
+async fn what_turno_delivers_is_taken_and_acked_by_nobody_else(world: World) {
+    let mut receiver = Receiver::start().await;
+    let (server, eva) = synced(&world, &receiver, "").await;
+    add(&eva, "usuarios_modulo", change("c-1", "7")).await;
+    let call = receiver.next().await;
+    let ana = world.client("ana").await.at(&server);
+    let path = |what: &str| format!("/v1/queues/usuarios_modulo/{what}");
+    let refused = ana.post(&path("claim"), json!({ "instance": "w" })).await.problem(409, "delivered_by_turno");
+    let said = refused["detail"].as_str().unwrap();
+    assert!(said.contains("usuarios_modulo") && said.contains("quite deliver de la fuente"), "{said}");
+    ana.post(&path("items/c-1/claim"), json!({ "instance": "w" })).await.problem(409, "delivered_by_turno");
+    // Not even with the fence that everybody who may look can see.
+    let handed = json!({ "deliveries": [{ "delivery": "a1-1-1", "fence": call.fence() }] });
+    ana.post(&path("ack"), handed).await.problem(409, "delivered_by_turno");
+    assert_eq!(eva.get(&path("items/c-1")).await.expect(200)["state"], "in_process");
+    call.answer(200);
+    item_in(&eva, "usuarios_modulo", "c-1", "processed").await;
+}
+
 async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted(world: World) {
     let mut receiver = Receiver::start().await;
     let (_server, eva) = synced(&world, &receiver, "max_attempts = 1\nprobe_ms = 100").await;
@@ -102,21 +122,15 @@ async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_
 }
 
 fn source() -> Source {
+    let texts = |all: [&str; 2]| all.map(str::to_owned).to_vec();
     Source {
-        name: "usuarios".to_owned(),
-        queue: "usuarios_modulo".try_into().unwrap(),
-        table: Relation::of("siper.usuarios"),
-        key: "idper".to_owned(),
-        watch: vec!["nombre".to_owned(), "principal".to_owned()],
-        current_when: Some("principal".to_owned()),
+        watch: texts(["nombre", "principal"]),
+        payload: texts(["idper", "nombre"]),
         enqueue_when: None,
-        on_leave: OnLeave::Ignore,
         one_current_per_key: false,
         trigger: "turno_sync_usuarios".to_owned(),
         view: None,
-        update: "ACTUALIZAR".to_owned(),
-        deactivate: "DESACTIVAR".to_owned(),
-        payload: vec!["idper".to_owned(), "nombre".to_owned()],
+        ..Source::siper()
     }
 }
 
@@ -179,10 +193,10 @@ async fn a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_del
 }
 
 /// Numbers that look like chance and are the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }

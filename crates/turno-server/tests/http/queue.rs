@@ -144,14 +144,6 @@ async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
         let refused = eva.send(Method::PUT, "/v1/queues/bot", body.clone()).await.problem(400, "bad_field");
         assert_eq!(refused["field"], field, "{body}");
     }
-    for (queue, body, field) in [
-        ("%20", json!({ "kind": "lane" }), "name"),
-        ("bot", json!({ "kind": "lane", "lock_timeout_ms": 5_000, "max_hold_ms": 4_999 }), "max_hold_ms"),
-        ("bot", json!({ "kind": "lane", "window_ms": 5_000, "max_wait_ms": 4_999 }), "max_wait_ms"),
-    ] {
-        let sent = eva.send(Method::PUT, &format!("/v1/queues/{queue}"), body.clone()).await;
-        assert_eq!(sent.problem(422, "policy_contradictory")["field"], field, "{body}");
-    }
     eva.send(Method::PUT, "/v1/queues/bot", json!([])).await.problem(400, "bad_body");
     eva.get("/v1/queues/bot").await.problem(404, "not_found");
 }

@@ -1,16 +1,24 @@
 //! Sources: what the configuration says, what the database has, and sending a key again.
 
 use serde_json::json;
+use turno::core::queue::Act;
+use turno::core::sync::{Difference, Source};
 use turno::core::time::Span;
-use turno::{NewToken, Permission};
+use turno::{NewToken, Permission, Settlement};
 
 use crate::cases;
+use crate::queue::audited;
+use crate::receiver::PATIENCE;
 use crate::world::{Client, Running, World};
 
 cases![
     a_source_tells_whether_its_triggers_are_there_and_what_waits,
     a_key_is_sent_again_by_those_who_may,
+    what_a_consumer_of_its_own_has_acked_is_known_as_delivered,
+    keys_that_are_enqueued_by_hand_are_those_of_the_table,
     a_table_that_is_not_there_is_shown_and_no_failure,
+    the_demo_on_postgresql_delivers_changes_of_a_table,
+    installing_removing_and_resending_are_audited_and_a_payload_cannot_be_corrected,
 ];
 
 /// A server with the preset, beside the world's own.
@@ -59,7 +67,7 @@ async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: Wor
         return;
     };
     assert_eq!(seen["installed"], "absent");
-    let plan = world.turno.sync(siper()).plan().await.unwrap();
+    let plan = world.turno.sync(Source::siper()).plan().await.unwrap();
     database.batch_execute(&plan).await.unwrap();
     database.execute(include_str!("../cli/sync_user.sql"), &[&42]).await.unwrap();
     let seen = source(&vera).await;
@@ -72,28 +80,6 @@ async fn a_source_tells_whether_its_triggers_are_there_and_what_waits(world: Wor
     let got = ana.post("/v1/queues/usuarios_modulo/claim", json!({ "instance": "w1" })).await.expect(200);
     let item = &got["deliveries"][0]["items"][0];
     assert_eq!((&item["action"], &item["payload"]["idper"]), (&json!("ACTUALIZAR"), &json!(42)));
-}
-
-/// The preset, as the library knows it.
-pub(crate) fn siper() -> turno::core::sync::Source {
-    use turno::core::sync::{OnLeave, Relation, Source};
-    let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
-    Source {
-        name: "usuarios".to_owned(),
-        queue: "usuarios_modulo".try_into().unwrap(),
-        table: Relation::of("siper.usuarios"),
-        key: "idper".to_owned(),
-        watch: texts(&["nombre", "apellido", "activo", "hashpass", "idper", "principal"]),
-        current_when: Some("principal".to_owned()),
-        enqueue_when: Some("idper is not null and algoritmo_pass = 'PG-SHA256'".to_owned()),
-        on_leave: OnLeave::Ignore,
-        one_current_per_key: true,
-        trigger: "tr_sincro_usuarios_modulo_global".to_owned(),
-        view: Some(Relation::of("siper.cola_sincronizacion_usuarios_modulo")),
-        update: "ACTUALIZAR".to_owned(),
-        deactivate: "DESACTIVAR".to_owned(),
-        payload: texts(&["idper", "nombre", "apellido", "activo", "hashpass"]),
-    }
 }
 
 async fn a_key_is_sent_again_by_those_who_may(world: World) {
@@ -116,6 +102,59 @@ async fn a_key_is_sent_again_by_those_who_may(world: World) {
     assert_eq!(got[0].key.as_ref().unwrap().as_str(), "42");
 }
 
+async fn what_a_consumer_of_its_own_has_acked_is_known_as_delivered(world: World) {
+    let Some(database) = users(&world).await else { return };
+    let server = with_preset(&world);
+    let sync = world.turno.sync(Source::siper());
+    database.batch_execute(&sync.plan().await.unwrap()).await.unwrap();
+    let ana = world.client("ana").await.at(&server);
+    for idper in [42, 43] {
+        database.execute(include_str!("../cli/sync_user.sql"), &[&idper]).await.unwrap();
+    }
+    let path = |what: &str| format!("/v1/queues/usuarios_modulo/{what}");
+    let got = ana.post(&path("claim"), json!({ "instance": "w", "max": 2, "wait_ms": 5000 })).await.expect(200);
+    let handed: Vec<_> = got["deliveries"].as_array().unwrap().iter().collect();
+    assert_eq!(handed.len(), 2);
+    // What changes past the trigger after the hand-out was not delivered.
+    let past = "set session_replication_role = replica; update siper.usuarios set nombre = 'x' where idper = 43";
+    database.batch_execute(past).await.unwrap();
+    let named = |one: &serde_json::Value| json!({ "delivery": one["delivery"], "fence": one["fence"] });
+    let acked = json!({ "deliveries": handed.iter().map(|one| named(one)).collect::<Vec<_>>() });
+    let answers = ana.post(&path("ack"), acked).await.expect(200);
+    assert_eq!(
+        (&answers["results"][0]["outcome"], &answers["results"][1]["outcome"]),
+        (&json!("acked"), &json!("acked"))
+    );
+    let found = sync.check(false, None, |_| {}).await.unwrap();
+    assert_eq!(found.differences, [("43".to_owned(), Difference::Differs)]);
+    let shown = "select string_agg(distinct concat_ws(' ', accion, estado), ',') from siper.cola_sincronizacion_usuarios_modulo";
+    assert_eq!(database.query_one(shown, &[]).await.unwrap().get::<_, &str>(0), "ACTUALIZAR PROCESADO");
+}
+
+async fn keys_that_are_enqueued_by_hand_are_those_of_the_table(world: World) {
+    let database = users(&world).await;
+    let server = with_preset(&world);
+    let ana = world.client("ana").await.at(&server);
+    let add = |key: &str| json!({ "id": format!("c-{key}"), "key": key, "payload": null });
+    let path = "/v1/queues/usuarios_modulo/items";
+    ana.post(path, add("0100")).await.expect(201);
+    let key = ana.get("/v1/queues/usuarios_modulo/items/c-0100").await.expect(200)["key"].clone();
+    if database.is_none() {
+        assert_eq!(key, "0100", "there is no column whose type could say something else");
+        return;
+    }
+    assert_eq!(key, "100");
+    let refused = ana.post(path, json!([add("7"), add("x")])).await.problem(400, "bad_field");
+    assert!(refused["detail"].as_str().unwrap().contains("cannot be a key of column idper"), "{refused}");
+    ana.get("/v1/queues/usuarios_modulo/items/c-7").await.problem(404, "not_found");
+    let eva = world.client("eva").await.at(&server);
+    let resync = "/v1/sync/sources/usuarios/resync";
+    assert!(eva.post(resync, json!({ "key": "x" })).await.problem(400, "invalid")["detail"].is_string());
+    eva.post(resync, json!({ "key": " 100" })).await.expect(202);
+    let counts = eva.get("/v1/queues/usuarios_modulo").await.expect(200)["counts"].clone();
+    assert_eq!(counts["pending"], 1, "it is the same key: {counts}");
+}
+
 async fn a_table_that_is_not_there_is_shown_and_no_failure(world: World) {
     let server = with_preset(&world);
     let seen = source(&world.client("vera").await.at(&server)).await;
@@ -125,4 +164,53 @@ async fn a_table_that_is_not_there_is_shown_and_no_failure(world: World) {
         assert_eq!(seen["installed"], "unknown");
         assert!(seen["problem"].as_str().unwrap().contains("there is no table siper.usuarios"), "{seen}");
     }
+}
+
+/// The demo on a database of its own: real triggers, real calls.
+async fn the_demo_on_postgresql_delivers_changes_of_a_table(world: World) {
+    if world.url.starts_with("sqlite:") {
+        return assert!(users(&world).await.is_none());
+    }
+    let refused = Running::demo(&world.url).err().expect("a database that is in use is left alone");
+    assert!(refused.contains("has a schema turno already") && refused.contains("createdb"), "{refused}");
+    let fresh = turno_testkit::postgres::Cluster::for_tests().fresh_database().await;
+    let _demo = Running::demo(&fresh).unwrap_or_else(|said| panic!("{said}"));
+    let (database, connection) = tokio_postgres::connect(&fresh, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let delivered = "select count(*) from siper.cola_sincronizacion_usuarios_modulo where estado = 'PROCESADO'";
+    let arrives = async { while database.query_one(delivered, &[]).await.unwrap().get::<_, i64>(0) < 2 {} };
+    tokio::time::timeout(PATIENCE, arrives).await.expect("changes of the table are delivered");
+}
+
+async fn installing_removing_and_resending_are_audited_and_a_payload_cannot_be_corrected(world: World) {
+    let Some(database) = users(&world).await else { return };
+    let server = with_preset(&world);
+    let sync = world.turno.sync(Source::siper());
+    sync.install().await.unwrap();
+    assert_eq!(audited(&world, "sync_install").await, [("system".to_owned(), "sync/usuarios".to_owned())]);
+    for idper in [42, 43] {
+        database.execute(include_str!("../cli/sync_user.sql"), &[&idper]).await.unwrap();
+    }
+    let eva = world.client("eva").await.at(&server);
+    let resync = "/v1/sync/sources/usuarios/resync";
+    eva.post(resync, json!({ "key": "42" })).await.expect(202);
+    assert_eq!(audited(&world, "sync_resync").await, [("eva".to_owned(), "sync/usuarios".to_owned())]);
+    for neither in [json!({}), json!({ "key": "42", "all": true })] {
+        eva.post(resync, neither).await.problem(400, "bad_field");
+    }
+    eva.post(resync, json!({ "all": true })).await.expect(202);
+    let all = async { while audited(&world, "sync_resync").await.len() < 2 {} };
+    tokio::time::timeout(PATIENCE, all).await.expect("the walk ends, and says so");
+    // What is delivered is the row: another payload would be ignored.
+    let queue = world.turno.queue("usuarios_modulo").await.unwrap();
+    let got = queue.claim("worker", 1, Span::from_secs(5)).await.unwrap().remove(0);
+    let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
+    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    let path = format!("/v1/queues/usuarios_modulo/items/{}/retry", got.items[0].id);
+    let refused = eva.post(&path, json!({ "payload": { "nombre": "x" } })).await.problem(400, "bad_field");
+    assert!(refused["detail"].as_str().unwrap().contains("the row in siper.usuarios"), "{refused}");
+    assert_eq!(eva.post(&path, json!({})).await.expect(200)["state"], "pending");
+    sync.remove().await.unwrap();
+    sync.remove().await.unwrap();
+    assert_eq!(audited(&world, "sync_remove").await.len(), 1, "nothing was there the second time");
 }

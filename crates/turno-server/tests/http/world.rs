@@ -59,6 +59,25 @@ impl Running {
         Ok(Running { child: tried, base: base.to_owned(), log })
     }
 
+    /// The demo on this database; or what it said when it did not start.
+    pub(crate) fn demo(url: &str) -> Result<Running, String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
+        command.args(["demo", "--listen", "127.0.0.1:0", "--database", url]);
+        let mut tried = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (mut line, mut stdout) = (String::new(), BufReader::new(tried.stdout.take().unwrap()));
+        while stdout.read_line(&mut line).unwrap() > 0 {
+            if let Some((_, base)) = line.trim_end().split_once("listening on ") {
+                let log = tried.stderr.take().map(BufReader::new);
+                return Ok(Running { child: tried, base: base.to_owned(), log });
+            }
+            line.clear();
+        }
+        let mut said = String::new();
+        tried.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        tried.wait().unwrap();
+        Err(said)
+    }
+
     /// With these variables, and with its log as JSON to be read by the case.
     pub(crate) fn with_log(url: &str, variables: &[(&str, &str)]) -> Running {
         let mut command = Running::command(url);

@@ -77,7 +77,7 @@ impl Session {
             15..=34 => Command::Lease {
                 user: random.below(4) as usize,
                 which: random.below(2),
-                kind: random.below(18),
+                kind: random.below(20),
                 stale: random.below(5) == 0,
                 idle: random.below(300) as i64,
             },
@@ -225,6 +225,8 @@ impl Session {
             13 => Action::ForceRelease { reason: "ya".to_owned() },
             14 => Action::RequestRelease { message: Some("¿puedes?".to_owned()) },
             15 | 16 => Action::JoinLine,
+            17 => Action::Leave { fence, claim: stale.then_some(1), grace: Span(idle) },
+            18 => Action::Decline { fence, message: stale.then(|| "ahora no".to_owned()) },
             _ => Action::LeaveLine,
         };
         let policy = LeasePolicy {

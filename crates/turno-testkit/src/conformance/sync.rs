@@ -2,7 +2,7 @@
 
 use super::world::{World, ack, draft, fail, put, queue_name, take, take_one};
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
-use turno::core::sync::{OnLeave, Relation, Source};
+use turno::core::sync::Source;
 use turno::core::time::Span;
 use turno::store::Counts;
 use turno::{Draft, Settlement};
@@ -16,6 +16,7 @@ super::cases![
     one_call_may_hold_a_key_twice,
     a_deactivation_is_never_the_last_word_over_a_newer_update,
     what_a_destination_has_confirmed_is_seen_at_the_item,
+    what_was_deactivated_is_forgotten_after_the_retention_and_never_before,
 ];
 
 fn sync() -> Policy {
@@ -124,26 +125,27 @@ async fn what_a_destination_has_confirmed_is_seen_at_the_item(world: World) {
     let queue = world.queue(sync()).await;
     put(&queue, "idper-9", &["a"]).await;
     let got = take_one(&queue).await;
-    let sync = world.turno.sync(Source {
-        name: "usuarios".to_owned(),
-        queue: queue_name(),
-        table: Relation::of("siper.usuarios"),
-        key: "idper".to_owned(),
-        watch: vec!["nombre".to_owned()],
-        current_when: None,
-        enqueue_when: None,
-        on_leave: OnLeave::Ignore,
-        one_current_per_key: false,
-        trigger: "tr".to_owned(),
-        view: None,
-        update: "ACTUALIZAR".to_owned(),
-        deactivate: "DESACTIVAR".to_owned(),
-        payload: vec!["nombre".to_owned()],
-    });
+    let sync = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
     sync.delivered(&got, "DESACTIVAR", None).await.unwrap();
     // What the item says now is not what it said when this was handed out: somebody was faster.
     sync.delivered(&got, "ACTUALIZAR", Some("{}")).await.unwrap();
     ack(&queue, &got).await;
     let record = queue.item(got.items[0].id.clone()).await.unwrap().unwrap();
     assert_eq!(record.body.action.as_deref(), Some("DESACTIVAR"), "what was there stays");
+}
+
+async fn what_was_deactivated_is_forgotten_after_the_retention_and_never_before(world: World) {
+    let queue = world.queue(sync()).await;
+    let source = world.turno.sync(Source { queue: queue_name(), ..Source::siper() });
+    for (key, data) in [("living", Some("{}")), ("gone", None)] {
+        put(&queue, key, &[key]).await;
+        let got = take_one(&queue).await;
+        source.delivered(&got, source.source().action(data.is_some()), data).await.unwrap();
+        ack(&queue, &got).await;
+    }
+    world.pass(sync().retention.0 - 60_000);
+    assert_eq!(world.turno.purge().await.unwrap().delivered, 0, "not before");
+    world.pass(61_000);
+    assert_eq!(world.turno.purge().await.unwrap().delivered, 1, "only what was deactivated");
+    assert_eq!(world.turno.purge().await.unwrap().delivered, 0);
 }

@@ -161,6 +161,8 @@ impl Rows {
                 old.iter().for_each(|(_, hash)| drop(self.access.links.remove(hash)));
                 Ok(old.len() as u64)
             }
+            // The model does not remember deliveries.
+            Purge::Delivered { .. } => Ok(0),
             Purge::Answers { before } => {
                 let mut old: Vec<(Time, Once)> =
                     self.access.answers.iter().map(|(of, (_, at))| (*at, of.clone())).collect();

@@ -67,7 +67,9 @@ impl Job {
     /// Heartbeats, releases and settlements: turned away last, because what is held already depends on them.
     fn keeps_something_held(&self) -> bool {
         match self {
-            Job::Lease(command, _) => matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }),
+            Job::Lease(command, _) => {
+                matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. })
+            }
             Job::Settle(..) => true,
             _ => false,
         }

@@ -146,7 +146,7 @@ impl Turno {
                 }
                 Err(Error::Overloaded)
             }
-            (Action::Release { .. }, _) | (_, None) => {
+            (Action::Release { .. } | Action::Leave { .. }, _) | (_, None) => {
                 let (decision, state, now) = self.submit(needs, command.clone(), Job::Lease).await?;
                 Ok(LeaseAnswer { answer: decision.answer, state, now })
             }
@@ -307,11 +307,11 @@ impl Turno {
             return Ok(answer);
         };
         let fence = match command.action {
-            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } => fence,
+            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } | Action::Leave { fence, .. } => fence,
             _ => return Ok(answer),
         };
         *ending = self.inner.store.ending(command.resource.clone(), fence).await?;
-        let release = matches!(command.action, Action::Release { .. });
+        let release = matches!(command.action, Action::Release { .. } | Action::Leave { .. });
         if release && ending.as_ref().is_some_and(|ending| ending.repeats_release(fence, &command.who)) {
             answer.answer = Ok(Outcome::Released { released: true, repeated: true });
         }

@@ -161,7 +161,7 @@ impl Turno {
         policy: Policy,
         push: PushChange,
     ) -> Result<QueueHandle, Error> {
-        policy.admit(&name)?;
+        policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.inner.store.put_queue(name.clone(), policy, push, self.actor()).await?;
         self.inner.remember(row);

@@ -4,6 +4,7 @@
 //! claim has committed, and tells [`SyncHandle::delivered`] before the ack. Claimed first and read later, the data are at
 //! least as new as the revision that the ack confirms.
 
+mod handed;
 mod walk;
 
 pub use walk::{SyncCheck, SyncProgress};
@@ -13,8 +14,11 @@ use super::access::Needs;
 use super::queue::Got;
 use crate::error::Error;
 use crate::store::{Delivered, Part, PartState, Pulse, SourceTables};
+use serde_json::Value;
 use std::sync::Arc;
 use turno_core::access::Permission;
+use turno_core::audit::Draft;
+use turno_core::destination::Destination;
 use turno_core::id::{Key, QueueId};
 use turno_core::queue::Kind;
 use turno_core::sync::{Source, SourceRefused, digest};
@@ -37,6 +41,8 @@ pub struct SyncStatus {
     pub parts: Vec<Part>,
     /// Its queue at a glance: what waits, what fails, and since when the oldest one waits.
     pub pulse: Pulse,
+    /// How its destination is doing; nothing if it never failed, or nobody is called.
+    pub destination: Option<Destination>,
     /// Marks that could not become an event, because the key cannot be one: they are in `turno.intake_refused`.
     pub refused: i64,
     /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; nothing
@@ -102,27 +108,12 @@ impl Turno {
     ///
     /// ```
     /// # use turno::*;
-    /// # use turno::core::{id::QueueName, sync::{OnLeave, Relation, Source}};
+    /// # use turno::core::sync::Source;
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-sync-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let source = Source {
-    ///     name: "usuarios".to_owned(),
-    ///     queue: QueueName::new("usuarios_modulo")?,
-    ///     table: Relation::of("siper.usuarios"),
-    ///     key: "idper".to_owned(),
-    ///     watch: vec!["nombre".to_owned(), "principal".to_owned()],
-    ///     current_when: Some("principal".to_owned()),
-    ///     enqueue_when: Some("idper is not null".to_owned()),
-    ///     on_leave: OnLeave::Ignore,
-    ///     one_current_per_key: true,
-    ///     trigger: "tr_sincro_usuarios".to_owned(),
-    ///     view: None,
-    ///     update: "ACTUALIZAR".to_owned(),
-    ///     deactivate: "DESACTIVAR".to_owned(),
-    ///     payload: vec!["idper".to_owned(), "nombre".to_owned()],
-    /// };
+    /// let source = Source { view: None, ..Source::siper() };
     /// let sync = turno.sync(source);
     /// assert!(!sync.has_triggers(), "they need PostgreSQL; here the queue is fed through the API");
     /// assert!(sync.plan().await.is_err());
@@ -153,6 +144,19 @@ impl SyncHandle {
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
 
+    /// Keys as the source's table has them: of a column of numbers `0100` is `100`, and `x` is refused, because no row can
+    /// ever have it. Where there is no table to ask, they stay as they are.
+    pub async fn keys(&self, given: Vec<Key>) -> Result<Vec<Key>, Error> {
+        self.turno.reads(Needs::READING).await?;
+        let Some(tables) = self.turno.inner.store.source_tables() else { return Ok(given) };
+        let texts = given.iter().map(Key::to_string).collect();
+        match tables.keys(self.source.clone(), texts).await? {
+            Ok(texts) => Ok(texts.into_iter().map(Key::new).collect::<Result<_, _>>()?),
+            Err(SourceRefused::NoTable(_)) => Ok(given),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
     /// Keeps what the destination has confirmed for a delivery: the action and the data, or none. To be told before the
     /// ack: a crash between the two leads to one more delivery, and never to a wrong memory. Needs `queues.consume`.
     pub async fn delivered(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
@@ -179,19 +183,24 @@ impl SyncHandle {
     }
 
     /// Installs the trigger with its function and, where the source has them, its index and its view. Done again, it brings
-    /// what is there to what the source says. Its queue must exist.
+    /// what is there to what the source says. Its queue must exist. Audited.
     pub async fn install(&self) -> Result<(), Error> {
         self.managed().await?;
         let tables = self.tables()?;
         self.queue().await?;
-        Ok(tables.install(self.source.clone()).await??)
+        tables.install(self.source.clone()).await??;
+        self.noted("sync_install", [("table", self.source.table.shown().into())]).await
     }
 
     /// Removes what was installed for the source, and nothing else; answers what that was. The queue stays with what is in
-    /// it.
+    /// it. Audited, if there was something.
     pub async fn remove(&self) -> Result<Vec<String>, Error> {
         self.managed().await?;
-        Ok(self.tables()?.remove(self.source.clone()).await??)
+        let removed = self.tables()?.remove(self.source.clone()).await??;
+        if !removed.is_empty() {
+            self.noted("sync_remove", [("removed", removed.join(", ").into())]).await?;
+        }
+        Ok(removed)
     }
 
     /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, and how many have
@@ -211,13 +220,20 @@ impl SyncHandle {
         self.turno.inner.intake.now().await?;
         let since = Time(self.turno.now().0.saturating_sub(RECENT.0));
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
+        let destination = self.turno.inner.store.destination(queue).await?;
         match self.turno.inner.store.source_tables() {
-            None => Ok(SyncStatus { parts: Vec::new(), pulse, refused: 0, left: None }),
+            None => Ok(SyncStatus { parts: Vec::new(), pulse, destination, refused: 0, left: None }),
             Some(tables) => {
                 let look = tables.look(self.source.clone(), queue, count_left).await??;
-                Ok(SyncStatus { parts: look.parts, pulse, refused: look.refused, left: look.left })
+                Ok(SyncStatus { parts: look.parts, pulse, destination, refused: look.refused, left: look.left })
             }
         }
+    }
+
+    /// Writes down who did it.
+    async fn noted<const N: usize>(&self, action: &'static str, details: [(&str, Value); N]) -> Result<(), Error> {
+        let draft = Draft::new(self.turno.actor(), action, format!("sync/{}", self.source.name)).with(details);
+        Ok(self.tables()?.audit(draft).await?)
     }
 
     async fn managed(&self) -> Result<(), Error> {

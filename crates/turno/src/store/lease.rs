@@ -53,7 +53,10 @@ impl LeaseGroup {
 
     /// Whether a resource that was never seen may have to be remembered: then it is inserted before it is locked.
     pub fn may_create(&self) -> bool {
-        !self.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. }))
+        let keeps = |action: &Action| {
+            matches!(action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. })
+        };
+        !self.commands.iter().all(|command| keeps(&command.action))
     }
 
     /// Whether the head of the audit must be locked, after everything else.

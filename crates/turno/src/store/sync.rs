@@ -2,6 +2,7 @@
 
 use super::Pending;
 use std::sync::Arc;
+use turno_core::audit::Draft;
 use turno_core::id::{Key, QueueId, Seq};
 use turno_core::sync::{Kept, Source, SourceRefused};
 use turno_core::time::Time;
@@ -110,11 +111,18 @@ pub trait SourceTables: Send + Sync {
     /// What is installed, and whether it is what the source says; counts who has left only if asked to.
     fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook>;
 
+    /// Texts as the column of the key has them: `0100` is the key `100` of a column of numbers. One that is no value of it is
+    /// refused.
+    fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>>;
+
     /// The columns to be sent of the row that speaks for a key, as JSON; nothing if there is none.
     ///
     /// By a statement of its own: asked after the claim has committed, it sees every change that the claimed revision
     /// stands for.
     fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>>;
+
+    /// Writes down who did what to a source. By itself: what is installed is exactly what was planned, and nothing besides.
+    fn audit(&self, draft: Draft) -> Pending<'_, ()>;
 
     /// Some keys behind `after`, each with what speaks for it now and what was delivered, as of one instant.
     fn walk(

@@ -37,7 +37,7 @@ async fn resync_of_all_goes_through_every_key_in_pages_and_tells_how_far_it_is()
     world.run(&user("5000", "MD5", true)).await;
     let mut told = Vec::new();
     let done = world.sync.resync_all(None, |progress| told.push(progress.clone())).await.unwrap();
-    assert_eq!(done, SyncProgress { keys: 1_203, queued: 1_203, unfit: 0, after: None });
+    assert_eq!(done, SyncProgress { keys: 1_203, queued: 1_203, ..SyncProgress::default() });
     assert_eq!(told.iter().map(|one| one.keys).collect::<Vec<_>>(), [500, 1_000, 1_203]);
     assert_eq!(told[1].after.as_deref(), Some("1000"), "in the order of numbers, and not of texts");
     assert_eq!(world.queue.counts().await.unwrap().pending, 1_203);
@@ -205,4 +205,34 @@ async fn a_condition_that_fails_is_an_error_and_never_a_deactivation() {
         .unwrap();
     assert!(world.sync.current(&key("1")).await.is_err());
     assert_eq!(world.sync.current(&key("x")).await.unwrap(), None, "no number is no key, whatever the condition says");
+}
+
+#[tokio::test]
+async fn what_an_unfinished_event_will_bring_in_line_is_counted_apart() {
+    let world = World::new().await;
+    world.people(&[1, 2]).await;
+    load(&world, 3, 3).await;
+    world.run("update siper.usuarios set nombre = 'x' where idper = 1").await;
+    world.sync.resync(key("2")).await.unwrap();
+    let found = world.sync.check(false, None, |_| {}).await.unwrap();
+    assert_eq!((found.differing, found.on_its_way), (1, 1), "3 was never delivered, 1 is on its way, 2 is as it was");
+    assert_eq!(found.differences, [("3".to_owned(), Difference::Missing)]);
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_queued_are_counted_and_named_and_the_others_are_queued() {
+    let source = Source { one_current_per_key: false, key: "mail".to_owned(), enqueue_when: None, ..siper() };
+    let world = World::with(source).await;
+    world
+        .sql
+        .batch_execute(
+            "set session_replication_role = replica;
+             insert into siper.usuarios (nombre, apellido, principal, mail)
+             values ('a', 'a', true, 'good'), ('b', 'b', true, ''), ('c', 'c', true, E'two\nlines')",
+        )
+        .await
+        .unwrap();
+    let found = world.sync.check(true, None, |_| {}).await.unwrap();
+    assert_eq!((found.differing, found.progress.queued, found.progress.unfit), (3, 1, 2));
+    assert_eq!(found.progress.unfit_keys, ["", "two\nlines"]);
 }

@@ -131,3 +131,68 @@ async fn a_table_whose_rows_are_hidden_from_turno_is_refused_and_an_existing_one
     assert!(sync.current(&key("42")).await.is_err(), "nothing is known, which is not the same as gone");
     assert!(sync.install().await.unwrap_err().to_string().contains("row security"));
 }
+
+/// What the guide says about rights: with these, and with none of them less.
+#[tokio::test]
+async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed() {
+    let url = Cluster::for_tests().fresh_database().await;
+    let sql = connect(&url, None).await;
+    let (engine, owner) = (role(&url, "engine"), role(&url, "owner"));
+    let database = url.rsplit('/').next().unwrap();
+    let made = format!(
+        "{SCHEMA} create role {engine} login; create role {owner};
+         alter schema siper owner to {owner}; alter table siper.usuarios owner to {owner}"
+    );
+    sql.batch_execute(&made).await.unwrap();
+    let as_engine = url.replace("postgres://turno@", &format!("postgres://{engine}@"));
+    let options = || Options { sweep: false, ..Options::default() };
+    let closed = Turno::open_with(&as_engine, options()).await.unwrap_err().to_string();
+    assert!(closed.contains("permission denied for database"), "{closed}");
+    sql.batch_execute(&format!("grant create on database {database} to {engine}")).await.unwrap();
+    let turno = World::engine(&as_engine).await;
+    // Once its schema is there, it is not needed any more.
+    sql.batch_execute(&format!("revoke create on database {database} from {engine}")).await.unwrap();
+    turno.put_queue(siper().queue, policy()).await.unwrap();
+    let sync = turno.sync(siper());
+    for (missing, grant) in [
+        ("may not read", format!("grant usage on schema siper to {engine}")),
+        ("may not read", format!("grant select on siper.usuarios to {engine}")),
+        ("permission denied for table usuarios", format!("grant trigger on siper.usuarios to {engine}")),
+        ("must be owner of table usuarios", format!("grant {owner} to {engine}")),
+    ] {
+        let refused = sync.install().await.unwrap_err().to_string();
+        assert!(refused.contains(missing), "{missing}: {refused}");
+        sql.batch_execute(&grant).await.unwrap();
+    }
+    sync.install().await.unwrap();
+    sync.remove().await.unwrap();
+    // Without an index nothing has to be owned, and the view needs its schema.
+    sql.batch_execute(&format!("revoke {owner} from {engine}")).await.unwrap();
+    let plain = turno.sync(Source { one_current_per_key: false, ..siper() });
+    let refused = plain.install().await.unwrap_err().to_string();
+    assert!(refused.contains("permission denied for schema siper"), "{refused}");
+    sql.batch_execute(&format!("grant create on schema siper to {engine}")).await.unwrap();
+    plain.install().await.unwrap();
+}
+
+/// A superuser runs the plan: then Turno's role only has to read the table.
+#[tokio::test]
+async fn what_plan_prints_may_be_run_by_a_superuser_for_a_role_that_may_only_read() {
+    let url = Cluster::for_tests().fresh_database().await;
+    let sql = connect(&url, None).await;
+    let engine = role(&url, "engine");
+    let database = url.rsplit('/').next().unwrap();
+    let rights = format!(
+        "{SCHEMA} create role {engine} login; grant create on database {database} to {engine};
+         grant usage on schema siper to {engine}; grant select on siper.usuarios to {engine}"
+    );
+    sql.batch_execute(&rights).await.unwrap();
+    let turno = World::engine(&url.replace("postgres://turno@", &format!("postgres://{engine}@"))).await;
+    let queue = turno.put_queue(siper().queue, policy()).await.unwrap();
+    let sync = turno.sync(siper());
+    sql.batch_execute(&sync.plan().await.unwrap()).await.unwrap();
+    assert!(sync.status().await.unwrap().is_installed());
+    sql.batch_execute(&person(42)).await.unwrap();
+    assert_eq!(queue.counts().await.unwrap().pending, 1);
+    assert!(sync.current(&key("42")).await.unwrap().is_some());
+}

@@ -21,14 +21,18 @@ const BURSTS: [&[&str]; 4] = [
 ];
 
 /// Keeps the queues busy until it is dropped. What fails is tried again: a demo must not die of a hiccup.
-pub(super) async fn run(turno: Turno) -> Result<(), Error> {
+/// Users are fed through the API if nothing else feeds them.
+pub(super) async fn run(turno: Turno, users_by_api: bool) -> Result<(), Error> {
     let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
     // Short claims, so that a visitor sees what becomes of a dead instance's records.
     let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::of(Kind::Inbox) };
     let inbox = turno.put_queue(QueueName::new("inbox")?, inbox).await?;
-    let users = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
-    let users = turno.put_queue(QueueName::new("usuarios_modulo")?, users).await?;
+    let policy = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
+    let users = match users_by_api {
+        true => Some(turno.put_queue(QueueName::new("usuarios_modulo")?, policy).await?),
+        false => None,
+    };
     tokio::join!(
         write(chat.clone()),
         work(chat.clone(), "bot-1", answer),
@@ -37,10 +41,15 @@ pub(super) async fn run(turno: Turno) -> Result<(), Error> {
         work(inbox.clone(), "app-1", process),
         work(inbox.clone(), "app-2", process),
         work(inbox, "app-3", process_or_die),
-        change(users.clone()),
-        carry(users)
+        by_api(users)
     );
     Ok(())
+}
+
+async fn by_api(users: Option<QueueHandle>) {
+    if let Some(users) = users {
+        tokio::join!(change(users.clone()), carry(users));
+    }
 }
 
 /// People who write a few messages in a row, with pauses in which they type.

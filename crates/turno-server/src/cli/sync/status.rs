@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use turno::core::destination::Destination;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
 use turno::{Installed, SyncStatus};
@@ -10,14 +11,19 @@ use super::{Sources, refused};
 use crate::cli::output::{Card, Format, between, say};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
+use crate::http::Stamp;
 
 pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
-    let mut views = Vec::new();
+    let (mut views, mut broken) = (Vec::new(), sources.broken());
     for (source, handle) in sources.handles() {
         // Before it was ever installed or served, not even the queue is there; that is an answer, too.
         let status = match handle.status().await {
             Err(turno::Error::Source(turno::core::sync::SourceRefused::NoQueue(_))) => None,
-            other => Some(other.map_err(refused)?),
+            Ok(status) => Some(status),
+            Err(error) => {
+                views.push(broken.note(&source.name, refused(error)));
+                continue;
+            }
         };
         if format.json {
             views.push(view(source, status.as_ref(), handle.has_triggers()));
@@ -28,7 +34,7 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
     if format.json {
         say(&[json!({ "sources": views }).to_string()]);
     }
-    Ok(())
+    broken.end()
 }
 
 fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Card {
@@ -55,6 +61,10 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card.line("failing", counts.error.to_string());
     card.line("exhausted", counts.exhausted.to_string());
     card.line("processed", counts.processed.to_string());
+    card.line("destination", destination(source, status));
+    if let Some(known) = ill(status) {
+        card.line("last error", known.error.clone());
+    }
     card.line("oldest waits", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
     if let Some(left) = status.left.filter(|left| *left > 0) {
         let told = "left the condition and the destination was not told (on_leave = \"ignore\")";
@@ -64,6 +74,31 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         card.line("refused", format!("{} cannot be sent; see turno.intake_refused", identities(status.refused)));
     }
     card
+}
+
+/// The destination, if its last call failed.
+fn ill(status: &SyncStatus) -> Option<&Destination> {
+    status.destination.as_ref().filter(|known| known.failures > 0)
+}
+
+fn destination(source: &SyncSource, status: &SyncStatus) -> String {
+    let Some(endpoint) = &source.deliver else { return "none: somebody claims its changes from the queue".to_owned() };
+    let now = stamp(status.pulse.now);
+    let how = match ill(status) {
+        None => "no failure since its last success".to_owned(),
+        Some(known) if known.is_down() => {
+            let since = between(stamp(known.began_at), now);
+            let probe = if known.probe_at <= status.pulse.now {
+                "asked again now".to_owned()
+            } else {
+                format!("asked again in {}", between(now, stamp(known.probe_at)))
+            };
+            format!("down for {since}, no attempts are spent on it, {probe}")
+        }
+        Some(known) if known.failures == 1 => "the last call failed".to_owned(),
+        Some(known) => format!("the last {} calls failed", known.failures),
+    };
+    format!("{}: {how}", endpoint.shown())
 }
 
 fn identities(count: i64) -> String {
@@ -96,6 +131,18 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     view["failing"] = counts.error.into();
     view["exhausted"] = counts.exhausted.into();
     view["processed"] = counts.processed.into();
+    view["destination"] = source.deliver.as_ref().map_or(Value::Null, |endpoint| {
+        let known = ill(status);
+        let down = known.filter(|known| known.is_down());
+        json!({
+            "url": endpoint.shown(),
+            "down": down.is_some(),
+            "down_since": down.map(|known| Stamp(known.began_at)),
+            "next_probe_at": down.map(|known| Stamp(known.probe_at)),
+            "failures": known.map_or(0, |known| known.failures),
+            "last_error": known.map(|known| known.error.as_str()),
+        })
+    });
     view["oldest_waiting_ms"] = json!(status.oldest().map(|at| status.pulse.now.0.saturating_sub(at.0)));
     view["left"] = json!(status.left);
     view["refused"] = status.refused.into();

@@ -33,8 +33,8 @@ Examples:
 
 Prints each key that differs: missing (never delivered), differs (something else
 was delivered last), gone (delivered, and no row speaks for it any more). What
-is on its way is no difference. Exit code 1 if something differs and was not
-queued.";
+an event on its way will bring in line is counted apart. Exit code 1 if something
+differs and was not queued, or cannot be queued, or a source could not be read.";
 
 /// What to send again.
 #[derive(clap::Args, Debug)]
@@ -73,39 +73,54 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Result<(), Failure> {
-    let mut done = Vec::new();
+    let (mut done, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
     if let Some(key) = &arguments.key {
         let [source] = sources.chosen[..] else {
             return Err(Failure::usage("there are several sources", "say which one the key is of: --source NAME"));
         };
         let key = Key::new(key.as_str()).map_err(|bad| Failure::usage(bad.to_string(), "pass the key as it is"))?;
-        sources.database.turno.sync(source.source.clone()).resync(key.clone()).await.map_err(refused)?;
+        let key = sources.database.turno.sync(source.source.clone()).resync(key).await.map_err(refused)?;
         talk(&format!("{}: {key} is on its way", source.name));
         done.push(json!({ "name": source.name, "keys": 1, "queued": 1, "unfit": 0 }));
     } else {
         for (source, handle) in sources.handles() {
             let mut told = Told::of(&source.name);
             let walked = handle.resync_all(arguments.after.clone(), |progress| told.tell(progress)).await;
-            let walked = walked.map_err(|error| told.stopped(error, arguments.after.as_deref()))?;
-            told.end(&walked);
-            done.push(counted(&source.name, &walked));
+            match walked {
+                Ok(walked) => {
+                    told.end(&walked);
+                    unfit.add(&walked);
+                    done.push(counted(&source.name, &walked));
+                }
+                Err(error) => done.push(broken.note(&source.name, told.stopped(error, arguments.after.as_deref()))),
+            }
         }
     }
     if arguments.chosen.format.json {
         say(&[json!({ "sources": done }).to_string()]);
     }
-    Ok(())
+    broken.end()?;
+    unfit.end()
 }
 
 pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Result<(), Failure> {
-    let (mut views, mut differing) = (Vec::new(), 0);
+    let (mut views, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
+    let (mut differing, mut on_its_way) = (0, 0);
     for (source, handle) in sources.handles() {
         let mut told = Told::of(&source.name);
         let queue_them = arguments.queue_differences;
         let found = handle.check(queue_them, arguments.after.clone(), |progress| told.tell(progress)).await;
-        let found = found.map_err(|error| told.stopped(error, arguments.after.as_deref()))?;
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                views.push(broken.note(&source.name, told.stopped(error, arguments.after.as_deref())));
+                continue;
+            }
+        };
         told.end(&found.progress);
+        unfit.add(&found.progress);
         differing += found.differing;
+        on_its_way += found.on_its_way;
         if arguments.chosen.format.json {
             views.push(view(&source.name, &found));
         } else {
@@ -118,25 +133,76 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
     if arguments.chosen.format.json {
         say(&[json!({ "sources": views }).to_string()]);
     }
-    let keys = if differing == 1 { "1 key differs".to_owned() } else { format!("{differing} keys differ") };
-    match differing {
-        0 => talk("what was delivered is what the sources say"),
-        _ if arguments.queue_differences => talk(&format!("{keys}; queued")),
-        _ => {
-            let next = "send them: `turno sync check --queue-differences`";
-            return Err(Failure::failed(keys, next));
-        }
+    if on_its_way > 0 {
+        talk(&format!("{}, and what brings it in line is on its way", differ(on_its_way)));
     }
-    Ok(())
+    broken.end()?;
+    let queued = differing - unfit.count;
+    match (differing, queued) {
+        (0, 0) if on_its_way == 0 => talk("what was delivered is what the sources say"),
+        (0, _) => talk("nothing else differs"),
+        _ if !arguments.queue_differences => {
+            let next = "send them: `turno sync check --queue-differences`";
+            return Err(Failure::failed(differ(differing), next));
+        }
+        (_, 0) => {}
+        _ => talk(&format!("{}; queued", differ(queued))),
+    }
+    unfit.end()
+}
+
+fn differ(count: u64) -> String {
+    if count == 1 { "1 key differs".to_owned() } else { format!("{count} keys differ") }
+}
+
+/// Keys that cannot be put into a queue, of all sources.
+#[derive(Default)]
+struct Unfit {
+    count: u64,
+    named: Vec<String>,
+}
+
+impl Unfit {
+    fn add(&mut self, progress: &SyncProgress) {
+        self.count += progress.unfit;
+        // With the marks of a text in a program: what is wrong with them cannot be seen otherwise.
+        self.named.extend(progress.unfit_keys.iter().map(|key| format!("{:?}", cut(key))));
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let more = if self.count > self.named.len() as u64 { ", …" } else { "" };
+        let keys = if self.count == 1 { "1 key".to_owned() } else { format!("{} keys", self.count) };
+        let cause = format!("{keys} cannot be queued: {}{more}", self.named.join(", "));
+        Err(Failure::failed(
+            cause,
+            "a key has 1 to 200 characters, none of them a control character; change it in the table",
+        ))
+    }
+}
+
+/// Enough of a key to know it again.
+fn cut(key: &str) -> String {
+    const SHOWN: usize = 40;
+    if key.chars().count() > SHOWN { key.chars().take(SHOWN).chain(['…']).collect() } else { key.to_owned() }
 }
 
 fn counted(name: &str, progress: &SyncProgress) -> serde_json::Value {
-    json!({ "name": name, "keys": progress.keys, "queued": progress.queued, "unfit": progress.unfit })
+    json!({
+        "name": name,
+        "keys": progress.keys,
+        "queued": progress.queued,
+        "unfit": progress.unfit,
+        "unfit_keys": progress.unfit_keys,
+    })
 }
 
 fn view(name: &str, found: &SyncCheck) -> serde_json::Value {
     let mut view = counted(name, &found.progress);
     view["differing"] = found.differing.into();
+    view["on_its_way"] = found.on_its_way.into();
     let each = found.differences.iter().map(|(key, how)| json!({ "key": key, "how": how.as_str() }));
     view["differences"] = each.collect();
     view
@@ -173,9 +239,6 @@ impl Told<'_> {
             let _ = writeln!(std::io::stderr());
         }
         talk(&format!("{}: {} keys, {} queued", self.source, done.keys, done.queued));
-        if done.unfit > 0 {
-            talk(&format!("{}: {} keys are empty, too long or have control characters", self.source, done.unfit));
-        }
     }
 
     /// What is said if it stops midway: from where it can go on.

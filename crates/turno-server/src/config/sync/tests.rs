@@ -12,13 +12,7 @@ const PLAIN: &str =
 fn the_preset_is_the_example_of_the_seed() {
     let settings = settings("[[sync.source]]\npreset = \"siper\"");
     let [source] = settings.sync.as_slice() else { panic!("one source") };
-    assert_eq!(source.name, "usuarios");
-    assert_eq!(source.queue.as_str(), "usuarios_modulo");
-    assert_eq!(source.table, Relation { schema: Some("siper".into()), name: "usuarios".into() });
-    assert_eq!(source.watch, ["nombre", "apellido", "activo", "hashpass", "idper", "principal"]);
-    assert_eq!(source.enqueue_when.as_deref(), Some("idper is not null and algoritmo_pass = 'PG-SHA256'"));
-    assert_eq!((source.update.as_str(), source.deactivate.as_str()), ("ACTUALIZAR", "DESACTIVAR"));
-    assert_eq!((source.on_leave, source.one_current_per_key), (OnLeave::Ignore, true));
+    assert_eq!(source.source, Source::siper());
     assert_eq!(source.deliver.as_ref().unwrap().secret_env.as_deref(), Some("MODULE_SECRET"));
     let queue = &settings.queues[&source.queue];
     assert_eq!((queue.policy.kind, queue.policy.max_attempts), (Kind::Sync, 5));

@@ -13,7 +13,9 @@ use turno::{ItemRecord, Why};
 use super::super::form::Form;
 use super::super::page::Page;
 use super::one::known;
-use crate::http::{Code, Happened, Path, Problem, queue_audited, queue_managed, queue_timeline, queue_why};
+use crate::http::{
+    Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
+};
 
 #[derive(Template)]
 #[template(path = "queues/item.html")]
@@ -137,7 +139,10 @@ async fn again(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>
     let sent = async {
         let queue = known(page, name.clone()).await?;
         let outcome = match payload {
-            Some(payload) => queue.retry_with(id.clone(), payload.trim()).await?,
+            Some(payload) => {
+                queue_payload_may_change(page.app(), name).await?;
+                queue.retry_with(id.clone(), payload.trim()).await?
+            }
             None => queue.retry(id.clone()).await?,
         };
         queue_managed(&queue, id, outcome).await

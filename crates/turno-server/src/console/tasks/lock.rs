@@ -15,12 +15,17 @@ pub(super) struct Lock {
     pub(super) mine: bool,
     /// How many stand in line.
     pub(super) waiting: usize,
+    /// Until when it is kept for whom it is offered to.
+    pub(super) until: Option<Time>,
+    /// The place in line of whoever looks, from 1.
+    pub(super) place: Option<usize>,
 }
 
 impl Lock {
     /// The lock as the person `me` sees it.
     pub(super) fn of(state: &State, now: Time, me: &str) -> Lock {
-        let waiting = state.line.iter().filter(|ticket| now < ticket.expires_at).count();
+        let line = || state.line.iter().filter(|ticket| now < ticket.expires_at);
+        let place = line().position(|ticket| ticket.who.user.as_str() == me).map(|index| index + 1);
         let offer = state.offer.as_ref().filter(|offer| now < offer.until);
         let (word, holder, since) = match (state.live(now), offer) {
             (Some(grant), _) => ("locked", Some(&grant.holder), Some(grant.locked_at)),
@@ -28,6 +33,8 @@ impl Lock {
             (None, None) => ("free", None, None),
         };
         let mine = holder.is_some_and(|holder| holder.user.as_str() == me);
-        Lock { word, who: holder.map(|holder| holder.name.clone()).unwrap_or_default(), since, mine, waiting }
+        let who = holder.map(|holder| holder.name.clone()).unwrap_or_default();
+        let until = offer.filter(|_| word == "offered").map(|offer| offer.until);
+        Lock { word, who, since, mine, waiting: line().count(), until, place }
     }
 }

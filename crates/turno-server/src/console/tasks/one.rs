@@ -5,6 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task};
 use turno::core::time::Time;
+use turno::{TaskQuery, Turno};
 
 use super::lock::Lock;
 use super::past::{self, Past};
@@ -65,6 +66,8 @@ struct One {
     lock: Lock,
     lines: Vec<Row>,
     past: Past,
+    /// What to go on with when this one is done.
+    next: Option<Task>,
 }
 
 impl One {
@@ -117,10 +120,25 @@ pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, 
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::of(&page, turno, id, &lease).await?;
+    let past = past::of(&page, turno, &task, &lease).await?;
+    let next = next(turno, &task).await?;
     let lock = Lock::of(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();
-    page.show(|page| One { page, now, task, lock, lines, past })
+    page.show(|page| One { page, now, task, lock, lines, past, next })
+}
+
+/// The task to go on with, as the list has it: the next one below that is ready and free, or else the first.
+async fn next(turno: &Turno, task: &Task) -> Result<Option<Task>, Problem> {
+    if matches!(task.status, Status::Draft | Status::Ready | Status::Processing) {
+        return Ok(None);
+    }
+    for before in [Some(task.id), None] {
+        let query = TaskQuery { status: Some(Status::Ready), locked: Some(false), before, limit: 1 };
+        if let Some((task, _)) = turno.tasks(query).await?.tasks.pop() {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
 }
 
 /// Nothing but where to go on.

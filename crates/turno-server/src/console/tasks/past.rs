@@ -1,9 +1,10 @@
 //! What happened to a task, for people: who, when, and how it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use turno::core::id::UserId;
 use turno::core::lease::State;
-use turno::core::task::{Note, TaskId};
+use turno::core::task::{Note, Task};
 use turno::core::time::Time;
 use turno::{TaskEvent, Turno};
 
@@ -33,12 +34,13 @@ pub(super) struct Past {
     pub(super) events: Vec<Happened>,
     /// There is more than what is shown.
     pub(super) more: bool,
-    /// How people are called, by their ids, as far as their ownerships tell: notes know ids only.
+    /// How people are called, by their ids: notes know ids only.
     pub(super) names: BTreeMap<String, String>,
 }
 
 /// Of a task whose lock stands like this.
-pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
+pub(super) async fn of(page: &Page, turno: &Turno, task: &Task, lease: &State) -> Result<Past, Problem> {
+    let id = task.id;
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -48,7 +50,12 @@ pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) ->
             break;
         }
     }
-    let names = names(page, &events, lease);
+    let mut names = names(page, &events, lease);
+    for user in unnamed(task, &events, &names) {
+        if let Some(name) = turno.name_of(user.clone()).await? {
+            names.insert(user.to_string(), name);
+        }
+    }
     let more = events.len() > SHOWN;
     let events = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
     Ok(Past { events, more, names })
@@ -63,12 +70,23 @@ fn names(page: &Page, events: &[TaskEvent], lease: &State) -> BTreeMap<String, S
     held.chain([(page.user().to_owned(), page.name().to_owned())]).collect()
 }
 
+/// Who is mentioned and did not hold it.
+fn unnamed(task: &Task, events: &[TaskEvent], names: &BTreeMap<String, String>) -> BTreeSet<UserId> {
+    let did = events.iter().filter_map(|event| match event {
+        TaskEvent::Held(ending) => ending.by.as_ref(),
+        TaskEvent::Note(note) => Some(&note.actor.user),
+    });
+    let mentioned = did.chain([&task.created_by]);
+    mentioned.filter(|user| !names.contains_key(user.as_str())).cloned().collect()
+}
+
 fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happened {
     match event {
         TaskEvent::Held(ending) => {
             let cause = ending.cause.as_str();
             let mut text = page.t(&format!("cause-{cause}"));
-            for more in [ending.by.map(|by| by.to_string()), ending.note].into_iter().flatten() {
+            let by = ending.by.map(|by| names.get(by.as_str()).cloned().unwrap_or_else(|| by.to_string()));
+            for more in [by, ending.note].into_iter().flatten() {
                 text = format!("{text} · {more}");
             }
             let tone = if cause == "released" { "" } else { "bad" };

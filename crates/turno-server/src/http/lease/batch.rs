@@ -210,8 +210,9 @@ async fn leases_release(
         .into_iter()
         .map(|entry| {
             let ReleaseEntry { resource, fence, claim, instance } = entry;
-            let action = ReleaseBody { fence, claim, instance: None }.action();
-            (resource.clone(), Ok(caller.0.command_of(resource, caller.holder(instance), action)))
+            let action = ReleaseBody { fence, claim, grace_ms: None, instance: None }.action();
+            let command = action.map(|action| caller.0.command_of(resource.clone(), caller.holder(instance), action));
+            (resource, command)
         })
         .unzip();
     let answers = carried_out(&caller, asked.into_iter().enumerate().collect()).await;

@@ -1,8 +1,12 @@
 //! Keeping a lease and giving it back: what its holder does, with the fence that names the ownership.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use turno::core::id::{Fence, Instance, Resource};
-use turno::core::lease::{Action, Outcome};
+use turno::core::lease::{Action, Holder, Outcome};
+use turno::core::time::Span;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -85,6 +89,12 @@ pub(in crate::http) async fn heartbeat(
     act(caller, resource, caller.holder(body.instance), action).await.map(Beaten::new)
 }
 
+/// The longest that a page that is being left may keep others waiting.
+const GRACE_MAX: i64 = 60_000;
+
+/// Leases that are looked after at once; of more, whoever asks next finds the end.
+const ENDING_MAX: usize = 1_000;
+
 /// What a release says.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseRelease)]
@@ -95,14 +105,21 @@ pub(in crate::http) struct ReleaseBody {
     pub(super) fence: Fence,
     /// As of which claim call; an older one frees nothing.
     pub(super) claim: Option<i64>,
+    /// Keep it for so long, in case its holder comes back: for a page that is being left and may be reloaded.
+    #[schema(minimum = 0, maximum = 60000)]
+    pub(super) grace_ms: Option<i64>,
     /// Which process releases, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     pub(super) instance: Option<Instance>,
 }
 
 impl ReleaseBody {
-    pub(super) fn action(&self) -> Action {
-        Action::Release { fence: self.fence, claim: self.claim }
+    pub(super) fn action(&self) -> Result<Action, Problem> {
+        let (fence, claim) = (self.fence, self.claim);
+        Ok(match span("grace_ms", self.grace_ms, GRACE_MAX)? {
+            Some(grace) => Action::Leave { fence, claim, grace },
+            None => Action::Release { fence, claim },
+        })
     }
 }
 
@@ -112,7 +129,7 @@ impl ReleaseBody {
 pub(in crate::http) struct Released {
     #[serde(flatten)]
     lease: LeaseView,
-    /// False if a newer claim of the same holder keeps it.
+    /// False if a newer claim of the same holder keeps it, or `grace_ms` does.
     released: bool,
     /// The same release had already happened.
     repeated: bool,
@@ -145,6 +162,24 @@ pub(in crate::http) async fn release(
     resource: Resource,
     body: ReleaseBody,
 ) -> Result<Released, Problem> {
-    let action = body.action();
-    act(caller, resource, caller.holder(body.instance), action).await.map(Released::new)
+    let action = body.action()?;
+    let who = caller.holder(body.instance);
+    let released = act(caller, resource.clone(), who.clone(), action.clone()).await?;
+    if let Action::Leave { grace, .. } = action {
+        end_later(caller.clone(), resource, who, grace);
+    }
+    Ok(Released::new(released))
+}
+
+/// Looks after a lease whose page was left, so that whoever waits hears of its end. Nothing depends on it: it has ended
+/// by then, whether somebody looks or not.
+fn end_later(caller: Caller, resource: Resource, who: Holder, grace: Span) {
+    static ROOM: Semaphore = Semaphore::const_new(ENDING_MAX);
+    let Ok(room) = ROOM.try_acquire() else { return };
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(u64::try_from(grace.0).unwrap_or_default() + 1)).await;
+        // Any command ends what has expired; this one does nothing else to somebody who does not wait.
+        drop(act(&caller, resource, who, Action::LeaveLine).await);
+        drop(room);
+    });
 }

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use turno::core::id::{Instance, Resource};
+use turno::core::id::{Fence, Instance, Resource};
 use turno::core::lease::{Action, Outcome};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,7 +14,10 @@ use crate::http::extract::{Json, Path, Query};
 use crate::http::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(lease_request_release)).routes(routes!(lease_turn, lease_turn_leave))
+    OpenApiRouter::new()
+        .routes(routes!(lease_request_release))
+        .routes(routes!(lease_decline_release))
+        .routes(routes!(lease_turn, lease_turn_leave))
 }
 
 /// What a request to let go says.
@@ -30,13 +33,13 @@ pub(in crate::http) struct RequestBody {
     instance: Option<Instance>,
 }
 
-/// The lease, and whether there is a holder who will read the request.
+/// The lease, and whether there is somebody who will read it: the holder, or those who asked.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = LeaseAsked)]
 pub(in crate::http) struct Asked {
     #[serde(flatten)]
     lease: LeaseView,
-    /// False if nobody holds it: then it can be claimed.
+    /// False if nobody holds it: then it can be claimed. Of an answer: false if nobody has asked.
     told: bool,
 }
 
@@ -64,6 +67,41 @@ pub(in crate::http) async fn ask(
     Ok((StatusCode::ACCEPTED, Json(Asked { lease, told })))
 }
 
+/// What the holder answers.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseDecline)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct DeclineBody {
+    /// Which ownership.
+    #[schema(value_type = i64)]
+    fence: Fence,
+    /// For those who asked to read.
+    #[schema(max_length = 4000)]
+    message: Option<String>,
+    /// Which process answers, if the claim named one.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    instance: Option<Instance>,
+}
+
+/// Answers all who have asked for it: not now. They hear it live, and see it in the lease's `requests`.
+#[utoipa::path(post, path = "/v1/leases/{resource}/decline-release", tag = "leases",
+    params(("resource" = String, Path)), responses((status = 200, body = Asked)))]
+async fn lease_decline_release(
+    caller: Caller,
+    Path(resource): Path<Resource>,
+    Json(body): Json<DeclineBody>,
+) -> Result<Json<Asked>, Problem> {
+    decline(&caller, resource, body).await.map(Json)
+}
+
+/// The answer of the holder of any lease, those of tasks too.
+pub(in crate::http) async fn decline(caller: &Caller, resource: Resource, body: DeclineBody) -> Result<Asked, Problem> {
+    let message = body.message.map(|message| text("message", message, false)).transpose()?;
+    let action = Action::Decline { fence: body.fence, message: message.filter(|message| !message.trim().is_empty()) };
+    let (lease, outcome) = act(caller, resource, caller.holder(body.instance), action).await?;
+    Ok(Asked { lease, told: matches!(outcome, Outcome::Asked { told: true }) })
+}
+
 /// Who stands in line.
 pub(in crate::http) type TurnBody = InstanceBody;
 
@@ -83,8 +121,6 @@ pub(in crate::http) struct TurnQuery {
 pub(in crate::http) struct Turn {
     #[serde(flatten)]
     lease: LeaseView,
-    /// From 1; null for who is not in line.
-    position: Option<usize>,
     /// Repeat the call before this has passed, or the place is lost.
     ticket_expires_in_ms: Option<i64>,
     /// It is free and kept for the caller: claim it now.
@@ -132,9 +168,7 @@ pub(in crate::http) async fn leave(
 async fn turn(caller: &Caller, resource: Resource, who: Option<Instance>, action: Action) -> Result<Turn, Problem> {
     let (lease, outcome) = act(caller, resource, caller.holder(who), action).await?;
     Ok(match outcome {
-        Outcome::InLine { position, offered, ticket } => {
-            Turn { lease, position: Some(position), ticket_expires_in_ms: Some(ticket.0), offered }
-        }
-        _ => Turn { lease, position: None, ticket_expires_in_ms: None, offered: false },
+        Outcome::InLine { offered, ticket, .. } => Turn { lease, ticket_expires_in_ms: Some(ticket.0), offered },
+        _ => Turn { lease, ticket_expires_in_ms: None, offered: false },
     })
 }

@@ -36,11 +36,22 @@ pub(crate) struct RequestView {
     by: HolderView,
     message: Option<String>,
     at: Stamp,
+    /// When the holder answered that they go on; null if they have not answered.
+    declined_at: Option<Stamp>,
+    /// What they said to that.
+    answer: Option<String>,
 }
 
 impl From<&Request> for RequestView {
     fn from(request: &Request) -> RequestView {
-        RequestView { by: (&request.by).into(), message: request.message.clone(), at: request.at.into() }
+        let declined = request.declined.as_ref();
+        RequestView {
+            by: (&request.by).into(),
+            message: request.message.clone(),
+            at: request.at.into(),
+            declined_at: declined.map(|declined| declined.at.into()),
+            answer: declined.and_then(|declined| declined.message.clone()),
+        }
     }
 }
 
@@ -101,7 +112,11 @@ pub(crate) struct LeaseView {
     mine: bool,
     /// How many stand in line.
     waiting: usize,
+    /// The caller's place in the line, from 1; null for who does not stand in it.
+    position: Option<usize>,
     offered_to: Option<HolderView>,
+    /// Until the offer passes.
+    offer_expires_in_ms: Option<i64>,
     requests: Vec<RequestView>,
     policy: PolicyView,
 }
@@ -112,6 +127,7 @@ impl LeaseView {
         let policy = caller.0.lease_policy(&state.resource);
         let live = state.live(now);
         let offer = state.offer.as_ref().filter(|offer| live.is_none() && now < offer.until);
+        let line = || state.line.iter().filter(|ticket| now < ticket.expires_at);
         let rolling = |grant: &Grant| policy.rolling_timeout.map(|rolling| now.until(grant.worked_at + rolling).0);
         LeaseView {
             resource: state.resource.to_string(),
@@ -130,8 +146,10 @@ impl LeaseView {
             rolling_in_ms: live.and_then(rolling),
             server_time: now.into(),
             mine: live.is_some_and(|grant| who.speaks_for(&grant.holder)),
-            waiting: state.line.iter().filter(|ticket| now < ticket.expires_at).count(),
+            waiting: line().count(),
+            position: line().position(|ticket| who.speaks_for(&ticket.who)).map(|index| index + 1),
             offered_to: offer.map(|offer| (&offer.to).into()),
+            offer_expires_in_ms: offer.map(|offer| now.until(offer.until).0),
             requests: live.map_or_else(Vec::new, |_| state.requests.iter().map(Into::into).collect()),
             policy: policy.into(),
         }

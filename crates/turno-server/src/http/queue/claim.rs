@@ -138,7 +138,8 @@ pub(super) async fn queue_claim(
         return Err(Problem::new(Code::BadField).field("max").cause(format_args!("between 1 and {BATCH_MAX}")));
     }
     let wait = span("wait_ms", body.wait_ms, WAIT_MAX_MS)?.unwrap_or(Span::ZERO);
-    let queue = super::known(&caller, name).await?;
+    let queue = super::known(&caller, name.clone()).await?;
+    super::not_delivered_here(&app, &name)?;
     not_stopping(&app)?;
     let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
     let got = queue.claim_until(instance.as_str(), max, wait, request.as_deref(), app.stopped()).await?;
@@ -149,8 +150,7 @@ pub(super) async fn queue_claim(
 /// the table cannot be read, everything goes back.
 async fn shown(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
     let row = queue.row().await?;
-    let source = app.sync_sources.iter().find(|source| source.queue == row.name);
-    let sync = source.map(|source| app.trusted().sync(source.source.clone()));
+    let sync = super::source(app, &row.name);
     let mut views = Vec::with_capacity(got.len());
     for one in got.iter().cloned() {
         let filled = match &sync {
@@ -207,7 +207,8 @@ pub(super) async fn item_claim(
     Json(body): Json<ItemClaimBody>,
 ) -> Result<Json<DeliveryView>, Problem> {
     let instance = required(body.instance)?;
-    let queue = super::known(&caller, name).await?;
+    let queue = super::known(&caller, name.clone()).await?;
+    super::not_delivered_here(&app, &name)?;
     not_stopping(&app)?;
     match queue.claim_item(instance.as_str(), id.clone()).await? {
         ClaimedItem::Got(got) => {

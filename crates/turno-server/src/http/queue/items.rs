@@ -13,13 +13,14 @@ use serde_json::value::RawValue;
 use turno::core::id::{ItemId, Key, Once, QueueName};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::Accepted;
+use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
 use turno::{Draft, Error};
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::http::app::Shared;
+use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::idempotency::{Made, Repeatable};
@@ -144,10 +145,12 @@ pub(super) async fn item_add(
     Path(name): Path<QueueName>,
     items: Repeatable<NewItems>,
 ) -> Result<Response, Problem> {
-    items.answer(&app, |items, once| async move { add(&caller, name, items, once).await }).await
+    let here = app.clone();
+    items.answer(&app, |items, once| async move { add(&here, &caller, name, items, once).await }).await
 }
 
 async fn add(
+    app: &App,
     caller: &Caller,
     name: QueueName,
     body: NewItems,
@@ -163,6 +166,7 @@ async fn add(
         return Err(Problem::new(Code::BadBody).cause(cause));
     }
     let mut drafts: Vec<Draft> = items.into_iter().map(Draft::from).collect();
+    keys_of_source(app, &name, &mut drafts).await?;
     let named = once.map_or_else(Vec::new, |once| name_by_key(&name, &once, &mut drafts));
     let answers = queue.enqueue(drafts).await.map_err(|error| wrong_entry(error, many))?;
     let mut repeated = false;
@@ -174,6 +178,22 @@ async fn add(
     });
     let results = results.collect();
     Ok(Made { status: StatusCode::CREATED, body: AcceptedAll { results }, repeated })
+}
+
+/// Keys of a source are those of its table: what the table writes otherwise is the same key, and what it can never have would
+/// be deactivated for nothing.
+async fn keys_of_source(app: &App, queue: &QueueName, drafts: &mut [Draft]) -> Result<(), Problem> {
+    let Some(sync) = super::source(app, queue) else { return Ok(()) };
+    let given: Vec<Key> = drafts.iter().filter_map(|draft| draft.key.clone()).collect();
+    let keys = sync.keys(given).await.map_err(|error| match error {
+        Error::Source(refused @ SourceRefused::NotAKey { .. }) => {
+            Problem::new(Code::BadField).field("key").cause(format_args!("{refused}; {}", refused.next()))
+        }
+        other => other.into(),
+    })?;
+    let keyed = drafts.iter_mut().filter(|draft| draft.key.is_some());
+    keyed.zip(keys).for_each(|(draft, key)| draft.key = Some(key));
+    Ok(())
 }
 
 /// Gives items without an id one that follows from the call's key, and from what they carry: if the key is used again

@@ -40,13 +40,17 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Box
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/retry", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = ItemView)))]
 pub(super) async fn item_retry(
+    State(app): State<Shared>,
     caller: Caller,
     Path((name, id)): Path<(QueueName, ItemId)>,
     Json(body): Json<RetryBody>,
 ) -> Result<Json<ItemView>, Problem> {
-    let queue = super::known(&caller, name).await?;
+    let queue = super::known(&caller, name.clone()).await?;
     let outcome = match body.payload {
-        Some(payload) => queue.retry_with(id.clone(), payload.get()).await?,
+        Some(payload) => {
+            super::payload_may_change(&app, &name).await?;
+            queue.retry_with(id.clone(), payload.get()).await?
+        }
         None => queue.retry(id.clone()).await?,
     };
     managed(&queue, id, outcome).await

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use serde::Serialize;
 use turno::core::id::QueueName;
-use turno::core::queue::{BadPolicy, Contradiction, Kind, OnExhausted, Policy};
+use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
 use turno::store::{PushChange, StoreError};
 use turno::{Error, Turno};
 
@@ -156,22 +156,8 @@ impl From<BadPolicy> for Problem {
     }
 }
 
-impl From<Contradiction> for Problem {
-    fn from(found: Contradiction) -> Problem {
-        let problem = Problem::new(Code::PolicyContradictory).field(found.field());
-        match found {
-            Contradiction::BlankName => problem,
-            Contradiction::HoldWithinLock { hold, lock } => problem.arg("value", hold).arg("other", lock),
-            Contradiction::WaitWithinWindow { wait, window } => problem.arg("value", wait).arg("other", window),
-        }
-    }
-}
-
 impl From<BadField> for Problem {
     fn from(bad: BadField) -> Problem {
-        if let Some(found) = bad.contradiction {
-            return found.into();
-        }
         Problem::new(Code::BadField).field(&bad.field).cause(format_args!("{}; {}", bad.cause, bad.next))
     }
 }

@@ -3,12 +3,14 @@
 //! A fence that is not the live one changes nothing and is no error: the answer is `stale`, and the others of the
 //! same call are settled all the same. So is a delivery that cannot be read, or that another queue handed out.
 
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use turno::core::id::{Fence, ItemId, QueueName};
 use turno::core::limits::{BATCH_MAX, SPAN_MAX};
 use turno::core::queue::{Act, Handed, SettleOutcome};
-use turno::{Settled, Settlement};
+use turno::{Settled, Settlement, SyncHandle};
 
+use crate::http::app::{App, Shared};
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::lease::span;
@@ -133,12 +135,17 @@ pub(super) async fn queue_heartbeat(
 #[utoipa::path(post, path = "/v1/queues/{queue}/ack", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = SettledAll)))]
 pub(super) async fn queue_ack(
+    State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Acked>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, Acked { delivery, fence, through }| Ok((delivery, fence, Act::Ack { through })))
-        .await
+    super::known(&caller, name.clone()).await?;
+    super::not_delivered_here(&app, &name)?;
+    let act = |_, Acked { delivery, fence, through }: Acked| Ok((delivery, fence, Act::Ack { through }));
+    let outcomes = settled(&caller, name.clone(), body, act).await?;
+    delivered(&app, &name, &outcomes).await;
+    Ok(shown(outcomes))
 }
 
 /// Deliveries failed.
@@ -168,12 +175,29 @@ pub(super) async fn queue_return(
     settle(&caller, name, body, |_, Named { delivery, fence }| Ok((delivery, fence, Act::Return))).await
 }
 
+/// What became of a delivery, as the caller named it; nothing if that is no delivery.
+type Outcome = (String, Option<(Handed, Settled)>);
+
 async fn settle<T>(
     caller: &Caller,
     name: QueueName,
     body: Said<T>,
     act: impl Fn(usize, T) -> Result<(String, Fence, Act), Problem>,
 ) -> Result<Json<SettledAll>, Problem> {
+    Ok(shown(settled(caller, name, body, act).await?))
+}
+
+fn shown(outcomes: Vec<Outcome>) -> Json<SettledAll> {
+    let view = |(delivery, settled): Outcome| SettledView::new(delivery, settled.map(|(_, settled)| settled));
+    Json(SettledAll { results: outcomes.into_iter().map(view).collect() })
+}
+
+async fn settled<T>(
+    caller: &Caller,
+    name: QueueName,
+    body: Said<T>,
+    act: impl Fn(usize, T) -> Result<(String, Fence, Act), Problem>,
+) -> Result<Vec<Outcome>, Problem> {
     let queue = super::known(caller, name).await?;
     if body.deliveries.len() > BATCH_MAX {
         return Err(Problem::new(Code::BadField)
@@ -186,12 +210,24 @@ async fn settle<T>(
     for (delivery, fence, act) in said.collect::<Result<Vec<_>, _>>()? {
         let handed = Handed::parse(&delivery, fence).ok();
         settlements.extend(handed.map(|handed| Settlement { handed, act }));
-        names.push((delivery, handed.is_some()));
+        names.push((delivery, handed));
     }
     let mut settled = if settlements.is_empty() { Vec::new() } else { queue.settle(settlements).await? }.into_iter();
-    let view = |(delivery, read): (String, bool)| {
-        let settled = if read { settled.next() } else { None };
-        SettledView::new(delivery, settled)
+    let outcome = |(delivery, handed): (String, Option<Handed>)| {
+        (delivery, handed.and_then(|handed| Some((handed, settled.next()?))))
     };
-    Ok(Json(SettledAll { results: names.into_iter().map(view).collect() }))
+    Ok(names.into_iter().map(outcome).collect())
+}
+
+/// What a consumer has acked is what its destination knows from then on.
+async fn delivered(app: &App, queue: &QueueName, outcomes: &[Outcome]) {
+    let Some(sync) = super::source(app, queue).filter(SyncHandle::has_triggers) else { return };
+    for (handed, settled) in outcomes.iter().filter_map(|(_, settled)| settled.as_ref()) {
+        if settled.outcome == SettleOutcome::Acked
+            && let Err(error) = sync.acked(handed).await
+        {
+            // A comparison finds a difference later, and sends it once more.
+            tracing::warn!(%error, %queue, "what was delivered is not remembered");
+        }
+    }
 }

@@ -10,8 +10,8 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::lease::{
-    self, Asked, Beaten, ClaimBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released, RequestBody, Turn,
-    TurnBody, TurnQuery,
+    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released,
+    RequestBody, Turn, TurnBody, TurnQuery,
 };
 use crate::http::problem::Problem;
 
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(task_force_claim))
         .routes(routes!(task_force_release))
         .routes(routes!(task_request_release))
+        .routes(routes!(task_decline_release))
         .routes(routes!(task_turn, task_turn_leave))
 }
 
@@ -91,6 +92,17 @@ async fn task_request_release(
     Json(body): Json<RequestBody>,
 ) -> Result<(StatusCode, Json<Asked>), Problem> {
     lease::ask(&caller, task_id(&id)?.resource(), body).await
+}
+
+/// Answers all who have asked for the task: not now.
+#[utoipa::path(post, path = "/v1/tasks/{id}/decline-release", tag = "tasks",
+    params(("id" = i64, Path)), responses((status = 200, body = Asked)))]
+async fn task_decline_release(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<DeclineBody>,
+) -> Result<Json<Asked>, Problem> {
+    lease::decline(&caller, task_id(&id)?.resource(), body).await.map(Json)
 }
 
 /// Takes a place in the line for the task, or keeps it.

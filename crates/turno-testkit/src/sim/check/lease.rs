@@ -24,6 +24,8 @@ struct Own {
     /// The last work that could have counted.
     worked_at: Time,
     expires_at: Time,
+    /// Its page was left: it ends as released.
+    leaving: bool,
 }
 
 #[derive(Debug, Default)]
@@ -156,7 +158,8 @@ impl Lease {
         self.line.forget_dead(now);
         let expired = self.own.take_if(|own| own.expires_at <= now);
         if let Some(own) = &expired {
-            self.over(own.clone(), Reason::Expired);
+            self.over(own.clone(), if own.leaving { Reason::Released } else { Reason::Expired });
+            self.lapsed = Some(own.clone());
         }
         let leaves = matches!(command.action, Action::LeaveLine)
             && self.line.offer.as_ref().is_some_and(|(to, _)| to.is(&command.who));
@@ -174,12 +177,13 @@ impl Lease {
             Action::Claim { .. } | Action::ForceClaim { .. } => self.claim(command, answer, view, now)?,
             Action::Heartbeat { .. } => self.beat(command, answer, view, now)?,
             Action::Release { .. } => self.release(command, answer, now)?,
+            Action::Leave { .. } => self.leave(command, answer, view, now)?,
             Action::ForceRelease { .. } => {
                 if let Some(own) = self.own.take() {
                     self.over(own, Reason::Forced);
                 }
             }
-            Action::RequestRelease { .. } | Action::Expel { .. } => {}
+            Action::RequestRelease { .. } | Action::Decline { .. } | Action::Expel { .. } => {}
             Action::JoinLine => {
                 let holds = self.own.as_ref().is_some_and(|own| own.holder.is(&command.who));
                 if let Ok(Outcome::InLine { position, .. }) = answer {
@@ -195,7 +199,7 @@ impl Lease {
     }
 
     fn over(&mut self, own: Own, reason: Reason) {
-        self.lapsed = (reason == Reason::Expired).then(|| own.clone());
+        self.lapsed = None;
         self.over.insert(own.fence, (reason, own.holder.clone()));
         self.ending.push(own);
     }

@@ -58,7 +58,11 @@ impl Person {
                 55..67 => Action::Claim { ttl: None, wait: false },
                 67..85 => {
                     let claim = scene.rng.percent(75).then_some(claim);
-                    Action::Release { fence, claim }
+                    match scene.rng.below(3) {
+                        // The page was left, and perhaps it is reloaded: what follows is whatever follows.
+                        0 => Action::Leave { fence, claim, grace: Span(scene.rng.between(1, 120)) },
+                        _ => Action::Release { fence, claim },
+                    }
                 }
                 85..87 => Action::ForceClaim { reason: "mine".to_owned() },
                 87..89 => Action::JoinLine,

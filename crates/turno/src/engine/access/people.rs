@@ -241,6 +241,24 @@ impl Turno {
         Ok(self.inner.store.person(id).await?.map(|person| self.without_secret(person)))
     }
 
+    /// How somebody is called; nothing for who is no user here. Names are no secret: every lock shows its holder's.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-name-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// turno.add_person(NewPerson::new("ana", "Ana María", Role::Editor)?).await?;
+    /// assert_eq!(turno.name_of("ana".try_into()?).await?.as_deref(), Some("Ana María"));
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn name_of(&self, id: UserId) -> Result<Option<String>, Error> {
+        self.reads(Needs::READING).await?;
+        Ok(self.inner.store.person(id).await?.map(|person| person.name))
+    }
+
     /// Hashes of passwords are for the program that embeds Turno, which compares them, and for nobody who is signed in.
     fn without_secret(&self, person: Person) -> Person {
         Person { password: person.password.filter(|_| self.caller.is_none()), ..person }

@@ -4,7 +4,6 @@
 //! its applications. Rows are walked through in the order of the key; a walk that was interrupted goes on behind the last key it told.
 
 use super::SyncHandle;
-use crate::engine::Turno;
 use crate::engine::queue::Draft;
 use crate::error::Error;
 use crate::store::Walk;
@@ -19,6 +18,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Differences that are listed: who has more queues them all.
 const LISTED: usize = 1_000;
 
+/// Keys that cannot be an event and are listed: enough to find out where they come from.
+const UNFIT_LISTED: usize = 20;
+
 /// How far a walk is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncProgress {
@@ -28,6 +30,8 @@ pub struct SyncProgress {
     pub queued: u64,
     /// How many cannot be an event, because the key is empty, too long or has control characters.
     pub unfit: u64,
+    /// The first of them.
+    pub unfit_keys: Vec<String>,
     /// The last key among the source's rows: the walk can be taken up behind it. Nothing before the first, and once all
     /// rows are done.
     pub after: Option<String>,
@@ -40,21 +44,28 @@ pub struct SyncCheck {
     pub progress: SyncProgress,
     /// How many keys differ.
     pub differing: u64,
+    /// How many differ besides, and an event that is on its way will bring them in line.
+    pub on_its_way: u64,
     /// Keys that differ, with how; up to a thousand of them.
     pub differences: Vec<(String, Difference)>,
 }
 
 impl SyncHandle {
-    /// Puts a key into the queue, whether a row speaks for it or not: what is sent is decided when it is handed out.
-    pub async fn resync(&self, key: Key) -> Result<(), Error> {
+    /// Puts a key into the queue, whether a row speaks for it or not: what is sent is decided when it is handed out. Answers
+    /// the key as the table has it. Audited.
+    pub async fn resync(&self, key: Key) -> Result<Key, Error> {
         self.managed().await?;
         self.tables()?;
         self.queue().await?;
-        self.mark(vec![key]).await
+        let keys = self.keys(vec![key.clone()]).await?;
+        self.mark(keys.clone()).await?;
+        let key = keys.into_iter().next().unwrap_or(key);
+        self.noted("sync_resync", [("key", key.to_string().into())]).await?;
+        Ok(key)
     }
 
     /// Puts every key of the source into the queue, behind `after` if it is given, and then those that were delivered and
-    /// have no row any more. `progress` is told after every page.
+    /// have no row any more. `progress` is told after every page. Audited.
     pub async fn resync_all(
         &self,
         after: Option<String>,
@@ -62,7 +73,23 @@ impl SyncHandle {
     ) -> Result<SyncProgress, Error> {
         let start = SyncProgress { after, ..SyncProgress::default() };
         let wanted = |kept: &Kept| kept.data.is_some() || !kept.left;
-        self.walk(start, wanted, true, |_, so_far| progress(so_far)).await
+        let mut queued = 0;
+        let told = |_: &[Kept], so_far: &SyncProgress| {
+            queued = so_far.queued;
+            progress(so_far);
+        };
+        let done = self.walk(start, wanted, true, told).await;
+        // Also of a walk that stopped midway: what it has queued is queued.
+        self.noted_walk("all", queued, done.is_ok()).await?;
+        done
+    }
+
+    async fn noted_walk(&self, what: &str, queued: u64, complete: bool) -> Result<(), Error> {
+        if queued == 0 {
+            return Ok(());
+        }
+        let details = [("keys", what.into()), ("queued", queued.into()), ("complete", complete.into())];
+        self.noted("sync_resync", details).await
     }
 
     /// Compares every key of the source, and every key that was delivered, with what was delivered last; puts those that
@@ -76,7 +103,10 @@ impl SyncHandle {
         let start = SyncProgress { after, ..SyncProgress::default() };
         let mut check = SyncCheck::default();
         let differs = |kept: &Kept| kept.difference().is_some();
+        let mut queued = 0;
         let done = self.walk(start, differs, queue_differences, |page, so_far| {
+            queued = so_far.queued;
+            check.on_its_way += page.iter().filter(|kept| kept.on_its_way().is_some()).count() as u64;
             for (key, difference) in page.iter().filter_map(|kept| Some((&kept.key, kept.difference()?))) {
                 check.differing += 1;
                 if check.differences.len() < LISTED {
@@ -85,7 +115,9 @@ impl SyncHandle {
             }
             progress(so_far);
         });
-        check.progress = done.await?;
+        let done = done.await;
+        self.noted_walk("differences", queued, done.is_ok()).await?;
+        check.progress = done?;
         Ok(check)
     }
 
@@ -135,9 +167,18 @@ impl SyncHandle {
         so_far: &mut SyncProgress,
     ) -> Result<(), Error> {
         so_far.keys += page.len() as u64;
-        let all: Vec<_> = page.iter().filter(|kept| wanted(kept)).map(|kept| Key::new(kept.key.as_str())).collect();
-        so_far.unfit += all.iter().filter(|key| key.is_err()).count() as u64;
-        let keys: Vec<Key> = all.into_iter().flatten().collect();
+        let mut keys = Vec::new();
+        for kept in page.iter().filter(|kept| wanted(kept)) {
+            match Key::new(kept.key.as_str()) {
+                Ok(key) => keys.push(key),
+                Err(_) => {
+                    so_far.unfit += 1;
+                    if so_far.unfit_keys.len() < UNFIT_LISTED {
+                        so_far.unfit_keys.push(kept.key.clone());
+                    }
+                }
+            }
+        }
         if queue_them && !keys.is_empty() {
             so_far.queued += keys.len() as u64;
             self.mark(keys).await?;
@@ -148,8 +189,7 @@ impl SyncHandle {
     async fn mark(&self, keys: Vec<Key>) -> Result<(), Error> {
         let draft = |key| Draft { key: Some(key), payload: "null".into(), ..Draft::default() };
         // What may be sent again was decided by whoever manages synchronisation, not by who produces items.
-        let engine = Turno { inner: self.turno.inner.clone(), caller: None };
-        let queue = engine.queue(self.source.queue.clone()).await?;
+        let queue = self.engine().queue(self.source.queue.clone()).await?;
         queue.enqueue(keys.into_iter().map(draft).collect()).await.map(drop)
     }
 }

@@ -21,7 +21,7 @@ const KINDS: [&str; 10] =
     ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
 
-const ACTIONS: [&str; 10] = [
+const ACTIONS: [&str; 12] = [
     "claim",
     "heartbeat",
     "release",
@@ -31,6 +31,8 @@ const ACTIONS: [&str; 10] = [
     "request_release",
     "join_line",
     "leave_line",
+    "leave",
+    "decline",
     "expire",
 ];
 const EXPIRE: usize = ACTIONS.len() - 1;
@@ -244,6 +246,8 @@ fn action_index(action: &Action) -> usize {
         Action::RequestRelease { .. } => 6,
         Action::JoinLine => 7,
         Action::LeaveLine => 8,
+        Action::Leave { .. } => 9,
+        Action::Decline { .. } => 10,
     }
 }
 

@@ -95,7 +95,9 @@ impl Line {
         };
         let holder = grant.map(|grant| &grant.holder).filter(|holder| !holder.is(&command.who));
         let given = match command.action {
-            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } => Some(fence),
+            Action::Heartbeat { fence, .. } | Action::Release { fence, .. } | Action::Leave { fence, .. } => {
+                Some(fence)
+            }
             _ => None,
         };
         Line::Lease(Box::new(OfLease {
@@ -113,7 +115,10 @@ fn refused_what(action: &Action) -> &'static str {
     match action {
         Action::Claim { .. } | Action::ForceClaim { .. } => "claim refused",
         Action::Heartbeat { .. } => "heartbeat refused",
-        Action::Release { .. } | Action::ForceRelease { .. } | Action::Expel { .. } => "release refused",
+        Action::Release { .. } | Action::Leave { .. } | Action::ForceRelease { .. } | Action::Expel { .. } => {
+            "release refused"
+        }
+        Action::Decline { .. } => "answer refused",
         Action::RequestRelease { .. } | Action::JoinLine | Action::LeaveLine => "place in line refused",
     }
 }

@@ -4,9 +4,10 @@ use super::PostgresStore;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::{garbled, get, maybe_name, name};
+use super::tx::{Moment, Tx};
 use crate::store::{AuditQuery, StoreError};
 use tokio_postgres::Row;
-use turno_core::audit::{Actor, Entry, Hash, Head};
+use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno_core::event::Topic;
 use turno_core::id::UserId;
 use turno_core::time::Time;
@@ -48,7 +49,28 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
     vec![add, tell, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
 }
 
+async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), Failure> {
+    let mut answers = tx.trip(vec![lock(), Moment::call(0, true)]).await?;
+    let mut head = head(&answers.take())?;
+    let moment = tx.moment(&answers.take())?;
+    Ok((chain(&mut head, moment.now, vec![draft]), moment.xid))
+}
+
 impl PostgresStore {
+    /// Writes one entry in a transaction of its own.
+    pub(super) async fn audit_note(&self, draft: Draft) -> Result<(), StoreError> {
+        let mut again = true;
+        loop {
+            let mut link = self.keeper.take(&self.address).await?;
+            match note(&mut Tx::new(&mut link, &self.shared.clock, None), draft.clone()).await {
+                Ok((entries, xid)) => {
+                    return self.commit_calls(link, calls(&entries), None, xid.as_deref()).await.map(drop);
+                }
+                Err(failure) => self.failed(link, failure, &mut again).await?,
+            }
+        }
+    }
+
     pub(super) async fn audit_list(&self, query: AuditQuery) -> Result<Vec<Entry>, StoreError> {
         let AuditQuery { after, before, action, actor, resource, limit } = &query;
         let (sql, place) = match after {

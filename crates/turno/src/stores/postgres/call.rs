@@ -150,6 +150,7 @@ statements! {
     PERSON_REMOVE = "person_remove",
     PERSON_SAVE = "person_save",
     PURGE_ANSWERS = "purge_answers",
+    PURGE_DELIVERED = "purge_delivered",
     PURGE_HISTORY = "purge_history",
     PURGE_ITEMS = "purge_items",
     PURGE_LEASES = "purge_leases",

@@ -19,8 +19,8 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, F
         state.grant = Some(grant(row, at)?);
     }
     if let Some(text) = get::<Option<&str>>(row, at + 11)? {
-        let Waiting(line, offer, requests) = serde_json::from_str(text).map_err(garbled)?;
-        (state.line, state.offer, state.requests) = (line, offer, requests);
+        let Waiting(line, offer, requests, leaving) = serde_json::from_str(text).map_err(garbled)?;
+        (state.line, state.offer, state.requests, state.leaving) = (line, offer, requests, leaving);
     }
     if let Some(text) = get::<Option<&str>>(row, at + 12)? {
         state.ended = Some(serde_json::from_str::<Ended>(text).map_err(garbled)?.into_ending()?);
@@ -58,11 +58,15 @@ fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
     })
 }
 
-/// The line, the offer and the requests, if there is any of them.
+/// The line, the offer, the requests, and whether its page is being left, if there is any of them.
 pub(super) fn waiting_to(state: &State) -> Option<String> {
-    let State { line, offer, requests, .. } = state;
+    let State { line, offer, requests, leaving, .. } = state;
     let nobody = line.is_empty() && offer.is_none() && requests.is_empty();
-    (!nobody).then(|| json(&(line, offer, requests)))
+    match leaving {
+        // Only where it is so: programs that do not know of it read the others.
+        true => Some(json(&(line, offer, requests, leaving))),
+        false => (!nobody).then(|| json(&(line, offer, requests))),
+    }
 }
 
 /// The last ending.
@@ -89,7 +93,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 #[derive(Deserialize)]
-struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>);
+struct Waiting(Vec<Ticket>, Option<Offer>, Vec<Request>, #[serde(default)] bool);
 
 type GrantParts = (UserId, String, Option<Instance>, Fence, i64, Span, (Time, Time, Time, Time), bool);
 

@@ -27,6 +27,7 @@ impl PostgresStore {
             Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
             Purge::Links { before } => Call::new(&call::PURGE_LINKS).big(before.0),
             Purge::Answers { before } => Call::new(&call::PURGE_ANSWERS).big(before.0),
+            Purge::Delivered { queue, before } => Call::new(&call::PURGE_DELIVERED).int(queue.0).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
         Ok(u64::try_from(count(&rows)?).unwrap_or_default())

@@ -7,11 +7,13 @@
 //! | file | what |
 //! |---|---|
 //! | `facts` | what must be known of a table, and why a source is refused |
+//! | `keys` | a text as the key's column has it |
 //! | `render` | the SQL of a source, from the templates beside it |
 //! | `parts` | what is installed, compared with what should be |
 //! | `read` | the row that speaks for a key, and pages of keys |
 
 mod facts;
+mod keys;
 mod parts;
 mod read;
 mod render;
@@ -21,11 +23,12 @@ use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::get;
 use super::slot::Slot;
-use crate::store::{Delivered, SourceLook, SourceTables, Sourced, StoreError, Walk};
+use crate::store::{Delivered, Pending, SourceLook, SourceTables, Sourced, StoreError, Walk};
 use facts::Facts;
 use parts::Found;
 use render::Rendered;
 use std::sync::Arc;
+use turno_core::audit::Draft;
 use turno_core::id::{Key, QueueId};
 use turno_core::sync::{Kept, Source, SourceRefused};
 
@@ -181,8 +184,16 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_look(&source, queue, count_left).await?) })
     }
 
+    fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>> {
+        Box::pin(async move { Ok(self.source_keys(&source, &given).await?) })
+    }
+
     fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>> {
         Box::pin(async move { Ok(self.source_current(&source, key.as_str()).await?) })
+    }
+
+    fn audit(&self, draft: Draft) -> Pending<'_, ()> {
+        Box::pin(async move { self.audit_note(draft).await })
     }
 
     fn walk(

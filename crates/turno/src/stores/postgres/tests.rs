@@ -18,8 +18,8 @@ mod schema;
 use super::PostgresStore;
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, QueueRow, SettleGroup,
-    Store, StoreError,
+    AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, PushChange, QueueRow,
+    SettleGroup, Store, StoreError,
 };
 use std::sync::Arc;
 use tokio_postgres::{Client, NoTls};
@@ -104,7 +104,7 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new("q").unwrap(), policy, None, Actor::system()).await.unwrap()
+    store.put_queue(QueueName::new("q").unwrap(), policy, PushChange::Keep, Actor::system()).await.unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {

@@ -20,6 +20,8 @@ struct Waiting {
     line: Vec<Ticket>,
     offer: Option<Offer>,
     requests: Vec<Request>,
+    #[serde(default)]
+    leaving: bool,
 }
 
 /// The same, on its way into the database.
@@ -28,6 +30,7 @@ struct WaitingRef<'a> {
     line: &'a [Ticket],
     offer: Option<&'a Offer>,
     requests: &'a [Request],
+    leaving: bool,
 }
 
 /// Reads, decides and writes a group of commands, inside the write transaction.
@@ -138,6 +141,7 @@ fn state(row: &Row<'_>, resource: Resource) -> Result<State, Error> {
         state.line = waiting.line;
         state.offer = waiting.offer;
         state.requests = waiting.requests;
+        state.leaving = waiting.leaving;
     }
     Ok(state)
 }
@@ -179,11 +183,9 @@ fn ending_at(row: &Row<'_>, at: usize) -> Result<Option<Ending>, Error> {
 }
 
 fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError> {
-    let waits = !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
-    let waiting = waits.then(|| {
-        let waiting = WaitingRef { line: &state.line, offer: state.offer.as_ref(), requests: &state.requests };
-        json(&waiting)
-    });
+    let State { line, offer, requests, leaving, .. } = state;
+    let waits = !line.is_empty() || offer.is_some() || !requests.is_empty() || *leaving;
+    let waiting = waits.then(|| json(&WaitingRef { line, offer: offer.as_ref(), requests, leaving: *leaving }));
     bind_grant(save, 1, state.grant.as_ref())?;
     save.raw_bind_parameter(GRANT + 1, waiting)?;
     bind_ending(save, GRANT + 2, state.ended.as_ref())?;

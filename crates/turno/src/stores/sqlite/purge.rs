@@ -16,6 +16,9 @@ pub(super) fn run(write: Write<'_>, what: &Purge, limit: u32) -> Result<u64, Sto
         Purge::Tokens { before } => aged(&write, sql::TOKEN_PURGE, *before, limit)?,
         Purge::Links { before } => aged(&write, sql::LINK_PURGE, *before, limit)?,
         Purge::Answers { before } => aged(&write, sql::ANSWER_PURGE, *before, limit)?,
+        Purge::Delivered { queue, before } => {
+            write.tx.prepare_cached(sql::DELIVERED_PURGE)?.execute((queue.0, before.0, limit))? as u64
+        }
     };
     if gone > 0 {
         write.commit()?;

@@ -45,6 +45,7 @@ pub(super) const CHECK_STOCK: &str = include_str!("sql/check_stock.sql");
 pub(super) const CHECK_STUCK: &str = include_str!("sql/check_stuck.sql");
 pub(super) const CHECK_SYNC_DOUBLES: &str = include_str!("sql/check_sync_doubles.sql");
 pub(super) const DATA_VERSION: &str = include_str!("sql/data_version.sql");
+pub(super) const DELIVERED_PURGE: &str = include_str!("sql/delivered_purge.sql");
 pub(super) const DESTINATION_LIST: &str = include_str!("sql/destination_list.sql");
 pub(super) const DESTINATION_READ: &str = include_str!("sql/destination_read.sql");
 pub(super) const DESTINATION_SAVE: &str = include_str!("sql/destination_save.sql");

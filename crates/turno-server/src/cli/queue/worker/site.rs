@@ -129,6 +129,11 @@ impl Site {
     /// Directly on the database.
     pub(super) async fn on(place: &PlaceArgs, queue: &str) -> Result<Site, Failure> {
         let settings = place.settings(Overrides::default())?;
+        if let Some(source) = settings.sync.iter().find(|source| source.queue.as_str() == queue) {
+            // Past a server nobody would fill in the row, nor remember what was delivered.
+            let cause = format!("{queue} carries changes of the source {}, which only a server hands out", source.name);
+            return Err(Failure::failed(cause, "leave out --database, and name the server with --server"));
+        }
         // A worker stays, and so it also does what an instance does for all: taking back what has expired.
         let turno = database::open_with(&settings.database, place::options(&settings)).await?.turno;
         let handle = turno.queue(queue).await.map_err(refused)?;

@@ -26,6 +26,7 @@ impl Lease {
                     return fault("L9", at, format!("{own:?} was renewed to {grant:?}"));
                 }
                 own.claim += 1;
+                own.leaving = false;
                 own.expires_at = grant.expires_at;
                 Ok(())
             }
@@ -61,6 +62,7 @@ impl Lease {
                     locked_at: now,
                     worked_at: now,
                     expires_at: grant.expires_at,
+                    leaving: false,
                 });
                 Ok(())
             }
@@ -139,6 +141,36 @@ impl Lease {
             return fault("L7", at, format!("beats kept it until {}, past {latest:?}", grant.expires_at.0));
         }
         own.expires_at = grant.expires_at;
+        own.leaving &= is_idle;
+        Ok(())
+    }
+
+    /// Whoever leaves shortens what is theirs and never lengthens it; nobody else does.
+    pub(super) fn leave(
+        &mut self,
+        command: &Command,
+        answer: &Result<Outcome, Refused>,
+        view: &State,
+        now: Time,
+    ) -> Checked {
+        let Action::Leave { fence, claim, grace } = &command.action else {
+            return Ok(());
+        };
+        let live = self.is_live(*fence, &command.who);
+        let (Some(own), true) = (&mut self.own, live) else {
+            let release = Action::Release { fence: *fence, claim: *claim };
+            return self.release(&Command { action: release, ..command.clone() }, answer, now);
+        };
+        if claim.is_none_or(|claim| claim >= own.claim) {
+            own.expires_at = own.expires_at.min(now + *grace);
+            own.leaving = true;
+        }
+        let shown = view.grant.as_ref().map(|grant| (grant.fence, grant.expires_at));
+        let kept = matches!(answer, Ok(Outcome::Released { released: false, repeated: false }));
+        if !kept || shown != Some((own.fence, own.expires_at)) {
+            let text = format!("leaving {own:?} was answered {answer:?}; shown is {shown:?}");
+            return fault("L10", &command.resource, text);
+        }
         Ok(())
     }
 

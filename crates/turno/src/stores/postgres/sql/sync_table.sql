@@ -1,7 +1,7 @@
 -- sync_table
 -- A table ($1, $2) as the catalogue has it, always one row: who owns the engine's schema; what it is, if it is there; who
--- owns it; which of the columns ($4) it lacks; the type of its key ($3) below all domains; and whether the schema's
--- owner may read it, and would be shown only some of its rows.
+-- owns it; which of the columns ($4) it lacks; the type of its key ($3) below all domains; whether the schema's
+-- owner may read it, and would be shown only some of its rows; and the key's type as it is declared.
 with recursive found as (
     select c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity
     from pg_class c
@@ -41,6 +41,9 @@ select pg_get_userbyid(e.owner)::text,
        coalesce((select b.typtype = 'e' from base b where b.typtype <> 'd'), false),
        coalesce(has_schema_privilege(e.owner, (select c.relnamespace from pg_class c where c.oid = f.oid), 'usage')
                 and has_table_privilege(e.owner, f.oid, 'select'), false),
-       coalesce(f.relrowsecurity and not e.sees_all and (f.relowner <> e.owner or f.relforcerowsecurity), false)
+       coalesce(f.relrowsecurity and not e.sees_all and (f.relowner <> e.owner or f.relforcerowsecurity), false),
+       (select format_type(a.atttypid, a.atttypmod)
+        from pg_attribute a
+        where a.attrelid = f.oid and a.attname = $3::text and a.attnum > 0 and not a.attisdropped)
 from engine e
 left join found f on true

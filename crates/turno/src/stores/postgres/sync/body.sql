@@ -11,37 +11,64 @@ declare
     turno_changed boolean := true;
     turno_keys text[] := '{}';
 begin
-    if tg_op = 'TRUNCATE' then
-        turno_keys := array(
-            select distinct r.{key}::text from {table} as r where {speaks} and {takes_part}
-        );
-    else
-        if tg_op <> 'INSERT' then
-            select r.{key}::text, {speaks} is true, {takes_part} is true
-            into turno_old, turno_old_speaks, turno_old_takes_part
-            from (select old.*) as r;
+    begin
+        if tg_op = 'TRUNCATE' then
+            turno_keys := array(
+                select distinct r.{key}::text from {table} as r where {speaks} and {takes_part}
+            );
+        else
+            if tg_op <> 'INSERT' then
+                select r.{key}::text, {speaks} is true, {takes_part} is true
+                into turno_old, turno_old_speaks, turno_old_takes_part
+                from (select old.*) as r;
+            end if;
+            if tg_op <> 'DELETE' then
+                select r.{key}::text, {speaks} is true, {takes_part} is true
+                into turno_new, turno_new_speaks, turno_new_takes_part
+                from (select new.*) as r;
+            end if;
+            if tg_op = 'UPDATE' then
+                -- By what is stored: needs no operator of the column's type, and no null is lost.
+                turno_changed := row({old_watched})::record operator(pg_catalog.*<>) row({new_watched})::record;
+            end if;
+            if turno_old_speaks and turno_old_takes_part
+                and (turno_old is distinct from turno_new or not turno_new_speaks{or_left})
+            then
+                turno_keys := array_append(turno_keys, turno_old);
+            end if;
+            if turno_new_speaks and turno_new_takes_part
+                and (turno_changed or turno_old is distinct from turno_new
+                     or not (turno_old_speaks and turno_old_takes_part))
+            then
+                turno_keys := array_append(turno_keys, turno_new);
+            end if;
         end if;
-        if tg_op <> 'DELETE' then
-            select r.{key}::text, {speaks} is true, {takes_part} is true
-            into turno_new, turno_new_speaks, turno_new_takes_part
-            from (select new.*) as r;
-        end if;
-        if tg_op = 'UPDATE' then
-            -- By what is stored: needs no operator of the column's type, and no null is lost.
-            turno_changed := row({old_watched})::record operator(pg_catalog.*<>) row({new_watched})::record;
-        end if;
-        if turno_old_speaks and turno_old_takes_part
-            and (turno_old is distinct from turno_new or not turno_new_speaks{or_left})
-        then
-            turno_keys := array_append(turno_keys, turno_old);
-        end if;
-        if turno_new_speaks and turno_new_takes_part
-            and (turno_changed or turno_old is distinct from turno_new
-                 or not (turno_old_speaks and turno_old_takes_part))
-        then
-            turno_keys := array_append(turno_keys, turno_new);
-        end if;
-    end if;
+    exception when syntax_error_or_access_rule_violation or data_exception then
+        -- A column was dropped, or a condition fails: that must not stop the application. Whatever may have changed is
+        -- marked, since a key too many does no harm; `turno sync status` says what is wrong.
+        begin
+            if tg_op = 'TRUNCATE' then
+                turno_keys := array(select distinct r.{key}::text from {table} as r);
+            else
+                if tg_op <> 'INSERT' then
+                    select r.{key}::text into turno_old from (select old.*) as r;
+                end if;
+                if tg_op <> 'DELETE' then
+                    select r.{key}::text into turno_new from (select new.*) as r;
+                end if;
+                turno_keys := array[turno_old, nullif(turno_new, turno_old)];
+            end if;
+        exception when syntax_error_or_access_rule_violation or data_exception then
+            -- Not even the key can be read. Said once: whoever repairs the table runs a check afterwards.
+            insert into turno.intake_refused (n, kind, at, queue, delay_ms, error)
+            select nextval('turno.intake_n_seq'), 'enqueue', turno.time_ms(), q.id, 0, 'the key cannot be read'
+            from turno.queue q
+            where q.name = {queue} and not exists (
+                select from turno.intake_refused f where f.queue = q.id and f.error = 'the key cannot be read'
+            );
+            return null;
+        end;
+    end;
     if turno_keys = '{}' then
         return null;
     end if;

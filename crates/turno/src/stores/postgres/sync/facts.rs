@@ -14,6 +14,8 @@ pub(super) struct Facts {
     pub(super) table_owner: String,
     /// What kind of key it has.
     pub(super) key: KeyKind,
+    /// The key's type as it is declared, to be put into a statement.
+    pub(super) key_type: String,
 }
 
 /// Types that can be a key: their text does not depend on a session's settings, and they have an order.
@@ -112,6 +114,6 @@ impl Facts {
         let Some(key) = KeyKind::of(&base, is_enum) else {
             return Ok(Err(SourceRefused::KeyType { column: source.key.clone(), kind: base }));
         };
-        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key }))
+        Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key, key_type: get(row, 8)? }))
     }
 }

@@ -38,7 +38,7 @@ impl ToSql for AsTyped<'_> {
     to_sql_checked!();
 }
 
-type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// The texts of the statements about one source.
 struct Texts {
@@ -245,7 +245,7 @@ impl PostgresStore {
 
     /// One statement on an application's table, in a transaction of its own; again if a restart or a pooler explains the
     /// loss of the connection.
-    async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
         let mut again = true;
         loop {
             let mut link = self.source_slot().take(&self.address).await?;

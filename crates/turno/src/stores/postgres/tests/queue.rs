@@ -1,7 +1,7 @@
 //! Queues: what the statements of this store must get right.
 
 use super::*;
-use crate::store::{Counts, ItemQuery, ManageGroup};
+use crate::store::{Counts, ItemQuery, ManageGroup, PushChange};
 use turno_core::queue::{Manage, ManageAnswer};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
@@ -194,7 +194,7 @@ async fn a_queue_keeps_its_kind_while_it_has_items() {
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
     assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
     enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
-    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane), None, Actor::system()).await;
+    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane), PushChange::Keep, Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
     let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
     assert_eq!(second.version, first.version + 1);

@@ -1,7 +1,9 @@
 //! Calls of the queue's groups, one at a time.
 
 use super::one;
-use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
+use crate::store::{
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PushChange, QueueRow, SettleGroup, Store,
+};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
 use turno_core::id::{ItemId, Key, QueueName};
@@ -9,7 +11,7 @@ use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Polic
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new(name).unwrap(), policy, None, Actor::system()).await.unwrap()
+    store.put_queue(QueueName::new(name).unwrap(), policy, PushChange::Keep, Actor::system()).await.unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {

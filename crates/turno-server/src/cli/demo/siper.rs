@@ -1,0 +1,126 @@
+//! On PostgreSQL: users in a table of an application's own, real triggers, and a module that is down at times.
+//!
+//! The demo plays both sides here: the application that changes its table over a connection of its own, and the module that
+//! is called over HTTP. Between them there is only what an installation has: the trigger, the queue and the deliveries.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio_postgres::{Client, NoTls};
+use turno::core::queue::{Kind, Policy};
+use turno::core::sync::Source;
+use turno::core::time::Span;
+use turno::{Error, Turno};
+
+use crate::config::endpoint::EndpointFields;
+use crate::config::sync::SyncSource;
+use crate::config::{Environment, PushGuard};
+use crate::deliver::{Deliveries, Guard};
+use crate::failure::Failure;
+
+/// How often the module is asked again while it is down.
+const PROBE: Span = Span::from_secs(4);
+/// How many people there are: not a divisor of what happens, so that in time everything happens to everybody.
+const PEOPLE: usize = 11;
+/// What happens to them, one after another.
+const DEEDS: [&str; 8] = [
+    include_str!("siper/add.sql"),
+    include_str!("siper/rename.sql"),
+    include_str!("siper/add.sql"),
+    include_str!("siper/call.sql"),
+    include_str!("siper/rename.sql"),
+    include_str!("siper/move.sql"),
+    include_str!("siper/add.sql"),
+    include_str!("siper/remove.sql"),
+];
+const NAMES: [&str; 5] = ["Ana", "Luis", "Eva", "Mar", "Paz"];
+
+/// The application's side: a connection to its table.
+pub(super) struct Siper {
+    sql: Client,
+}
+
+/// Connects to a database in which nothing is in the way.
+pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
+    let next = "name a database that exists and can be reached without TLS, or leave out --database";
+    let failed = |error: tokio_postgres::Error| Failure::failed(format!("failed to reach the database: {error}"), next);
+    let (sql, connection) = tokio_postgres::connect(url, NoTls).await.map_err(failed)?;
+    tokio::spawn(connection);
+    let found = sql.query(include_str!("siper/fresh.sql"), &[]).await.map_err(failed)?;
+    if let Some(schema) = found.first().map(|row| row.get::<_, String>(0)) {
+        let cause = format!("the database has a schema {schema} already, and the demo does not touch what is yours");
+        return Err(Failure::usage(cause, "make an empty one for it, for example with `createdb turno_demo`"));
+    }
+    Ok(Siper { sql })
+}
+
+/// Makes the table and installs its source; answers the source, with the module as its destination.
+pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) -> Result<SyncSource, Failure> {
+    let table = include_str!("../../../../../docs/guides/sync-siper.sql");
+    let failed =
+        |error: String| Failure::failed(format!("the demo cannot be set up: {error}"), "use an empty database");
+    siper.sql.batch_execute(table).await.map_err(|error| failed(error.to_string()))?;
+    let source = Source::siper();
+    let policy = Policy { backoff: Span(1_000), ..Policy::of(Kind::Sync) };
+    turno.put_queue(source.queue.clone(), policy).await.map_err(|error| failed(error.to_string()))?;
+    turno.sync(source.clone()).install().await.map_err(|error| failed(error.to_string()))?;
+    let address = module.local_addr().map_err(|error| failed(error.to_string()))?;
+    let fields = EndpointFields {
+        url: format!("http://{address}/usuarios/{{key}}"),
+        method: None,
+        timeout_ms: Some(5_000),
+        secret_env: None,
+        concurrency: None,
+        probe_ms: Some(PROBE.0),
+    };
+    let endpoint = fields.endpoint("PUT").map_err(|bad| failed(bad.to_string()))?;
+    Ok(SyncSource { source, probe: PROBE, deliver: Some(endpoint), deliver_is_presets: false })
+}
+
+/// What is sent to the module.
+pub(super) fn deliveries(source: &SyncSource, turno: &Turno) -> Result<Deliveries, Failure> {
+    let guard = Guard::new(&PushGuard::default(), Environment::Development);
+    Deliveries::of(guard, &BTreeMap::new(), std::slice::from_ref(source), |_| None, turno)
+}
+
+/// The application changes its table until it is dropped.
+pub(super) async fn change(siper: Siper) -> Result<(), Error> {
+    for n in 0usize.. {
+        let person = 1_000 + i32::try_from(n / 2 % PEOPLE).unwrap_or(0);
+        let name = NAMES[n % NAMES.len()];
+        // A hiccup of the database costs one change of a demo.
+        let _ = siper.sql.execute(DEEDS[n % DEEDS.len()], &[&person, &name]).await;
+        tokio::time::sleep(Duration::from_millis(900)).await;
+    }
+    Ok(())
+}
+
+/// The module, until it is dropped. After so many calls it is down for some.
+pub(super) async fn module(listener: TcpListener) -> Result<(), Error> {
+    let calls = Arc::new(AtomicU32::new(0));
+    while let Ok((stream, _)) = listener.accept().await {
+        let calls = calls.clone();
+        let service = service_fn(move |_: Request<Incoming>| {
+            let down = calls.fetch_add(1, Ordering::Relaxed) % 60 > 52;
+            async move {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                let mut response = Response::new(String::new());
+                *response.status_mut() =
+                    if down { hyper::StatusCode::SERVICE_UNAVAILABLE } else { hyper::StatusCode::OK };
+                Ok::<_, Infallible>(response)
+            }
+        });
+        // Whoever calls may leave at any time.
+        tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) });
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! A text as the column of the key has it.
+//!
+//! A key is the text of a value, and many texts are the same value: `0100`, ` 100` and `100` of a column of numbers. Only
+//! the one that the trigger would write finds the row; any other would look as if its row were gone.
+
+use super::super::PostgresStore;
+use super::super::failure::Failure;
+use super::super::row::get;
+use super::facts::{Facts, KeyKind};
+use tokio_postgres::types::Type;
+use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
+
+impl PostgresStore {
+    /// One key per text, in order; all of them or none.
+    pub(super) async fn source_keys(
+        &self,
+        source: &Source,
+        given: &[String],
+    ) -> Result<Result<Vec<String>, SourceRefused>, Failure> {
+        let facts = match self.source_facts(source).await? {
+            Ok(facts) => facts,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let text = match statement(source, &facts) {
+            Ok(text) => text,
+            Err(bad) => return Ok(Err(bad.into())),
+        };
+        let refused = |cause: String| SourceRefused::NotAKey { column: source.key.clone(), cause };
+        let rows = match self.source_query(&text, &[(&given, Type::TEXT_ARRAY)]).await {
+            // No value of the type (22), or of its domain (23).
+            Err(Failure::Refused { code: Some(code), message }) if ["22", "23"].contains(&&code.code()[..2]) => {
+                return Ok(Err(refused(message)));
+            }
+            rows => rows?,
+        };
+        let mut keys = Vec::with_capacity(given.len());
+        for (row, given) in rows.iter().zip(given) {
+            let key: String = get(row, 0)?;
+            // A cast cuts a text that is too long for its column.
+            if facts.key == KeyKind::Text && key.trim_end_matches(' ') != given.trim_end_matches(' ') {
+                return Ok(Err(refused(format!("{given:?} is too long for {}", facts.key_type))));
+            }
+            keys.push(key);
+        }
+        Ok(Ok(keys))
+    }
+}
+
+/// The row's own text comes first: a column of numerics may have 1.50 where 1.5 is asked for.
+fn statement(source: &Source, facts: &Facts) -> Result<String, BadIdent> {
+    let (table, key, kind) = (source.table.quoted()?, quote_ident(&source.key)?, &facts.key_type);
+    Ok(format!(
+        "select coalesce((select r.{key}::text from {table} as r where r.{key} = c.value limit 1), c.value::text)
+         from (
+             select cast(g.given as {kind}) as value, g.place
+             from unnest($1::text[]) with ordinality as g (given, place)
+         ) c
+         order by c.place"
+    ))
+}

@@ -1,0 +1,72 @@
+//! A key is the text that the trigger would write: however it is written by hand, it is the same key, or it is refused.
+
+use super::*;
+use turno::Error;
+use turno::core::sync::SourceRefused;
+
+/// A world whose key is of this type.
+async fn of_type(kind: &str) -> World {
+    let source = Source { one_current_per_key: false, key: "clave".to_owned(), enqueue_when: None, ..siper() };
+    let world = World::bare(source).await;
+    let sql = format!(
+        "create type siper.color as enum ('rojo', 'azul'); create domain siper.codigo as int check (value > 0);
+         alter table siper.usuarios add column clave {kind}"
+    );
+    world.sql.batch_execute(&sql).await.unwrap();
+    world.sync.install().await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_key_that_is_written_otherwise_is_the_tables_and_its_row_is_found() {
+    let long = "10000000-0000-0000-0000-0000000000AB";
+    for (kind, stored, written) in [
+        ("integer", "100", vec!["100", "0100", " 100", "+100"]),
+        ("bigint", "-7", vec!["-7", "-007"]),
+        ("numeric", "2.50", vec!["2.5", "2.500", "25e-1"]),
+        ("numeric(10,2)", "2.50", vec!["2.5", "2.50"]),
+        ("uuid", "10000000-0000-0000-0000-0000000000ab", vec![long, "{100000000000000000000000000000ab}"]),
+        ("char(5)", "a", vec!["a", "a    "]),
+        ("varchar(5)", "a b", vec!["a b"]),
+        ("siper.color", "rojo", vec!["rojo"]),
+        ("siper.codigo", "5", vec!["05"]),
+    ] {
+        let world = of_type(kind).await;
+        let add = "insert into siper.usuarios (clave, nombre, apellido, principal) values";
+        world.run(&format!("{add} ('{stored}', 'a', 'b', true)")).await;
+        world.drain().await;
+        for text in written {
+            assert_eq!(world.sync.resync(key(text)).await.unwrap().as_str(), stored, "{kind} {text:?}");
+            let told = world.drain().await;
+            assert!(
+                told.len() == 1 && told[0].starts_with(&format!("ACTUALIZAR {stored} ")),
+                "{kind} {text:?}: {told:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_no_row_can_ever_have_is_refused_with_the_cause_and_nothing_is_queued() {
+    for (kind, wrong, cause) in [
+        ("integer", "x", "invalid input syntax for type integer"),
+        ("integer", "99999999999", "out of range"),
+        ("uuid", "7", "invalid input syntax for type uuid"),
+        ("varchar(3)", "abcd", "too long for character varying(3)"),
+        ("siper.color", "negro", "invalid input value for enum"),
+        ("siper.codigo", "0", "violates check constraint"),
+    ] {
+        let world = of_type(kind).await;
+        let refused = world.sync.resync(key(wrong)).await.unwrap_err();
+        let Error::Source(refused @ SourceRefused::NotAKey { .. }) = &refused else { panic!("{kind}: {refused}") };
+        assert!(refused.to_string().contains(cause), "{kind}: {refused}");
+        assert_eq!(world.queue.counts().await.unwrap().pending, 0, "{kind}");
+    }
+}
+
+/// On a database where the table is not there (yet), the queue is fed through the API, and keys are what is passed.
+#[tokio::test]
+async fn without_the_table_keys_stay_as_they_are() {
+    let world = World::bare(Source { table: Relation::of("siper.nadie"), ..siper() }).await;
+    assert_eq!(world.sync.keys(vec![key("0100")]).await.unwrap(), [key("0100")]);
+}
