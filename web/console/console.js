@@ -282,7 +282,7 @@ function plot(host, data, points) {
     // At least a minute wide, so that the first points do not jump about.
     scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - 60), last] }, y: { range: (_, low, high) => [0, Math.max(high, 5)] } },
     series: [{}, ...series],
-    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, HOUR)) }, { ...axis, size: 34 }],
+    axes: [{ ...axis, size: 22, space: 70, incrs: [60, 120, 180, 300, 600], values: (_, ticks) => ticks.map((at) => clock(at * 1_000, HOUR)) }, { ...axis, size: 34, space: 22 }],
   };
   const made = new window.uPlot(options, points, host);
   new ResizeObserver(() => made.setSize(size())).observe(host);

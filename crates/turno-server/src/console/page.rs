@@ -263,6 +263,15 @@ impl Page {
         self.app.texts.permission(self.language, &name.to_string())
     }
 
+    /// A rate as people write it: tenths only where they matter, with the reader's mark.
+    pub(crate) fn rate(&self, rate: &f64) -> String {
+        let text = if *rate >= 10.0 || rate.fract() == 0.0 { format!("{rate:.0}") } else { format!("{rate:.1}") };
+        match self.language {
+            Language::Spanish => text.replace('.', ","),
+            Language::English => text,
+        }
+    }
+
     /// A time where only text can stand, in the server's own zone, which is said.
     pub(crate) fn day(&self, at: &Time) -> String {
         When::day(*at)
