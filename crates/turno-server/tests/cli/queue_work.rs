@@ -60,7 +60,7 @@ async fn a_delivery_that_is_nested_deeper_than_people_read_reaches_its_command_w
     let (client, connection) = tokio_postgres::connect(&world.url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
-    let ask = "select turno.enqueue('mails', $1::text::jsonb, id => 'm-1')";
+    let ask = include_str!("queue_deep.sql");
     client.execute(ask, &[&deep]).await.unwrap();
     let shell = Shell::of(&world, "ana").await;
     let script = format!("grep -cF '{deep}'");
