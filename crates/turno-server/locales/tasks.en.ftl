@@ -29,7 +29,6 @@ tasks-lock-mine = Mine
 tasks-new = New task
 tasks-empty = There are no tasks
 tasks-none-match = No task matches the filters
-tasks-bad-status = no task is in the status "{ $value }"; choose one of the list
 tasks-bad-lock = "{ $value }" does not say how the lock is; choose from the list
 tasks-empty-what = A task is a movement of stock with its lines. Create the first one; whoever processes it has it locked while they work.
 tasks-empty-viewer = As soon as somebody creates a task it is shown here, with who processes it.

@@ -29,7 +29,6 @@ tasks-lock-mine = Las mías
 tasks-new = Nueva tarea
 tasks-empty = No hay tareas
 tasks-none-match = Ninguna tarea coincide con los filtros
-tasks-bad-status = no hay tareas en el estado "{ $value }"; elija uno de la lista
 tasks-bad-lock = "{ $value }" no dice cómo está el bloqueo; elija de la lista
 tasks-empty-what = Una tarea es un movimiento de existencias con sus líneas. Cree la primera; quien la procese la tendrá bloqueada mientras trabaje.
 tasks-empty-viewer = Cuando alguien cree una tarea, se verá aquí, con quién la procesa.

@@ -77,8 +77,8 @@ fn the_demo_says_what_runs_and_leaves_nothing_behind() {
     let mut demo = Running::start(&["demo", "--listen", "127.0.0.1:0"]);
     assert!(demo.before.len() < 8, "{:?}", demo.before);
     let said = demo.before.first().expect("it says what runs");
-    let place = said.split("SQLite, ").nth(1).and_then(|rest| rest.trim_end().strip_suffix(" (removed at the end)"));
-    let place = place.expect("it says where the database is").to_owned();
+    let place = said.split("SQLite, ").nth(1).and_then(|rest| rest.split_once(" (removed at the end)"));
+    let place = place.expect("it says where the database is").0.to_owned();
     let folder = std::path::Path::new(&place).parent().expect("a file lies in a folder");
     assert!(folder.is_dir(), "{place}");
     assert_eq!(demo.signal("TERM"), Some(0));

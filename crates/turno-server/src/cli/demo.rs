@@ -20,9 +20,9 @@ use crate::http::{App, Server};
 use crate::logging;
 
 const ABOUT: &str = "\
-Everything is in a temporary place and gone at the end. With --database and an empty
-database of PostgreSQL, sync is shown with real triggers on a table of users; drop
-that database afterwards.";
+Everything is in a temporary place and gone at the end. With --database and an
+empty database of PostgreSQL, sync is shown with real triggers on a table of
+users; drop that database afterwards.";
 
 /// The demo is looked at, not read: only what is wrong.
 const LOG_LEVEL: &str = "warn";

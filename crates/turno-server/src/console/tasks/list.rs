@@ -74,12 +74,11 @@ struct Found {
 pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let (status, lock) = (given(filter.status), given(filter.lock));
-    let bad = |text: &str, value: &str| Problem::new(Code::BadQuery).cause(page.t1(text, "value", value));
-    let parsed = |status: &str| status.parse::<Status>().map_err(|_| bad("tasks-bad-status", status));
-    let only = status.as_deref().map(parsed).transpose()?;
+    let bad = |cause: String| Problem::new(Code::BadQuery).cause(cause);
+    let only = status.as_deref().map(str::parse::<Status>).transpose().map_err(bad)?;
     let found = match lock.as_deref() {
         Some("mine") => mine(page.turno()?, page.user(), only, &wanted).await?,
-        Some(lock) if !LOCKS.contains(&lock) => return Err(bad("tasks-bad-lock", lock)),
+        Some(lock) if !LOCKS.contains(&lock) => return Err(bad(page.t1("tasks-bad-lock", "value", lock))),
         lock => all(page.turno()?, only, lock.map(|lock| lock == "locked"), &wanted).await?,
     };
     let (status, lock) = (status.unwrap_or_default(), lock.unwrap_or_default());

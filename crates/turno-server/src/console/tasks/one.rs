@@ -77,8 +77,8 @@ impl One {
     }
 
     /// How somebody is called, as far as this task knows.
-    fn name<'a>(&'a self, user: &'a str) -> &'a str {
-        self.past.names.get(user).map_or(user, String::as_str)
+    fn name(&self, user: &str) -> String {
+        self.past.names.get(user).cloned().unwrap_or_else(|| self.page.called(user))
     }
 
     /// The name under which its lock is known.
@@ -122,7 +122,7 @@ pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, 
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::of(&page, turno, &task, &lease).await?;
+    let past = past::of(&page, turno, task.id, &lease).await?;
     let next = next(turno, &task).await?;
     let lock = Lock::of(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();

@@ -1,10 +1,9 @@
 //! What happened to a task, for people: who, when, and how it ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use turno::core::id::UserId;
 use turno::core::lease::State;
-use turno::core::task::{Note, Task};
+use turno::core::task::{Note, TaskId};
 use turno::core::time::Time;
 use turno::{TaskEvent, Turno};
 
@@ -39,8 +38,7 @@ pub(super) struct Past {
 }
 
 /// Of a task whose lock stands like this.
-pub(super) async fn of(page: &Page, turno: &Turno, task: &Task, lease: &State) -> Result<Past, Problem> {
-    let id = task.id;
+pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -50,12 +48,7 @@ pub(super) async fn of(page: &Page, turno: &Turno, task: &Task, lease: &State) -
             break;
         }
     }
-    let mut names = names(page, &events, lease);
-    for user in unnamed(task, &events, &names) {
-        if let Some(name) = turno.name_of(user.clone()).await? {
-            names.insert(user.to_string(), name);
-        }
-    }
+    let names = names(page, &events, lease);
     let more = events.len() > SHOWN;
     let events = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
     Ok(Past { events, more, names })
@@ -70,22 +63,12 @@ fn names(page: &Page, events: &[TaskEvent], lease: &State) -> BTreeMap<String, S
     held.chain([(page.user().to_owned(), page.name().to_owned())]).collect()
 }
 
-/// Who is mentioned and did not hold it.
-fn unnamed(task: &Task, events: &[TaskEvent], names: &BTreeMap<String, String>) -> BTreeSet<UserId> {
-    let did = events.iter().filter_map(|event| match event {
-        TaskEvent::Held(ending) => ending.by.as_ref(),
-        TaskEvent::Note(note) => Some(&note.actor.user),
-    });
-    let mentioned = did.chain([&task.created_by]);
-    mentioned.filter(|user| !names.contains_key(user.as_str())).cloned().collect()
-}
-
 fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happened {
     match event {
         TaskEvent::Held(ending) => {
             let cause = ending.cause.as_str();
             let mut text = page.t(&format!("cause-{cause}"));
-            let by = ending.by.map(|by| names.get(by.as_str()).cloned().unwrap_or_else(|| by.to_string()));
+            let by = ending.by.map(|by| names.get(by.as_str()).cloned().unwrap_or_else(|| page.called(by.as_str())));
             for more in [by, ending.note].into_iter().flatten() {
                 text = format!("{text} · {more}");
             }
@@ -94,7 +77,7 @@ fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happ
         }
         TaskEvent::Note(Note { at, actor, what, line, detail }) => {
             let user = actor.user.to_string();
-            let who = names.get(&user).cloned().unwrap_or(user);
+            let who = names.get(&user).cloned().unwrap_or_else(|| page.called(&user));
             let text = match (line, detail.filter(|_| what == "cancelled" || what == "finalized")) {
                 (Some(line), _) => page.t1(&format!("task-did-{what}"), "line", line),
                 (None, Some(status)) if what == "finalized" => page.t1("task-did-finalized", "status", status),
