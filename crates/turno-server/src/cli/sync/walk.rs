@@ -33,8 +33,9 @@ Examples:
 
 Prints each key that differs: missing (never delivered), differs (something else
 was delivered last), gone (delivered, and no row speaks for it any more). What
-an event on its way will bring in line is counted apart. Exit code 1 if something
-differs and was not queued, or cannot be queued, or a source could not be read.";
+an event on its way will bring in line is counted apart. Exit code 1 if
+something differs and was not queued, or cannot be queued, or a source could not
+be read.";
 
 /// What to send again.
 #[derive(clap::Args, Debug)]
