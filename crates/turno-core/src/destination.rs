@@ -2,7 +2,7 @@
 //!
 //! A destination that fails as a whole is left alone, so that nobody's attempts are spent on it, and asked gently
 //! whether it is back. It fails as a whole if [`FAILURES`] calls fail in a row and not all for the same key: one key
-//! that fails alone is that key's trouble, and it is exhausted by it.
+//! that fails alone is that key's trouble, and it is exhausted by it. Where nobody was reached, no key can be at fault.
 //!
 //! Pure: times come in, the next state goes out. Nothing that is promised depends on it, only how much is spent on a
 //! destination that is down; so whoever calls may go by what it last saw, and by its own estimate of the time.
@@ -11,7 +11,7 @@ use crate::id::Lane;
 use crate::text::kept;
 use crate::time::{Span, Time};
 
-/// So many failures in a row, without a success between them, over at least two keys.
+/// So many failures in a row, without a success between them, over at least two keys or with nobody there.
 pub const FAILURES: u32 = 3;
 
 /// The destination of one queue, as all processes see it.
@@ -23,7 +23,7 @@ pub struct Destination {
     pub failures: u32,
     /// Whose call failed first.
     pub first: Lane,
-    /// Somebody else's failed, too.
+    /// It cannot be that one's fault alone: somebody else's failed, too, or nobody was reached.
     pub several: bool,
     /// When the first of them was handed out.
     pub began_at: Time,
@@ -46,6 +46,8 @@ pub struct Failure {
     pub handed_at: Time,
     /// What went wrong.
     pub error: String,
+    /// Nobody answered at that address: no connection came about.
+    pub unreached: bool,
 }
 
 impl Destination {
@@ -86,9 +88,9 @@ impl Destination {
             ..before
         };
         if first {
-            (after.first, after.several, after.began_at) = (failure.of, false, failure.handed_at);
+            (after.first, after.several, after.began_at) = (failure.of, failure.unreached, failure.handed_at);
         } else {
-            after.several |= failure.of != after.first;
+            after.several |= failure.unreached || failure.of != after.first;
             after.began_at = after.began_at.min(failure.handed_at);
         }
         if after.is_down() {
@@ -159,7 +161,7 @@ mod tests {
     }
 
     fn failure(of: i64, seconds: i64) -> Failure {
-        Failure { of: Lane(of), handed_at: at(seconds), error: format!("HTTP 503 for {of}") }
+        Failure { of: Lane(of), handed_at: at(seconds), error: format!("HTTP 503 for {of}"), unreached: false }
     }
 
     /// Fails for these keys, a second apart.
@@ -188,6 +190,15 @@ mod tests {
             Destination::failed(Some(alone), &failure(8, 200), at(200), PROBE).is_down(),
             "until another fails, too"
         );
+    }
+
+    #[test]
+    fn where_nobody_is_reached_no_key_is_at_fault() {
+        let refused = |seconds| Failure { unreached: true, ..failure(7, seconds) };
+        let fail = |before, seconds| Some(Destination::failed(before, &refused(seconds), at(seconds), PROBE));
+        let twice = [1, 2].into_iter().fold(None, fail).expect("some");
+        assert!(!twice.is_down(), "it may just be starting");
+        assert!(Destination::failed(Some(twice), &refused(3), at(3), PROBE).is_down());
     }
 
     #[test]

@@ -55,11 +55,13 @@ pub(crate) struct Refused {
     pub(crate) error: String,
     /// The receiver asks not to be called before.
     pub(crate) retry_after: Option<Span>,
+    /// There was nobody to refuse it: no connection came about.
+    pub(crate) unreached: bool,
 }
 
 impl Refused {
     pub(crate) fn new(error: impl Into<String>) -> Refused {
-        Refused { error: error.into(), retry_after: None }
+        Refused { error: error.into(), retry_after: None, unreached: false }
     }
 }
 
@@ -117,7 +119,9 @@ impl Caller {
         if let Some(secret) = call.secret {
             request = request.header("webhook-signature", secret.sign(&call.id, call.at, &call.body));
         }
-        let response = request.body(call.body).send().await.map_err(|error| Refused::new(said(&error)))?;
+        let response = request.body(call.body).send().await;
+        let response = response
+            .map_err(|error| Refused { unreached: error.is_connect(), ..Refused::new(said(&error)) })?;
         if response.status().is_success() {
             // What is not read here only costs a new connection.
             let _ = tokio::time::timeout(DRAIN_TIME, beginning(response, DRAINED)).await;
@@ -151,7 +155,7 @@ async fn refusal(response: Response, now: Time) -> Refused {
         "" => format!("HTTP {}", status.as_u16()),
         body => format!("HTTP {}: {body}", status.as_u16()),
     };
-    Refused { error, retry_after }
+    Refused { error, retry_after, unreached: false }
 }
 
 /// At most so much of the body; what breaks off is what there is.

@@ -205,8 +205,8 @@ impl Inner {
 
     /// What is settled after a failure. Once the destination is known to be down, no attempt is spent on it.
     async fn failed(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
-        let Refused { error, retry_after } = refused;
-        let failure = Failure { of: whose(got), handed_at: got.now, error: error.clone() };
+        let Refused { error, retry_after, unreached } = refused;
+        let failure = Failure { of: whose(got), handed_at: got.now, error: error.clone(), unreached };
         let noted = self.queue.destination_failed(&failure, self.target.endpoint.probe).await;
         let was_down = match noted {
             Ok((was_down, destination)) => {

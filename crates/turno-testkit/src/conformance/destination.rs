@@ -22,7 +22,7 @@ super::cases![
 const PROBE: Span = Span::from_secs(30);
 
 fn failure(of: i64, handed_at: Time) -> Failure {
-    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}") }
+    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}"), unreached: false }
 }
 
 async fn fail(queue: &QueueHandle, of: i64, handed_at: Time) -> (bool, Destination) {

@@ -39,7 +39,7 @@ impl QueueHandle {
     /// # use turno::core::{destination::Failure, id::Lane, time::Span};
     /// assert_eq!(queue.destination().await?, None);
     /// for key in [1, 2, 1] {
-    ///     let failure = Failure { of: Lane(key), handed_at: turno.now(), error: "HTTP 503".to_owned() };
+    ///     let failure = Failure { of: Lane(key), handed_at: turno.now(), error: "HTTP 503".to_owned(), unreached: false };
     ///     queue.destination_failed(&failure, Span::from_secs(30)).await?;
     /// }
     /// assert!(queue.destination().await?.is_some_and(|destination| destination.is_down()));
