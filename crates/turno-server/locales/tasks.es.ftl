@@ -114,7 +114,18 @@ draft-hint = Las líneas vacías no cuentan. Varios números de serie: uno por r
 draft-save = Guardar borrador
 draft-save-ready = Guardar y marcar lista
 draft-saved = El borrador quedó guardado
-draft-over = La tarea ya no es un borrador
+draft-over = La tarea ya no es un borrador: está { task-status }. { $status ->
+        [completed] Ya no cambia; si falta algo, cree otra.
+        [cancelled] Ya no cambia; si hace falta, cree otra.
+       *[other] Para corregir sus líneas, procésela.
+    }
+draft-over-kept = Lo que escribió no se guardó; sigue abajo para que pueda copiarlo.
+draft-see = Ver la tarea
+draft-changed = { $name } cambió este borrador mientras usted escribía
+draft-changed-what = Lo suyo no se guardó todavía y sigue abajo. Compare, y guarde lo suyo o cargue lo guardado.
+draft-stored = Lo que está guardado ahora
+draft-load = Descartar lo mío y cargar esto
+draft-save-anyway = Guardar lo mío de todos modos
 draft-bad-sku = Línea { $line }: escriba qué artículo es
 draft-bad-quantity = Línea { $line }: la cantidad es un número entero desde 1
 draft-twice = Línea { $line }: el número de serie { $serial } está dos veces

@@ -12,6 +12,8 @@ cases![
     what_one_may_not_do_with_a_task_is_not_offered,
     a_list_of_tasks_is_narrowed_by_its_address,
     a_draft_is_written_corrected_and_marked_as_ready,
+    a_draft_that_somebody_else_saved_meanwhile_is_not_written_over,
+    a_draft_that_became_ready_meanwhile_offers_no_saving,
     a_draft_that_makes_no_sense_comes_back_as_it_was_typed,
     titles_and_articles_of_others_are_text,
     a_task_is_cancelled_with_its_reason_unless_another_has_it,
@@ -152,6 +154,57 @@ async fn a_draft_is_written_corrected_and_marked_as_ready(world: World) {
         address.as_str(),
         "no draft any more"
     );
+}
+
+/// The hidden field with which a form says what it started from.
+fn seen(form: &str) -> String {
+    let field = form.split("name=\"seen\" value=\"").nth(1).expect("the form says what it started from");
+    field.split('"').next().unwrap().to_owned()
+}
+
+async fn a_draft_that_somebody_else_saved_meanwhile_is_not_written_over(world: World) {
+    let (ana, leo) = (Browser::of(&world, "ana").await, Browser::of(&world, "leo").await);
+    let api = world.client("ana").await;
+    let lines = json!([{ "kind": "quantity", "sku": "clavos", "quantity": 1 }]);
+    let id = api.post("/v1/tasks", json!({ "title": "Alta", "lines": lines })).await.expect(201)["id"].clone();
+    let id = id.as_i64().unwrap();
+    let (page, form) = (format!("/tasks/{id}/edit"), format!("/console/tasks/{id}/edit"));
+    let (hers, his) = (seen(&ana.page(&page).await), seen(&leo.page(&page).await));
+    let typed = |seen: &str, amount: &str| {
+        [("seen", seen), ("title", "Alta"), ("sku", "clavos"), ("amount", amount), ("then", "draft")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    let send = async |browser: &Browser, fields: [(String, String); 5]| {
+        let fields = fields.each_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+        browser.post(&form, &fields).await
+    };
+    let amount = async || task(&api, id).await["lines"][0]["quantity"].clone();
+    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303);
+    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303, "the same form twice is one change");
+    let back = send(&ana, typed(&hers, "333")).await;
+    assert_eq!((back.status.as_u16(), amount().await), (409, json!(22)), "his work is still there");
+    for said in ["Leo Díaz cambió este borrador", "clavos · Entrada · 22", ">333</textarea>", "de todos modos"] {
+        assert!(back.text.contains(said), "{said}: {}", back.text);
+    }
+    assert_eq!(missing_texts(&back.text), [""; 0]);
+    assert_eq!(send(&leo, typed(&seen(&leo.page(&page).await), "44")).await.status, 303);
+    let again = send(&ana, typed(&seen(&back.text), "333")).await;
+    assert_eq!((again.status.as_u16(), amount().await), (409, json!(44)), "nor is what came after she was told");
+    assert_eq!(send(&ana, typed(&seen(&again.text), "333")).await.status, 303);
+    assert_eq!(amount().await, json!(333), "anyway, having seen it");
+}
+
+async fn a_draft_that_became_ready_meanwhile_offers_no_saving(world: World) {
+    let (browser, ana) = (Browser::of(&world, "ana").await, world.client("ana").await);
+    let id = ready(&ana).await;
+    let fields = [("title", "Lo mío"), ("sku", "clavos"), ("amount", "13"), ("then", "draft")];
+    let back = browser.post(&format!("/console/tasks/{id}/edit"), &fields).await;
+    assert_eq!(back.status, 409);
+    for said in ["ya no es un borrador: está lista. Para corregir sus líneas, procésela", "value=\"Lo mío\""] {
+        assert!(back.text.contains(said), "{said}: {}", back.text);
+    }
+    assert!(!back.text.contains("name=\"then\"") && back.text.contains("Ver la tarea"), "{}", back.text);
+    assert_eq!(missing_texts(&back.text), [""; 0]);
 }
 
 async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
