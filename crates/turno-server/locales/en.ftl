@@ -5,6 +5,7 @@ problem-bad_body = The body of the request is not the JSON that is expected: { $
 problem-bad_field = { $fault ->
         [missing] The field { $field } is missing; add it
         [unknown] The field { $field } is not known; check its name, or leave it out
+        [twice] Serial number { $serial } is there twice
        *[other] The field { $field } is not valid: { $cause }
     }
     .title = A field is not valid

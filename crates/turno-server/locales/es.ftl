@@ -5,6 +5,7 @@ problem-bad_body = El cuerpo de la petición no es el JSON que se espera: { $cau
 problem-bad_field = { $fault ->
         [missing] Falta el campo { $field }; agréguelo
         [unknown] El campo { $field } no se conoce; revise su nombre o quítelo
+        [twice] El número de serie { $serial } está dos veces
        *[other] El campo { $field } no es válido: { $cause }
     }
     .title = Un campo no es válido

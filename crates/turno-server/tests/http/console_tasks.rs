@@ -212,6 +212,8 @@ async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
     for (sku, kind, amount, said) in [
         ("clavos", "quantity", "muchos", "Línea 1: la cantidad"),
         ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
+        ("clavos", "quantity", "99999999999999999999", "un número entero de 1 a 1.000.000.000.000"),
+        ("clavos", "quantity", "1000000000001", "un número entero de 1 a 1.000.000.000.000"),
         ("", "quantity", "3", "Línea 1: escriba qué artículo"),
         ("taladro", "serialized", "A A", "Línea 1: el número de serie A está dos veces"),
     ] {

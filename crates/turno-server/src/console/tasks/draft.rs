@@ -6,6 +6,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use turno::core::id::{Serial, Sku};
+use turno::core::limits::QUANTITY_MAX;
 use turno::core::task::{Action, Goods, Movement, NewLine, Status, Task, TaskId, Version};
 use turno::core::time::Time;
 
@@ -159,7 +160,7 @@ impl Sent {
                 }
                 Goods::Serialized(serials)
             } else {
-                let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| *quantity > 0);
+                let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
                 Goods::Quantity(quantity.ok_or_else(|| bad("draft-bad-quantity"))?)
             };
             Ok(NewLine { movement, sku, goods })
