@@ -22,6 +22,8 @@ cases![
     the_address_of_a_form_that_is_reloaded_leads_to_its_page,
     who_waits_sees_their_place_and_their_turn_in_the_list,
     people_are_called_by_their_names,
+    the_overview_leads_to_the_tasks_that_are_ready,
+    a_lock_that_has_run_out_is_in_the_history_at_once,
 ];
 
 /// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
@@ -337,4 +339,36 @@ async fn people_are_called_by_their_names(world: World) {
     assert!(page.contains("Creada por Ana Pérez") && page.contains(&format!("{name} · cierre")), "{page}");
     let lock = browser.page(&format!("/leases/task:{id}")).await;
     assert!(lock.contains(name) && lock.contains(&format!("<a href=\"/tasks/{id}\">")), "{lock}");
+}
+
+async fn the_overview_leads_to_the_tasks_that_are_ready(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
+    let before = browser.page("/").await;
+    assert!(!before.contains("status=ready"), "{before}");
+    ready(&ana).await;
+    let one = browser.page("/").await;
+    assert!(one.contains("<a href=\"/tasks?status=ready\">1 tarea lista para procesar</a>"), "{one}");
+    ready(&ana).await;
+    assert!(browser.page("/").await.contains(">2 tareas listas para procesar</a>"));
+    let vera = Browser::of(&world, "vera").await.page("/").await;
+    assert!(!vera.contains("listas para procesar") && !vera.contains("mire cómo se crean"), "{vera}");
+}
+
+async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
+    let ana = world.client("ana").await;
+    let id = ready(&ana).await;
+    ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 250 })).await.expect(200);
+    let browser = Browser::of(&world, "vera").await;
+    let pages = [format!("/tasks/{id}"), format!("/leases/task:{id}")];
+    // Nobody asks for it again: looking at it is enough.
+    while task(&ana, id).await["lock"]["state"] != "free" {}
+    for page in &pages {
+        let over = browser.page(page).await;
+        assert_eq!(over.matches("Venció").count(), 1, "{page}: {over}");
+    }
+    claimed(&ana, id).await;
+    for page in &pages {
+        let again = browser.page(page).await;
+        assert_eq!(again.matches("Venció").count(), 1, "{page}: once, also when it is written down: {again}");
+    }
 }

@@ -160,7 +160,8 @@ impl Sent {
                 }
                 Goods::Serialized(serials)
             } else {
-                let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
+                let quantity =
+                    row.amount.trim().parse::<i64>().ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
                 Goods::Quantity(quantity.ok_or_else(|| bad("draft-bad-quantity"))?)
             };
             Ok(NewLine { movement, sku, goods })
@@ -210,10 +211,11 @@ pub(super) async fn save(
 /// refused once more if yet another change comes first.
 async fn overtaken(page: Page, id: TaskId, sent: Sent) -> Result<Response, Problem> {
     let turno = page.turno()?;
-    let (task, lease) = turno.task_get(id).await?.1.ok_or_else(|| task_unknown(id))?;
+    let (now, found) = turno.task_get(id).await?;
+    let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
     let seen = Some(task.version());
     let meanwhile = if task.status == Status::Draft {
-        let last = past::of(&page, turno, id, &lease).await?.events.into_iter().next();
+        let last = past::of(&page, turno, id, &lease, now).await?.events.into_iter().next();
         let who = last.map_or_else(|| page.called(task.created_by.as_str()), |last| last.who);
         Meanwhile::Changed { who, at: task.updated_at, rows: written(&task), title: task.title }
     } else {
