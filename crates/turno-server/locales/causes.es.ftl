@@ -86,7 +86,7 @@ because-answer = una respuesta se guarda hasta { $max } bytes, y sin NUL
 # Words that are known.
 
 because-no-state = { $found } no es un estado de un elemento; los estados son { $words }
-because-no-status = { $found } no es un estado de una tarea
+because-no-status = { $found } no es un estado de una tarea; elija otro
 because-no-permission = { $found } no es un permiso; hay { $words }
 because-no-role = { $found } no es un rol; hay viewer, editor y admin
 because-roles = viewer, editor o admin

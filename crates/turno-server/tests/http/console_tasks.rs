@@ -364,11 +364,11 @@ async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
     while task(&ana, id).await["lock"]["state"] != "free" {}
     for page in &pages {
         let over = browser.page(page).await;
-        assert_eq!(over.matches("Venció").count(), 1, "{page}: {over}");
+        assert_eq!(over.matches("Venció: dejó").count(), 1, "{page}: {over}");
     }
     claimed(&ana, id).await;
     for page in &pages {
         let again = browser.page(page).await;
-        assert_eq!(again.matches("Venció").count(), 1, "{page}: once, also when it is written down: {again}");
+        assert_eq!(again.matches("Venció: dejó").count(), 1, "{page}: once, also when it is written down: {again}");
     }
 }
