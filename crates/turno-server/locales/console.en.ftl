@@ -170,8 +170,8 @@ needs = Needs a person
 needs-none = Nothing waits for you
 needs-first = There are no queues and no locks yet. To begin, see how they are made:
 needs-exhausted = { $count ->
-        [one] 1 exhausted item in { $queue }: retry or cancel it
-       *[other] { $count } exhausted items in { $queue }: retry or cancel them
+        [one] 1 exhausted item in { $queue }: look at it and retry
+       *[other] { $count } exhausted items in { $queue }: look at them and retry
     }
 needs-paused = { $queue } is paused, with { $count } waiting
 needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work

@@ -170,8 +170,8 @@ needs = Necesita a una persona
 needs-none = Nada espera por usted
 needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
 needs-exhausted = { $count ->
-        [one] 1 elemento agotado en { $queue }: reintentar o cancelar
-       *[other] { $count } elementos agotados en { $queue }: reintentar o cancelar
+        [one] 1 elemento agotado en { $queue }: revisar y reintentar
+       *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
     }
 needs-paused = { $queue } está en pausa, con { $count } en espera
 needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
