@@ -169,6 +169,14 @@ overview-locks = Quién tiene qué
 needs = Necesita a una persona
 needs-none = Nada espera por usted
 needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
+needs-first-what = Cuando haya trabajo en las colas, o alguien tenga algo bloqueado, se verá aquí.
+needs-ready = { $more ->
+        [yes] Más de { $count } tareas listas para procesar
+       *[no] { $count ->
+            [one] 1 tarea lista para procesar
+           *[other] { $count } tareas listas para procesar
+        }
+    }
 needs-exhausted = { $count ->
         [one] 1 elemento agotado en { $queue }: revisar y reintentar
        *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
