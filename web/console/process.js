@@ -6,7 +6,7 @@
 
 import { ConsoleTurno, Places, entitle, left } from './line.js';
 import { all, answered, asked, calmly, fill, list, root, time, urgently, whyLost, words } from './said.js';
-import { Drafts, amountOf, values } from './typed.js';
+import { Drafts, amountOf, stored, values } from './typed.js';
 
 /** A finalize of many lines takes its time. */
 const FINALIZE_MS = 60_000;
@@ -25,6 +25,8 @@ const drafts = new Drafts(`turno:typed:${user}:${task}`);
 /** What is said under each line. */
 const notes = new Map();
 const saving = new Map();
+/** The ownerships that this page has had. */
+const own = new Set();
 let lease = null;
 let shown = null;
 let warning = null;
@@ -151,6 +153,7 @@ function changed(now) {
 const rowOf = (number) => document.getElementById(`line-${number}`);
 
 function showLines() {
+  const gone = lease && !['held', 'unknown'].includes(lease.state);
   for (const row of all('#process [data-line]')) {
     const field = amountOf(row);
     if (!field) continue;
@@ -159,6 +162,8 @@ function showLines() {
     if (draft ? field.value !== draft.typed : field.value !== field.defaultValue) field.value = draft?.typed ?? field.defaultValue;
     field.readOnly = !editable();
     const conflict = drafts.conflicts(number, field);
+    // Nothing is tried again without the lock.
+    if (gone && notes.get(number)?.name === 'retrying') notes.delete(number);
     let note = notes.get(number);
     if (conflict) note = { tone: 'warn', text: words('conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
     else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
@@ -182,7 +187,7 @@ function tellNote(row, note) {
 }
 
 function note(number, tone, name, values) {
-  if (name) notes.set(number, { tone, text: words(name, values) });
+  if (name) notes.set(number, { tone, name, text: words(name, values) });
   else notes.delete(number);
   showLines();
 }
@@ -195,9 +200,23 @@ function save(number) {
 }
 
 /** What was typed and not saved, because nobody answered or the page was reloaded. What was typed under another ownership
- * is saved by whoever typed it, after a look. */
+ * needs a look first (`saveOwn`). */
 function saveAll() {
   for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
+}
+
+/** What was typed here before this page lost the lock and took it again: saved at once where nobody has touched the line. */
+async function saveOwn() {
+  const older = [...drafts.numbers()].filter((number) => own.has(drafts.get(number).fence));
+  if (!older.length || !editable()) return;
+  // Asked for after the claim: from now on nobody else can change it.
+  const { fence } = lease;
+  const { lines } = await turno.call('GET', path);
+  for (const { number, serials, quantity } of lines) {
+    const untouched = drafts.get(number)?.base === stored({ serials, quantity });
+    if (older.includes(number) && untouched && lease.fence === fence) drafts.adopt(number, fence);
+  }
+  saveAll();
 }
 
 async function saveNow(number) {
@@ -217,7 +236,7 @@ async function saveNow(number) {
   try {
     const line = await turno.call('PATCH', `${path}/lines/${number}`, { fence: lease.fence, ...body });
     lease.worked();
-    const kept = line.serials ? line.serials.join('\n') : String(line.quantity);
+    const kept = stored(line);
     drafts.saved(number, typed, kept);
     const field = amountOf(rowOf(number));
     if (field) field.defaultValue = kept;
@@ -311,6 +330,7 @@ async function claim() {
   await lease.claim();
   // Claiming may have made it a task in process; and what others did meanwhile is seen now.
   await read();
+  await saveOwn();
 }
 
 async function ask(form) {
@@ -396,6 +416,7 @@ document.addEventListener('submit', (event) => {
     dialog.hidePopover();
     form.reset();
     await read();
+    await saveOwn();
   });
 });
 
@@ -466,6 +487,7 @@ function open() {
   });
   on('held', () => {
     finished = false;
+    own.add(lease.fence);
     saveAll();
   });
   on('idle-warning', (detail) => {

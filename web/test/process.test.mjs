@@ -131,7 +131,7 @@ test('asked for by another: the holder sees who asks and what they say, and can 
   await his.getByLabel('Mensaje (opcional)').fill('La necesito para el cierre');
   await seen(his, 'asking', ['light', 'phone']);
   await button(his, 'Solicitar').click();
-  await text(his, /Pidió a las \d\d:\d\d que la libere; Ana ya lo ve\./).waitFor();
+  await text(his, /Pidió a las \d\d:\d\d que la libere; a Ana se le avisó\./).waitFor();
   await text(hers, /Leo pide que la libere \(a las \d\d:\d\d\)\./).waitFor();
   await text(hers, 'La necesito para el cierre').waitFor();
   const typing = () => quantity(hers).evaluate((field) => [field.value, field === document.activeElement]);

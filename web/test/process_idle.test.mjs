@@ -57,9 +57,12 @@ test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, 
 });
 
 test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
-  const page = await processing(await readyTask(ana, LINES));
+  const id = await readyTask(ana, LINES);
+  const page = await processing(id);
   await quantity(page).fill('77');
   await page.context().setOffline(true);
+  await quantity(page).press('Tab');
+  await text(page, /Sin guardar: no hubo respuesta\. Se vuelve a intentar solo/).waitFor();
   await page.getByRole('heading', { name: 'No se sabe si sigue siendo suya' }).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   assert.equal(await quantity(page).inputValue(), '77');
@@ -68,7 +71,10 @@ test('cut off for longer than the lock lives: nobody knows, nothing can be edite
   await page.context().setOffline(false);
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   assert.equal(await quantity(page).inputValue(), '77');
+  await text(page, 'Sin guardar', { exact: true }).waitFor();
+  assert.equal(await text(page, /Se vuelve a intentar/).count(), 0, 'nothing is promised that nobody does');
   await button(page, 'Reintentar claim').click();
-  await button(page, 'Guardar').click();
+  // Nobody has touched the line meanwhile: it is saved without another click.
   await text(page, 'Guardado', { exact: true }).waitFor();
+  assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 77);
 });
