@@ -345,12 +345,12 @@ async function release() {
   // What is on its way to be saved needs the lock.
   await Promise.allSettled(saving.values());
   leaving = true;
-  try {
-    await lease.release();
-  } finally {
-    leaving = false;
-    show();
-  }
+  const refusal = await lease.release().then(() => null, (error) => error);
+  leaving = false;
+  show();
+  // Without an answer it is said again by itself, until there is one.
+  if (refusal?.status && refusal.status < 500) throw refusal;
+  if (refusal) trouble(words('leaving'), 'silence');
 }
 
 const DEEDS = {

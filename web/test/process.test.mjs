@@ -228,6 +228,25 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
 });
 
+test('left while nobody answers: it is left as soon as somebody does, and no other window is made up', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id);
+  await page.evaluate(() => {
+    globalThis.states = [];
+    const process = document.getElementById('process');
+    new MutationObserver(() => states.push(process.dataset.state)).observe(process, { attributeFilter: ['data-state'] });
+  });
+  await page.context().setOffline(true);
+  await button(page, 'Dejar la tarea').click();
+  await text(page, 'la tarea se deja en cuanto conteste', { exact: false }).waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).state, 'locked', 'nobody has heard of it');
+  await page.context().setOffline(false);
+  await button(page, 'Procesar').waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).state, 'free');
+  assert.equal((await page.evaluate(() => states)).includes('elsewhere'), false);
+  await text(page, 'la tarea se deja', { exact: false }).waitFor({ state: 'hidden' });
+});
+
 test('one person in two windows: the second says so, and can go on', async () => {
   const id = await readyTask(ana, LINES);
   const first = await processing(ana, id);

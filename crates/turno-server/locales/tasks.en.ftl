@@ -180,6 +180,7 @@ process-conflict = Not saved. Meanwhile somebody else saved: { $saved }
 process-conflict-mine = Not saved. Meanwhile you saved in another window: { $saved }
 process-retrying = Not saved: there was no answer. It is tried again by itself.
 process-no-answer = The server did not answer. Try again.
+process-leaving = The server does not answer: the task is left as soon as it does.
 process-stuck = Not everything could be saved; look at what is marked before you finalize.
 process-bad-quantity = The quantity is a whole number from 1.
 process-bad-serials = Write at least one serial number.

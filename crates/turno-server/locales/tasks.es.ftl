@@ -180,6 +180,7 @@ process-conflict = Sin guardar. Mientras tanto otra persona guardó: { $saved }
 process-conflict-mine = Sin guardar. Mientras tanto usted guardó en otra ventana: { $saved }
 process-retrying = Sin guardar: no hubo respuesta. Se vuelve a intentar solo.
 process-no-answer = No hubo respuesta del servidor. Pruebe de nuevo.
+process-leaving = El servidor no contesta: la tarea se deja en cuanto conteste.
 process-stuck = No se pudo guardar todo; revise lo marcado antes de finalizar.
 process-bad-quantity = La cantidad es un número entero desde 1.
 process-bad-serials = Escriba al menos un número de serie.
