@@ -139,7 +139,10 @@ function changed(now) {
   const part = document.querySelector(`[data-when="${now}"]`);
   const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
   const text = said.map((one) => one?.textContent.trim()).filter(Boolean).join('. ');
-  if (before) (now === 'lost' || now === 'unknown' ? urgently : calmly).textContent = text;
+  const urgent = now === 'lost' || now === 'unknown';
+  // What was true before is not to be found beside it.
+  (urgent ? calmly : urgently).textContent = '';
+  if (before) (urgent ? urgently : calmly).textContent = text;
   // That a turn has passed is said of the state that follows.
   if (before && now !== 'lost' && troubled !== 'missed') trouble(null);
   const focused = document.activeElement;
@@ -177,6 +180,7 @@ function showLines() {
     tool('discard').hidden = !draft || calm;
     row.classList.toggle('unsaved', Boolean(draft));
   }
+  if (troubled === 'stuck' && ![...drafts.numbers()].some(rowOf)) trouble(null);
 }
 
 function tellNote(row, note) {
@@ -287,7 +291,7 @@ function read() {
 async function finalize() {
   const saved = await Promise.all([...drafts.numbers()].filter(rowOf).map(save));
   if (saved.includes(false)) {
-    trouble(words('stuck'));
+    trouble(words('stuck'), 'stuck');
     return document.querySelector('#process .unsaved :is(input, textarea)')?.focus();
   }
   const { fence } = lease;
@@ -495,7 +499,10 @@ function open() {
     show();
     urgently.textContent = document.querySelector('[data-when="warned"] p')?.textContent ?? '';
   });
-  on('active', () => (warning = null));
+  on('active', () => {
+    warning = null;
+    urgently.textContent = '';
+  });
   on('requested', (detail) => {
     show();
     urgently.textContent = asked(detail);

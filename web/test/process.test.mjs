@@ -228,6 +228,21 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
 });
 
+test('what kept it from being finalized is not said any more once everything is saved', async () => {
+  const page = await processing(ana, await readyTask(ana, LINES));
+  const stuck = text(page, 'No se pudo guardar todo', { exact: false });
+  await quantity(page).fill('0');
+  await quantity(page).press('Tab');
+  await text(page, 'La cantidad es un número entero desde 1.').waitFor();
+  await button(page, 'Finalizar (2 líneas)').click();
+  await stuck.waitFor();
+  await quantity(page).fill('12');
+  assert.equal(await stuck.isVisible(), true, 'typed is not saved');
+  await quantity(page).press('Tab');
+  await text(page, 'Guardado', { exact: true }).waitFor();
+  await stuck.waitFor({ state: 'hidden' });
+});
+
 test('left while nobody answers: it is left as soon as somebody does, and no other window is made up', async () => {
   const id = await readyTask(ana, LINES);
   const page = await processing(ana, id);
