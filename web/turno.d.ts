@@ -206,6 +206,7 @@ export class Lease extends EventTarget {
   /** Until an offer to this person passes; 0 without one. */
   get offer_in_ms(): number;
   claim(options?: { wait_ms?: number; ttl_ms?: number | null }): Promise<LeaseDocument>;
+  /** Throws where nobody answers, and is sent again until somebody does or it is claimed again. */
   release(): Promise<LeaseDocument | null>;
   forceClaim(reason: string): Promise<LeaseDocument>;
   forceRelease(reason: string): Promise<LeaseDocument>;

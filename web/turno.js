@@ -512,6 +512,9 @@ export class Lease extends EventTarget {
   #keeping = false;
   /** The page was left, and the browser may still show it again. */
   #away = false;
+  /** What was given back and nobody has answered yet: `{fence, claim}`. */
+  #owed = null;
+  #giving = null;
 
   constructor(resource, { turno = null, instance = null, ...options } = {}) {
     super();
@@ -590,27 +593,49 @@ export class Lease extends EventTarget {
     return this.#take('force-claim', { reason });
   }
 
-  /** Gives it back, for all tabs of this person. */
+  /** Gives it back, for all tabs of this person. Where nobody answers it throws, and is sent again until somebody does. */
   async release() {
     const grant = this.#grant;
-    if (!grant) return this.lease;
+    if (!grant) return this.#owed ? this.#giveBack() : this.lease;
     const tabs = this.#tabs;
     tabs.lead(false);
     this.#tabs = null;
     // No beat may follow a release, so it is forgotten before the server has agreed.
     this.#letGo();
+    this.#owed = { fence: grant.fence, claim: grant.claim };
     this.#become('unknown');
     try {
-      const lease = await this.#call('POST', 'release', { fence: grant.fence, ...this.#instance });
-      if (!this.#grant) this.#see(lease);
-      return lease;
-    } catch (error) {
-      if (error.code !== 'lease_lost') throw error;
-      if (!this.#grant) this.#see(error.problem.lease);
-      return error.problem.lease;
+      return await this.#giveBack({ fence: grant.fence });
     } finally {
       tabs.say({ kind: 'ended' });
       tabs.leave();
+    }
+  }
+
+  /** Says again what was given back. The claim goes along: whoever has claimed meanwhile keeps what they have. */
+  #giveBack(body = this.#owed) {
+    this.#clear('owed');
+    const owed = this.#owed;
+    if (this.#giving?.owed !== owed) this.#giving = { owed, answer: null };
+    const giving = this.#giving;
+    giving.answer ??= this.#giveBackNow(owed, body).finally(() => (giving.answer = null));
+    return giving.answer;
+  }
+
+  async #giveBackNow(owed, body) {
+    const done = (lease) => {
+      if (this.#owed === owed) this.#owed = null;
+      if (!this.#grant) this.#see(lease);
+      return lease;
+    };
+    try {
+      return done(await this.#call('POST', 'release', { ...body, ...this.#instance }));
+    } catch (error) {
+      if (error.code === 'lease_lost') return done(error.problem.lease);
+      const answered = error.status && error.status < 500 && error.status !== 429;
+      if (this.#owed === owed && answered) this.#owed = null;
+      else if (this.#owed === owed) this.#later('owed', RETRY_MS * 4, () => this.#owed && this.#giveBack().catch(nothing));
+      throw error;
     }
   }
 
@@ -706,7 +731,8 @@ export class Lease extends EventTarget {
     this.#grant.claim = Math.max(this.#grant.claim, lease.claim);
     this.lost = null;
     this.turn = null;
-    for (const name of ['turn', 'offer', 'look', 'resume']) this.#clear(name);
+    this.#owed = null;
+    for (const name of ['turn', 'offer', 'look', 'resume', 'owed']) this.#clear(name);
     this.#hold(lease, sent);
     this.#tabs.lead(!hidden());
     this.#share();
@@ -766,10 +792,20 @@ export class Lease extends EventTarget {
     this.#heard = clock();
     this.#foresee(lease);
     this.#place(lease);
+    if (this.#owes(lease)) return this.#emit('state', this.#detail());
     // Somebody who has lost it must see that until they do something about it.
     if (this.#state === 'lost') return this.#emit('state', this.#detail());
     const shown = { free: 'free', locked: lease.mine ? 'elsewhere' : 'other', offered: 'other' }[lease.state];
     this.#become(lease.state === 'offered' && this.turn?.offered ? 'offered' : shown);
+  }
+
+  /** It is ours only because nobody has heard that it was given back: no other window has it, and it is said again. */
+  #owes({ mine, fence, claim }) {
+    if (!this.#owed) return false;
+    const ours = mine && fence === this.#owed.fence && !(claim > this.#owed.claim);
+    if (ours) this.#giveBack().catch(nothing);
+    else this.#owed = null;
+    return ours;
   }
 
   /** The person has done something about it, and sees from now on how it is. */
@@ -1029,6 +1065,7 @@ export class Lease extends EventTarget {
   /** The page is being left. The time to live is the truth; this only makes it free sooner. */
   #leave(grace_ms = 0) {
     const { fence, claim, ttl_ms } = this.#grant ?? {};
+    if (this.#owed) this.turno.farewell(`${this.#path}/release`, { ...this.#owed, ...this.#instance });
     if (!fence) return;
     if (grace_ms) {
       behind.note(this.#key, { fence, ttl_ms });

@@ -6,7 +6,7 @@
 
 import { ConsoleTurno, Places, entitle, left } from './line.js';
 import { all, answered, asked, calmly, fill, list, root, time, urgently, whyLost, words } from './said.js';
-import { Drafts, amountOf, values } from './typed.js';
+import { Drafts, amountOf, stored, values } from './typed.js';
 
 /** A finalize of many lines takes its time. */
 const FINALIZE_MS = 60_000;
@@ -25,6 +25,8 @@ const drafts = new Drafts(`turno:typed:${user}:${task}`);
 /** What is said under each line. */
 const notes = new Map();
 const saving = new Map();
+/** The ownerships that this page has had. */
+const own = new Set();
 let lease = null;
 let shown = null;
 let warning = null;
@@ -137,7 +139,10 @@ function changed(now) {
   const part = document.querySelector(`[data-when="${now}"]`);
   const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
   const text = said.map((one) => one?.textContent.trim()).filter(Boolean).join('. ');
-  if (before) (now === 'lost' || now === 'unknown' ? urgently : calmly).textContent = text;
+  const urgent = now === 'lost' || now === 'unknown';
+  // What was true before is not to be found beside it.
+  (urgent ? calmly : urgently).textContent = '';
+  if (before) (urgent ? urgently : calmly).textContent = text;
   // That a turn has passed is said of the state that follows.
   if (before && now !== 'lost' && troubled !== 'missed') trouble(null);
   const focused = document.activeElement;
@@ -151,6 +156,7 @@ function changed(now) {
 const rowOf = (number) => document.getElementById(`line-${number}`);
 
 function showLines() {
+  const gone = lease && !['held', 'unknown'].includes(lease.state);
   for (const row of all('#process [data-line]')) {
     const field = amountOf(row);
     if (!field) continue;
@@ -159,6 +165,8 @@ function showLines() {
     if (draft ? field.value !== draft.typed : field.value !== field.defaultValue) field.value = draft?.typed ?? field.defaultValue;
     field.readOnly = !editable();
     const conflict = drafts.conflicts(number, field);
+    // Nothing is tried again without the lock.
+    if (gone && notes.get(number)?.name === 'retrying') notes.delete(number);
     let note = notes.get(number);
     if (conflict) note = { tone: 'warn', text: words('conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
     else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
@@ -172,6 +180,7 @@ function showLines() {
     tool('discard').hidden = !draft || calm;
     row.classList.toggle('unsaved', Boolean(draft));
   }
+  if (troubled === 'stuck' && ![...drafts.numbers()].some(rowOf)) trouble(null);
 }
 
 function tellNote(row, note) {
@@ -182,7 +191,7 @@ function tellNote(row, note) {
 }
 
 function note(number, tone, name, values) {
-  if (name) notes.set(number, { tone, text: words(name, values) });
+  if (name) notes.set(number, { tone, name, text: words(name, values) });
   else notes.delete(number);
   showLines();
 }
@@ -195,9 +204,23 @@ function save(number) {
 }
 
 /** What was typed and not saved, because nobody answered or the page was reloaded. What was typed under another ownership
- * is saved by whoever typed it, after a look. */
+ * needs a look first (`saveOwn`). */
 function saveAll() {
   for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
+}
+
+/** What was typed here before this page lost the lock and took it again: saved at once where nobody has touched the line. */
+async function saveOwn() {
+  const older = [...drafts.numbers()].filter((number) => own.has(drafts.get(number).fence));
+  if (!older.length || !editable()) return;
+  // Asked for after the claim: from now on nobody else can change it.
+  const { fence } = lease;
+  const { lines } = await turno.call('GET', path);
+  for (const { number, serials, quantity } of lines) {
+    const untouched = drafts.get(number)?.base === stored({ serials, quantity });
+    if (older.includes(number) && untouched && lease.fence === fence) drafts.adopt(number, fence);
+  }
+  saveAll();
 }
 
 async function saveNow(number) {
@@ -217,7 +240,7 @@ async function saveNow(number) {
   try {
     const line = await turno.call('PATCH', `${path}/lines/${number}`, { fence: lease.fence, ...body });
     lease.worked();
-    const kept = line.serials ? line.serials.join('\n') : String(line.quantity);
+    const kept = stored(line);
     drafts.saved(number, typed, kept);
     const field = amountOf(rowOf(number));
     if (field) field.defaultValue = kept;
@@ -268,7 +291,7 @@ function read() {
 async function finalize() {
   const saved = await Promise.all([...drafts.numbers()].filter(rowOf).map(save));
   if (saved.includes(false)) {
-    trouble(words('stuck'));
+    trouble(words('stuck'), 'stuck');
     return document.querySelector('#process .unsaved :is(input, textarea)')?.focus();
   }
   const { fence } = lease;
@@ -311,6 +334,7 @@ async function claim() {
   await lease.claim();
   // Claiming may have made it a task in process; and what others did meanwhile is seen now.
   await read();
+  await saveOwn();
 }
 
 async function ask(form) {
@@ -325,12 +349,12 @@ async function release() {
   // What is on its way to be saved needs the lock.
   await Promise.allSettled(saving.values());
   leaving = true;
-  try {
-    await lease.release();
-  } finally {
-    leaving = false;
-    show();
-  }
+  const refusal = await lease.release().then(() => null, (error) => error);
+  leaving = false;
+  show();
+  // Without an answer it is said again by itself, until there is one.
+  if (refusal?.status && refusal.status < 500) throw refusal;
+  if (refusal) trouble(words('leaving'), 'silence');
 }
 
 const DEEDS = {
@@ -396,6 +420,7 @@ document.addEventListener('submit', (event) => {
     dialog.hidePopover();
     form.reset();
     await read();
+    await saveOwn();
   });
 });
 
@@ -466,6 +491,7 @@ function open() {
   });
   on('held', () => {
     finished = false;
+    own.add(lease.fence);
     saveAll();
   });
   on('idle-warning', (detail) => {
@@ -473,7 +499,10 @@ function open() {
     show();
     urgently.textContent = document.querySelector('[data-when="warned"] p')?.textContent ?? '';
   });
-  on('active', () => (warning = null));
+  on('active', () => {
+    warning = null;
+    urgently.textContent = '';
+  });
   on('requested', (detail) => {
     show();
     urgently.textContent = asked(detail);

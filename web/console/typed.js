@@ -20,6 +20,9 @@ export function values(row, typed) {
   return fits ? { quantity } : { wrong: 'badQuantity' };
 }
 
+/** What the server has stored in a line, as its field shows it. */
+export const stored = ({ serials, quantity }) => (serials ? serials.join('\n') : String(quantity));
+
 /** By the number of the line: what was `typed`, under which `fence`, and what the server had at that time (`base`). */
 export class Drafts {
   #key;
@@ -70,6 +73,13 @@ export class Drafts {
   rebase(number, stored) {
     const draft = this.#lines.get(number);
     if (draft) draft.base = stored;
+    this.#keep();
+  }
+
+  /** It goes on under another ownership. */
+  adopt(number, fence) {
+    const draft = this.#lines.get(number);
+    if (draft) draft.fence = fence;
     this.#keep();
   }
 

@@ -131,7 +131,7 @@ test('asked for by another: the holder sees who asks and what they say, and can 
   await his.getByLabel('Mensaje (opcional)').fill('La necesito para el cierre');
   await seen(his, 'asking', ['light', 'phone']);
   await button(his, 'Solicitar').click();
-  await text(his, /Pidió a las \d\d:\d\d que la libere; Ana ya lo ve\./).waitFor();
+  await text(his, /Pidió a las \d\d:\d\d que la libere; a Ana se le avisó\./).waitFor();
   await text(hers, /Leo pide que la libere \(a las \d\d:\d\d\)\./).waitFor();
   await text(hers, 'La necesito para el cierre').waitFor();
   const typing = () => quantity(hers).evaluate((field) => [field.value, field === document.activeElement]);
@@ -226,6 +226,40 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   await text(page, 'Guardado', { exact: true }).waitFor();
   await text(page, 'Se renueva sola mientras usted trabaje.').waitFor();
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
+});
+
+test('what kept it from being finalized is not said any more once everything is saved', async () => {
+  const page = await processing(ana, await readyTask(ana, LINES));
+  const stuck = text(page, 'No se pudo guardar todo', { exact: false });
+  await quantity(page).fill('0');
+  await quantity(page).press('Tab');
+  await text(page, 'La cantidad es un número entero desde 1.').waitFor();
+  await button(page, 'Finalizar (2 líneas)').click();
+  await stuck.waitFor();
+  await quantity(page).fill('12');
+  assert.equal(await stuck.isVisible(), true, 'typed is not saved');
+  await quantity(page).press('Tab');
+  await text(page, 'Guardado', { exact: true }).waitFor();
+  await stuck.waitFor({ state: 'hidden' });
+});
+
+test('left while nobody answers: it is left as soon as somebody does, and no other window is made up', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id);
+  await page.evaluate(() => {
+    globalThis.states = [];
+    const process = document.getElementById('process');
+    new MutationObserver(() => states.push(process.dataset.state)).observe(process, { attributeFilter: ['data-state'] });
+  });
+  await page.context().setOffline(true);
+  await button(page, 'Dejar la tarea').click();
+  await text(page, 'la tarea se deja en cuanto conteste', { exact: false }).waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).state, 'locked', 'nobody has heard of it');
+  await page.context().setOffline(false);
+  await button(page, 'Procesar').waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).state, 'free');
+  assert.equal((await page.evaluate(() => states)).includes('elsewhere'), false);
+  await text(page, 'la tarea se deja', { exact: false }).waitFor({ state: 'hidden' });
 });
 
 test('one person in two windows: the second says so, and can go on', async () => {

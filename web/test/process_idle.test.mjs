@@ -20,6 +20,9 @@ after(() => Promise.all([browser?.close(), server?.stop()]));
 /** What is seen: not what is only read aloud, nor what waits to be shown. */
 const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
 const button = (page, name) => page.getByRole('button', { name, exact: true });
+/** What a screen reader finds: said calmly (status) and urgently (alert). */
+const spoken = (page) =>
+  Promise.all(['status', 'alert'].map((role) => page.locator(`body > .visually-hidden[role="${role}"]`).textContent()));
 const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
 
 async function processing(id) {
@@ -57,9 +60,12 @@ test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, 
 });
 
 test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
-  const page = await processing(await readyTask(ana, LINES));
+  const id = await readyTask(ana, LINES);
+  const page = await processing(id);
   await quantity(page).fill('77');
   await page.context().setOffline(true);
+  await quantity(page).press('Tab');
+  await text(page, /Sin guardar: no hubo respuesta\. Se vuelve a intentar solo/).waitFor();
   await page.getByRole('heading', { name: 'No se sabe si sigue siendo suya' }).waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), true);
   assert.equal(await quantity(page).inputValue(), '77');
@@ -68,7 +74,16 @@ test('cut off for longer than the lock lives: nobody knows, nothing can be edite
   await page.context().setOffline(false);
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   assert.equal(await quantity(page).inputValue(), '77');
+  await text(page, 'Sin guardar', { exact: true }).waitFor();
+  const [calm, urgent] = await spoken(page);
+  assert.equal(calm, '', 'nothing beside it says that it is hers');
+  assert.match(urgent, /^Lock perdido/);
+  assert.equal(await text(page, /Se vuelve a intentar/).count(), 0, 'nothing is promised that nobody does');
   await button(page, 'Reintentar claim').click();
-  await button(page, 'Guardar').click();
+  // Nobody has touched the line meanwhile: it is saved without another click.
   await text(page, 'Guardado', { exact: true }).waitFor();
+  assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 77);
+  const [again, past] = await spoken(page);
+  assert.match(again, /^La procesa usted/);
+  assert.equal(past, '', 'nothing says any more that it is lost');
 });

@@ -178,8 +178,8 @@ needs-ready = { $more ->
         }
     }
 needs-exhausted = { $count ->
-        [one] 1 exhausted item in { $queue }: retry or cancel it
-       *[other] { $count } exhausted items in { $queue }: retry or cancel them
+        [one] 1 exhausted item in { $queue }: look at it and retry
+       *[other] { $count } exhausted items in { $queue }: look at them and retry
     }
 needs-paused = { $queue } is paused, with { $count } waiting
 needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work

@@ -178,8 +178,8 @@ needs-ready = { $more ->
         }
     }
 needs-exhausted = { $count ->
-        [one] 1 elemento agotado en { $queue }: reintentar o cancelar
-       *[other] { $count } elementos agotados en { $queue }: reintentar o cancelar
+        [one] 1 elemento agotado en { $queue }: revisar y reintentar
+       *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
     }
 needs-paused = { $queue } está en pausa, con { $count } en espera
 needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo

@@ -187,7 +187,7 @@ why-lane_held = { $behind } has no attempts left and holds those behind it until
 why-exhausted = It is not tried any more, after { $attempt ->
         [one] 1 attempt
        *[other] { $attempt } attempts
-    }: { $error }. Retry it, or cancel it
+    }: { $error }. Retry it when the cause is gone
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago
 why-ready = Nothing keeps it; some process has to ask for work

@@ -187,7 +187,7 @@ why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta
 why-exhausted = Ya no se intenta, tras { $attempt ->
         [one] 1 intento
        *[other] { $attempt } intentos
-    }: { $error }. Reinténtelo, o cancélelo
+    }: { $error }. Reinténtelo cuando la causa esté resuelta
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }
 why-ready = Nada lo detiene; falta que algún proceso pida trabajo
