@@ -407,6 +407,21 @@ impl Work<'_> {
     }
 }
 
+impl State {
+    /// How the ownership ended that has run out by `now`. The row has it until the next decision, which writes this down;
+    /// whoever only looks need not wait for that.
+    pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
+        let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
+        let (reason, cause) = match policy.rolling_timeout {
+            _ if self.leaving => (Reason::Released, Cause::Released),
+            _ if grant.idle => (Reason::Expired, Cause::Idle),
+            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
+            _ => (Reason::Expired, Cause::NoHeartbeat),
+        };
+        Some(Ending { grant: grant.clone(), at: grant.expires_at, reason, cause, by: None, note: None })
+    }
+}
+
 impl Ending {
     /// The same holder repeats the release that ended this ownership.
     pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
