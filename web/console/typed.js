@@ -3,6 +3,9 @@
 // It outlives a lost lock, a lost connection and a reload of the tab: nobody types twice. Kept in this tab's own storage,
 // under the person's name, and never longer than the tab lives.
 
+/** The server's own bound (`limits.rs`), which the sentence names. */
+const QUANTITY_MAX = 1_000_000_000_000;
+
 /** The field of a line; nothing for a line that is applied. */
 export const amountOf = (row) => row?.querySelector('.amount :is(input, textarea)');
 
@@ -13,7 +16,8 @@ export function values(row, typed) {
     return serials.length ? { serials } : { wrong: 'badSerials' };
   }
   const quantity = Number(typed);
-  return typed.trim() && Number.isSafeInteger(quantity) && quantity > 0 ? { quantity } : { wrong: 'badQuantity' };
+  const fits = typed.trim() && Number.isInteger(quantity) && quantity > 0 && quantity <= QUANTITY_MAX;
+  return fits ? { quantity } : { wrong: 'badQuantity' };
 }
 
 /** What the server has stored in a line, as its field shows it. */

@@ -157,7 +157,7 @@ test('a draft that makes no sense comes back with everything that was typed', as
   await page.getByLabel('Cantidad, o números de serie').nth(0).fill('muchos');
   await button(page, 'Agregar línea').click();
   await button(page, 'Guardar borrador').click();
-  await text(page, 'Línea 1: la cantidad es un número entero desde 1').waitFor();
+  await text(page, 'Línea 1: la cantidad es un número entero de 1 a 1.000.000.000.000').waitFor();
   assert.equal(await page.getByLabel('Artículo').nth(0).inputValue(), 'cable');
   assert.equal(await page.getByLabel('Movimiento').nth(0).inputValue(), 'out');
   await looked(page, 'tasks-draft');

@@ -298,6 +298,19 @@ impl State {
         offered || self.line.iter().any(|ticket| ticket.who.user == *user)
     }
 
+    /// How the ownership ended that has run out by `now`. The row has it until the next decision, which writes this down;
+    /// whoever only looks need not wait for that.
+    pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
+        let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
+        let (reason, cause) = match policy.rolling_timeout {
+            _ if self.leaving => (Reason::Released, Cause::Released),
+            _ if grant.idle => (Reason::Expired, Cause::Idle),
+            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
+            _ => (Reason::Expired, Cause::NoHeartbeat),
+        };
+        Some(Ending { grant: grant.clone(), at: grant.expires_at, reason, cause, by: None, note: None })
+    }
+
     /// The ownership that is live at `now`, if there is one.
     pub fn live(&self, now: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| now < grant.expires_at)

@@ -25,6 +25,7 @@ use crate::lease;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 
 /// The number of a task.
@@ -132,6 +133,21 @@ pub struct Task {
     pub finalized: Option<Finalized>,
 }
 
+impl Task {
+    /// What is written in it: equal for equal titles and lines. A change that is taken back is none.
+    pub fn version(&self) -> Version {
+        let mut hasher = DefaultHasher::new();
+        self.title.hash(&mut hasher);
+        self.lines.iter().for_each(|line| (line.movement, &line.sku, &line.goods).hash(&mut hasher));
+        Version(hasher.finish())
+    }
+}
+
+/// What is written in a task, as a number: for whoever edits it, to say what they have seen. It is kept nowhere, so
+/// another release of Turno may number the same text otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Version(pub u64);
+
 /// The answer to a finalize, kept with the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finalized {
@@ -185,6 +201,8 @@ pub enum Action {
         title: Option<String>,
         /// All its lines.
         lines: Option<Vec<NewLine>>,
+        /// What whoever edits has seen; if something else is stored by now, nothing is written over it.
+        seen: Option<Version>,
     },
     /// A draft can be taken from now on.
     Ready,
@@ -245,6 +263,8 @@ pub enum Refused {
     Unknown,
     /// Not in this status.
     WrongStatus(Status),
+    /// Somebody has changed it since it was seen.
+    Changed,
     /// Its lock says no.
     Lease(lease::Refused),
     /// There is no such line.

@@ -94,6 +94,7 @@ because-no-status = { $found } is no status of a task
 because-no-permission = { $found } is no permission; there are { $words }
 because-no-role = { $found } is no role; there are viewer, editor and admin
 because-roles = viewer, editor or admin
+because-topic = { $found } is no topic; use leases, tasks, queues, sync or audit
 because-no-topic = unknown topic { $found }; there are { $words }
 because-boolean-word = true or false
 because-format = { $found }; csv or json

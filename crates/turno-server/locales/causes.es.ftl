@@ -90,6 +90,7 @@ because-no-status = { $found } no es un estado de una tarea
 because-no-permission = { $found } no es un permiso; hay { $words }
 because-no-role = { $found } no es un rol; hay viewer, editor y admin
 because-roles = viewer, editor o admin
+because-topic = { $found } no es un tema; use leases, tasks, queues, sync o audit
 because-no-topic = no hay un tema { $found }; hay { $words }
 because-boolean-word = true o false
 because-format = { $found } no se conoce; csv o json

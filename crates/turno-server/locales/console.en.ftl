@@ -169,9 +169,17 @@ overview-locks = Who holds what
 needs = Needs a person
 needs-none = Nothing waits for you
 needs-first = There are no queues and no locks yet. To begin, see how they are made:
+needs-first-what = When there is work in the queues, or somebody has something locked, it is shown here.
+needs-ready = { $more ->
+        [yes] More than { $count } tasks ready to be processed
+       *[no] { $count ->
+            [one] 1 task ready to be processed
+           *[other] { $count } tasks ready to be processed
+        }
+    }
 needs-exhausted = { $count ->
-        [one] 1 exhausted item in { $queue }: retry or cancel it
-       *[other] { $count } exhausted items in { $queue }: retry or cancel them
+        [one] 1 exhausted item in { $queue }: look at it and retry
+       *[other] { $count } exhausted items in { $queue }: look at them and retry
     }
 needs-paused = { $queue } is paused, with { $count } waiting
 needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work

@@ -169,9 +169,17 @@ overview-locks = Quién tiene qué
 needs = Necesita a una persona
 needs-none = Nada espera por usted
 needs-first = Todavía no hay colas ni bloqueos. Para empezar, mire cómo se crean:
+needs-first-what = Cuando haya trabajo en las colas, o alguien tenga algo bloqueado, se verá aquí.
+needs-ready = { $more ->
+        [yes] Más de { $count } tareas listas para procesar
+       *[no] { $count ->
+            [one] 1 tarea lista para procesar
+           *[other] { $count } tareas listas para procesar
+        }
+    }
 needs-exhausted = { $count ->
-        [one] 1 elemento agotado en { $queue }: reintentar o cancelar
-       *[other] { $count } elementos agotados en { $queue }: reintentar o cancelar
+        [one] 1 elemento agotado en { $queue }: revisar y reintentar
+       *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
     }
 needs-paused = { $queue } está en pausa, con { $count } en espera
 needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo

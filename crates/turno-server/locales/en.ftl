@@ -5,6 +5,7 @@ problem-bad_body = The body of the request is not the JSON that is expected: { $
 problem-bad_field = { $fault ->
         [missing] The field { $field } is missing; add it
         [unknown] The field { $field } is not known; check its name, or leave it out
+        [twice] Serial number { $serial } is there twice
        *[other] The field { $field } is not valid: { $cause }
     }
     .title = A field is not valid
@@ -70,10 +71,17 @@ problem-line_full = Too many are waiting already; try again later
     .title = The line is full
 problem-already_holder = Whoever holds the lease cannot wait for it
     .title = It is yours already
-problem-wrong_status = Task { $task } is { task-status }, and this cannot be done then
+problem-wrong_status = Task { $task } is { task-status }, and this cannot be done then; { $status ->
+        [draft] mark it as ready first
+        [completed] it does not change any more, and if something is missing another one is created
+        [cancelled] it does not change any more, and if it is needed another one is created
+       *[other] to correct its lines, process it
+    }
     .title = The status does not allow it
 problem-line_applied = Line { $line } has been applied and does not change any more
     .title = The line is applied already
+problem-draft_changed = Somebody else has changed the draft of task { $task } meanwhile; see what it says now and save again
+    .title = The draft has changed
 problem-already_claimed = Another process is working on it; go on with the next
     .title = Somebody else has it
 problem-already_processed = This item is finished already; go on with the next
@@ -179,7 +187,7 @@ why-lane_held = { $behind } has no attempts left and holds those behind it until
 why-exhausted = It is not tried any more, after { $attempt ->
         [one] 1 attempt
        *[other] { $attempt } attempts
-    }: { $error }. Retry it, or cancel it
+    }: { $error }. Retry it when the cause is gone
 why-processed = It was done { $ago } ago
 why-cancelled = It was cancelled { $ago } ago
 why-ready = Nothing keeps it; some process has to ask for work

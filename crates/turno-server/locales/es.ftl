@@ -5,6 +5,7 @@ problem-bad_body = El cuerpo de la petición no es el JSON que se espera: { $cau
 problem-bad_field = { $fault ->
         [missing] Falta el campo { $field }; agréguelo
         [unknown] El campo { $field } no se conoce; revise su nombre o quítelo
+        [twice] El número de serie { $serial } está dos veces
        *[other] El campo { $field } no es válido: { $cause }
     }
     .title = Un campo no es válido
@@ -70,10 +71,17 @@ problem-line_full = Ya esperan demasiados; pruebe más tarde
     .title = La fila está llena
 problem-already_holder = Quien tiene el bloqueo no puede esperar por él
     .title = Ya es suya
-problem-wrong_status = La tarea { $task } está { task-status }, y así no se puede
+problem-wrong_status = La tarea { $task } está { task-status }, y así no se puede hacer esto; { $status ->
+        [draft] márquela lista primero
+        [completed] ya no cambia, y si falta algo se crea otra
+        [cancelled] ya no cambia, y si hace falta se crea otra
+       *[other] para corregir sus líneas, procésela
+    }
     .title = El estado no lo permite
 problem-line_applied = La línea { $line } ya se aplicó y no cambia más
     .title = La línea ya se aplicó
+problem-draft_changed = Otra persona cambió el borrador de la tarea { $task } mientras tanto; mire qué dice ahora y vuelva a guardar
+    .title = El borrador cambió
 problem-already_claimed = Otro proceso lo está procesando; siga con el siguiente
     .title = Ya lo tiene otro
 problem-already_processed = Este elemento ya se terminó; siga con el siguiente
@@ -179,7 +187,7 @@ why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta
 why-exhausted = Ya no se intenta, tras { $attempt ->
         [one] 1 intento
        *[other] { $attempt } intentos
-    }: { $error }. Reinténtelo, o cancélelo
+    }: { $error }. Reinténtelo cuando la causa esté resuelta
 why-processed = Se terminó hace { $ago }
 why-cancelled = Se canceló hace { $ago }
 why-ready = Nada lo detiene; falta que algún proceso pida trabajo

@@ -114,9 +114,20 @@ draft-hint = Empty lines do not count. Several serial numbers: one per row, or s
 draft-save = Save draft
 draft-save-ready = Save and mark as ready
 draft-saved = The draft is saved
-draft-over = The task is no draft any more
+draft-over = The task is no draft any more: it is { task-status }. { $status ->
+        [completed] It does not change any more; if something is missing, create another one.
+        [cancelled] It does not change any more; if it is needed, create another one.
+       *[other] To correct its lines, process it.
+    }
+draft-over-kept = What you typed was not saved; it is still below, to be copied.
+draft-see = See the task
+draft-changed = { $name } changed this draft while you were writing
+draft-changed-what = Yours is not saved yet and is still below. Compare, and save yours or load what is stored.
+draft-stored = What is stored now
+draft-load = Discard mine and load this
+draft-save-anyway = Save mine anyway
 draft-bad-sku = Line { $line }: write which article it is
-draft-bad-quantity = Line { $line }: the quantity is a whole number from 1
+draft-bad-quantity = Line { $line }: the quantity is a whole number from 1 to 1,000,000,000,000
 draft-twice = Line { $line }: the serial number { $serial } is there twice
 draft-bad-serial = Line { $line }: a serial number is too long or has odd characters
 
@@ -182,7 +193,7 @@ process-retrying = Not saved: there was no answer. It is tried again by itself.
 process-no-answer = The server did not answer. Try again.
 process-leaving = The server does not answer: the task is left as soon as it does.
 process-stuck = Not everything could be saved; look at what is marked before you finalize.
-process-bad-quantity = The quantity is a whole number from 1.
+process-bad-quantity = The quantity is a whole number from 1 to 1,000,000,000,000.
 process-bad-serials = Write at least one serial number.
 process-validate = Validate
 process-validate-line = Validate line { $line }

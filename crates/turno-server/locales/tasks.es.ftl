@@ -114,9 +114,20 @@ draft-hint = Las líneas vacías no cuentan. Varios números de serie: uno por r
 draft-save = Guardar borrador
 draft-save-ready = Guardar y marcar lista
 draft-saved = El borrador quedó guardado
-draft-over = La tarea ya no es un borrador
+draft-over = La tarea ya no es un borrador: está { task-status }. { $status ->
+        [completed] Ya no cambia; si falta algo, cree otra.
+        [cancelled] Ya no cambia; si hace falta, cree otra.
+       *[other] Para corregir sus líneas, procésela.
+    }
+draft-over-kept = Lo que escribió no se guardó; sigue abajo para que pueda copiarlo.
+draft-see = Ver la tarea
+draft-changed = { $name } cambió este borrador mientras usted escribía
+draft-changed-what = Lo suyo no se guardó todavía y sigue abajo. Compare, y guarde lo suyo o cargue lo guardado.
+draft-stored = Lo que está guardado ahora
+draft-load = Descartar lo mío y cargar esto
+draft-save-anyway = Guardar lo mío de todos modos
 draft-bad-sku = Línea { $line }: escriba qué artículo es
-draft-bad-quantity = Línea { $line }: la cantidad es un número entero desde 1
+draft-bad-quantity = Línea { $line }: la cantidad es un número entero de 1 a 1.000.000.000.000
 draft-twice = Línea { $line }: el número de serie { $serial } está dos veces
 draft-bad-serial = Línea { $line }: un número de serie es demasiado largo o tiene caracteres extraños
 
@@ -182,7 +193,7 @@ process-retrying = Sin guardar: no hubo respuesta. Se vuelve a intentar solo.
 process-no-answer = No hubo respuesta del servidor. Pruebe de nuevo.
 process-leaving = El servidor no contesta: la tarea se deja en cuanto conteste.
 process-stuck = No se pudo guardar todo; revise lo marcado antes de finalizar.
-process-bad-quantity = La cantidad es un número entero desde 1.
+process-bad-quantity = La cantidad es un número entero de 1 a 1.000.000.000.000.
 process-bad-serials = Escriba al menos un número de serie.
 process-validate = Validar
 process-validate-line = Validar la línea { $line }

@@ -115,7 +115,7 @@ async fn the_sync_guide_works_as_it_stands_there() {
         "\n401\n",
         "7 is on its way",
         "what was delivered is what the sources say",
-        "no failure since its last success",
+        "nothing known against it",
     ] {
         assert!(said.contains(wanted), "{wanted} in {said}");
     }

@@ -5,7 +5,7 @@
 
 use super::change::{Change, ChangeRefused, Changed, View, Work, nothing};
 use super::{Denied, Person, Token};
-use crate::audit::Hash;
+use crate::audit::{Actor, Draft, Hash};
 use crate::id::UserId;
 use crate::limits::{CONSOLE_TTL_MAX, CONSOLES_MAX, LINK_TTL_MAX};
 use crate::time::{Span, Time};
@@ -90,7 +90,8 @@ impl Work<'_> {
             console: true,
             ..token.clone()
         };
-        let audit = self.token_entry("session_open", &token);
+        // Whoever signs in does so themselves; the program only looks at what they show.
+        let audit = Draft { actor: Actor::user(token.user.clone()), ..self.token_entry("session_open", &token) };
         let surplus = (view.consoles.len() + 1).saturating_sub(CONSOLES_MAX);
         let revoked: Vec<String> = view.consoles.into_iter().take(surplus).collect();
         let raises_epoch = !revoked.is_empty();
@@ -125,7 +126,8 @@ impl Work<'_> {
         if !good {
             return Err(unknown());
         }
-        let audit = self.entry("link_redeem", subject(&link));
+        let actor = link.to.user().map_or_else(Actor::system, |user| Actor::user(user.clone()));
+        let audit = Draft::new(actor, "link_redeem", subject(&link));
         Ok(Changed { spent: Some(link.hash), ..nothing(audit) })
     }
 

@@ -350,20 +350,10 @@ impl Work<'_> {
     }
 
     fn end_expired(&mut self) {
-        let now = self.now;
-        let Some(grant) = self.state.grant.as_ref().filter(|grant| grant.expires_at <= now) else {
-            return;
-        };
-        let rolling = self.policy().rolling_timeout;
-        let (reason, cause) = match rolling {
-            _ if self.state.leaving => (Reason::Released, Cause::Released),
-            _ if grant.idle => (Reason::Expired, Cause::Idle),
-            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
-            _ => (Reason::Expired, Cause::NoHeartbeat),
-        };
-        let expired_at = grant.expires_at;
-        self.end(reason, cause, None, None, expired_at);
-        self.evaluate_offer();
+        if let Some(Ending { reason, cause, at, .. }) = self.state.ran_out(self.policy(), self.now) {
+            self.end(reason, cause, None, None, at);
+            self.evaluate_offer();
+        }
     }
 
     fn end_by_override(&mut self, reason: &str) {

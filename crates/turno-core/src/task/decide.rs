@@ -2,7 +2,7 @@
 
 use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch, speaks_for_ended};
 use super::stock::{Stock, post};
-use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId};
+use super::{Action, Command, Finalized, Note, Outcome, Refused, Status, Task, TaskId, Version};
 use crate::audit::Draft;
 use crate::event::{Event, Topic};
 use crate::id::{Fence, Numbers};
@@ -85,7 +85,7 @@ pub fn decide(command: &Command, read: Read) -> Decision {
     let answer = match &command.action {
         Action::Create { .. } if work.decision.task.is_some() => Ok(Outcome::Repeated),
         Action::Create { title, lines, ready, .. } => work.create(fresh, title, lines, *ready),
-        Action::Edit { title, lines } => work.edit(title.as_deref(), lines.as_deref()),
+        Action::Edit { title, lines, seen } => work.edit(title.as_deref(), lines.as_deref(), *seen),
         Action::Ready => work.ready(),
         Action::Cancel { reason } => work.cancel(reason.as_deref()),
         Action::Lease(action) => work.lease(action),
@@ -132,15 +132,28 @@ impl Work<'_> {
         Ok(Outcome::Done)
     }
 
-    fn edit(&mut self, title: Option<&str>, lines: Option<&[NewLine]>) -> Result<Outcome, Refused> {
+    fn edit(
+        &mut self,
+        title: Option<&str>,
+        lines: Option<&[NewLine]>,
+        seen: Option<Version>,
+    ) -> Result<Outcome, Refused> {
         let title = title.map(checked_title).transpose()?;
         let lines = lines.map(numbered).transpose()?;
+        let all = lines.is_some();
         let task = self.task_in(&[Status::Draft])?;
-        if let Some(title) = title {
-            task.title = title;
+        let after = Task {
+            title: title.unwrap_or_else(|| task.title.clone()),
+            lines: lines.unwrap_or_else(|| task.lines.clone()),
+            ..task.clone()
+        };
+        // The same form sent twice finds its own change, which is nobody else's work.
+        let stored = task.version();
+        if seen.is_some_and(|seen| seen != stored) && after.version() != stored {
+            return Err(Refused::Changed);
         }
-        if let Some(lines) = lines {
-            task.lines = lines;
+        *task = after;
+        if all {
             self.decision.lines = Lines::All;
         }
         self.changed("task.changed", "edited", None, None);

@@ -23,7 +23,7 @@ pub enum Movement {
 }
 
 /// What moves: units one by one, or so many of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goods {
     /// Each unit by its serial number. None yet: still to be captured.

@@ -318,7 +318,8 @@ fn cancelling_is_refused_while_another_holds_and_is_audited() {
 fn only_drafts_are_edited_as_a_whole() {
     let mut desk = Desk::empty();
     let lines = vec![line("clavos", Movement::In, Goods::Quantity(3))];
-    let edit = |lines: &[NewLine]| Action::Edit { title: Some("Otra".to_owned()), lines: Some(lines.to_vec()) };
+    let edit =
+        |lines: &[NewLine]| Action::Edit { title: Some("Otra".to_owned()), lines: Some(lines.to_vec()), seen: None };
     assert_eq!(desk.ask(ANA, edit(&lines)), Err(Refused::Unknown));
     desk.ask(ANA, Action::Create { title: " Entrada ".to_owned(), lines: Vec::new(), ready: false, once: None })
         .expect("good");
@@ -328,6 +329,28 @@ fn only_drafts_are_edited_as_a_whole() {
     assert!(desk.ask(LUIS, Action::Ready).is_ok());
     assert_eq!(desk.ask(LUIS, edit(&lines)), Err(Refused::WrongStatus(Status::Ready)));
     assert_eq!(desk.ask(LUIS, Action::Ready), Err(Refused::WrongStatus(Status::Ready)));
+}
+
+#[test]
+fn what_was_changed_since_it_was_seen_is_not_written_over() {
+    let mut desk = Desk::empty();
+    desk.ask(ANA, Action::Create { title: "Entrada".to_owned(), lines: Vec::new(), ready: false, once: None })
+        .expect("good");
+    let stored = |desk: &Desk| desk.task.clone().expect("there is one");
+    let first = stored(&desk).version();
+    let edit = |title: &str, quantity, seen| {
+        let lines = Some(vec![line("clavos", Movement::In, Goods::Quantity(quantity))]);
+        Action::Edit { title: Some(title.to_owned()), lines, seen }
+    };
+    assert!(desk.ask(ANA, edit("Entrada", 3, Some(first))).is_ok());
+    assert_eq!(desk.ask(LUIS, edit("Entrada", 4, Some(first))), Err(Refused::Changed));
+    assert_eq!(stored(&desk).lines[0].goods, Goods::Quantity(3), "nothing is lost");
+    assert!(desk.ask(ANA, edit("Entrada", 3, Some(first))).is_ok(), "the same once more is nobody else's");
+    let second = stored(&desk).version();
+    assert!(desk.ask(LUIS, edit("Entrada", 4, Some(second))).is_ok(), "who has seen it may");
+    assert!(desk.ask(ANA, edit("Otra", 5, None)).is_ok(), "who says nothing about it is asked nothing");
+    assert!(desk.ask(ANA, Action::Ready).is_ok());
+    assert_eq!(desk.ask(LUIS, edit("x", 1, Some(first))), Err(Refused::WrongStatus(Status::Ready)));
 }
 
 #[test]

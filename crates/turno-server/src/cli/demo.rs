@@ -85,15 +85,11 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         format!("  {:<9} {base}/sign-in?link={}   {}", person.name, person.link, person.what)
     };
     lines.extend(office.entrances.iter().map(who));
-    lines.push(
-        "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away".to_owned(),
-    );
+    let sync = if users.is_some() { " · 4 in SQL, update siper.usuarios" } else { "" };
+    lines.push(format!(
+        "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away{sync}"
+    ));
     lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
-    if users.is_some() {
-        lines.push(
-            "  sync      select * from siper.cola_sincronizacion_usuarios_modulo; change siper.usuarios".to_owned(),
-        );
-    }
     lines.push(format!("listening on {base}"));
     say(&lines);
     tokio::select! {

@@ -153,18 +153,19 @@ async fn plan(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
 }
 
 async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
-    let (mut done, mut broken) = (Vec::new(), sources.broken());
+    let (mut done, mut done_any, mut broken) = (Vec::new(), false, sources.broken());
     for (source, handle) in sources.handles() {
         if let Err(failure) = sources.install(source, &handle).await {
             done.push(broken.note(&source.name, failure));
             continue;
         }
+        done_any = true;
         talk(&format!("{}: changes of {} go into the queue {}", source.name, source.table, source.queue));
         done.push(json!({ "name": source.name, "table": source.table.shown(), "queue": source.queue }));
     }
     if format.json {
         say(&[json!({ "sources": done }).to_string()]);
-    } else {
+    } else if done_any {
         talk("rows that were there before are sent by `turno sync resync --all`");
     }
     broken.end()

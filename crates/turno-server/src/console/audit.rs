@@ -137,21 +137,22 @@ impl List {
             }
             (_, serde_json::Value::Object(fields)) => {
                 let fields = fields.into_iter().filter(|(_, value)| !value.is_null() && *value != 0);
-                fields.map(|(name, value)| self.setting(&name, value)).collect::<Vec<_>>().join(", ")
+                fields.map(|(name, value)| self.setting(&name, value)).collect::<Vec<_>>().join(" · ")
             }
             (_, other) => bare(other),
         }
     }
 
-    /// One setting of a policy.
+    /// One setting of a policy: labels have commas of their own, so each says where it ends.
     fn setting(&self, name: &str, value: serde_json::Value) -> String {
-        let called = self.page.t_or(&format!("policy-{name}"), name).to_lowercase();
-        match (name, value.as_i64()) {
-            ("kind", _) => self.page.t1("kind", "kind", bare(value)).to_lowercase(),
-            ("on_exhausted", _) => format!("{called}: {}", self.page.t(&format!("policy-{}", bare(value)))),
-            ("max_attempts" | "batch_max", _) | (_, None) => format!("{called} {}", bare(value)),
-            (_, Some(ms)) => format!("{called} {}", super::queues::spoken(Span(ms))),
-        }
+        let page = &self.page;
+        let (label, said) = match (name, value.as_i64()) {
+            ("kind", _) => ("queues-kind".to_owned(), page.t1("kind", "kind", bare(value)).to_lowercase()),
+            ("on_exhausted", _) => ("policy-on_exhausted".to_owned(), page.t(&format!("policy-{}", bare(value)))),
+            ("max_attempts" | "batch_max", _) | (_, None) => (format!("policy-{name}"), bare(value)),
+            (_, Some(ms)) => (format!("policy-{name}"), super::queues::spoken(Span(ms))),
+        };
+        format!("{}: {}", page.t_or(&label, name).to_lowercase(), said)
     }
 
     /// The page of what it was done to, if there is one.

@@ -108,10 +108,10 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
     let (now, state) = turno.lease_state(resource.clone()).await?;
     let mut history = turno.lease_history(resource, None, HISTORY).await?;
     // An ownership that has run out is in the row until somebody asks for the lease; it belongs to the history.
-    if let Some(ended) =
-        state.ended.clone().filter(|ended| history.iter().all(|one| one.grant.fence != ended.grant.fence))
-    {
-        history.insert(0, ended);
+    for ended in state.ended.clone().into_iter().chain(state.ran_out(turno.lease_policy(&state.resource), now)) {
+        if history.iter().all(|one| one.grant.fence != ended.grant.fence) {
+            history.insert(0, ended);
+        }
     }
     let task = match TaskId::of(&state.resource) {
         Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),

@@ -26,6 +26,9 @@ const SHOWN: usize = 6;
 /// Tasks that are finished in part and shown.
 const TASKS: u32 = 5;
 
+/// Ready tasks that are counted; beyond, it says "more than".
+const READY_MAX: u32 = 50;
+
 /// Something that does not go on by itself.
 struct Need {
     state: &'static str,
@@ -103,6 +106,7 @@ pub(super) async fn show(
         text: page.t1("needs-task", "title", &task.title),
         address: format!("/tasks/{}", task.id.0),
     }));
+    needs.extend(of_ready(&page).await?);
     let sum = |of: fn(&QueueOverview) -> i64| queues.iter().map(of).sum::<i64>();
     let trend = &page.app().trend;
     let rates = trend.rates(now);
@@ -145,6 +149,19 @@ pub(super) async fn show(
         locks,
         queues,
     })
+}
+
+/// The tasks that wait for anybody who processes them.
+async fn of_ready(page: &Page) -> Result<Option<Need>, Problem> {
+    if !page.may("inventory.manage") {
+        return Ok(None);
+    }
+    let query = TaskQuery { status: Some(Status::Ready), limit: READY_MAX, ..TaskQuery::default() };
+    let found = page.turno()?.tasks(query).await?;
+    let more = if found.next.is_some() { "yes" } else { "no" };
+    let text = page.t2("needs-ready", "count", found.tasks.len(), "more", more);
+    let address = address("/tasks", &[("status", Status::Ready.as_str())]);
+    Ok((!found.tasks.is_empty()).then_some(Need { state: "ready", text, address }))
 }
 
 /// The items in this state if one queue has them all, or else the queues that have some.

@@ -68,6 +68,7 @@ codes! {
     AlreadyHolder "already_holder" 409,
     WrongStatus "wrong_status" 409,
     LineApplied "line_applied" 409,
+    DraftChanged "draft_changed" 409,
     AlreadyClaimed "already_claimed" 409,
     AlreadyProcessed "already_processed" 409,
     NotAvailable "not_available" 409,

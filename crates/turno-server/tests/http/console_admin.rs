@@ -24,6 +24,8 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     let fields = [("user", "rosa"), ("password", "una clave larga")];
     let entered = Browser::stranger(&world).post("/sign-in", &fields).await;
     assert_eq!((entered.status.as_u16(), &entered.headers["location"]), (303, &"/".parse().unwrap()));
+    let opened = world.client("eva").await.get("/v1/audit?action=session_open").await.expect(200);
+    assert_eq!(opened["items"][0]["actor"], "rosa", "who signs in does so themselves");
     let changed = world.client("eva").await.get("/v1/audit?action=user_change").await.expect(200);
     assert_eq!(changed["items"][0]["actor"], "eva", "the audit names who did it");
     let cookie = entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -69,6 +71,8 @@ async fn the_audit_is_filtered_verified_and_taken_along(world: World) {
     let some = eva.page("/audit?action=queue_pause").await;
     let table = some.split("<tbody>").nth(1).unwrap();
     assert!(table.contains("Pausó una cola") && !table.contains("Canceló un elemento"), "{table}");
+    let put = eva.page("/audit?action=queue_put").await;
+    assert!(put.contains("tipo: por clave") && put.contains(" · intentos: "), "each with its label: {put}");
     let whole = eva.done("/console/audit/verify", &[("back", "/audit")]).await;
     assert!(whole.starts_with("La cadena está entera"), "{whole}");
     let csv = eva.open("/audit/export?format=csv&action=item_cancel").await;

@@ -12,6 +12,8 @@ cases![
     what_one_may_not_do_with_a_task_is_not_offered,
     a_list_of_tasks_is_narrowed_by_its_address,
     a_draft_is_written_corrected_and_marked_as_ready,
+    a_draft_that_somebody_else_saved_meanwhile_is_not_written_over,
+    a_draft_that_became_ready_meanwhile_offers_no_saving,
     a_draft_that_makes_no_sense_comes_back_as_it_was_typed,
     titles_and_articles_of_others_are_text,
     a_task_is_cancelled_with_its_reason_unless_another_has_it,
@@ -20,6 +22,8 @@ cases![
     the_address_of_a_form_that_is_reloaded_leads_to_its_page,
     who_waits_sees_their_place_and_their_turn_in_the_list,
     people_are_called_by_their_names,
+    the_overview_leads_to_the_tasks_that_are_ready,
+    a_lock_that_has_run_out_is_in_the_history_at_once,
 ];
 
 /// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
@@ -154,11 +158,64 @@ async fn a_draft_is_written_corrected_and_marked_as_ready(world: World) {
     );
 }
 
+/// The hidden field with which a form says what it started from.
+fn seen(form: &str) -> String {
+    let field = form.split("name=\"seen\" value=\"").nth(1).expect("the form says what it started from");
+    field.split('"').next().unwrap().to_owned()
+}
+
+async fn a_draft_that_somebody_else_saved_meanwhile_is_not_written_over(world: World) {
+    let (ana, leo) = (Browser::of(&world, "ana").await, Browser::of(&world, "leo").await);
+    let api = world.client("ana").await;
+    let lines = json!([{ "kind": "quantity", "sku": "clavos", "quantity": 1 }]);
+    let id = api.post("/v1/tasks", json!({ "title": "Alta", "lines": lines })).await.expect(201)["id"].clone();
+    let id = id.as_i64().unwrap();
+    let (page, form) = (format!("/tasks/{id}/edit"), format!("/console/tasks/{id}/edit"));
+    let (hers, his) = (seen(&ana.page(&page).await), seen(&leo.page(&page).await));
+    let typed = |seen: &str, amount: &str| {
+        [("seen", seen), ("title", "Alta"), ("sku", "clavos"), ("amount", amount), ("then", "draft")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    let send = async |browser: &Browser, fields: [(String, String); 5]| {
+        let fields = fields.each_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+        browser.post(&form, &fields).await
+    };
+    let amount = async || task(&api, id).await["lines"][0]["quantity"].clone();
+    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303);
+    assert_eq!(send(&leo, typed(&his, "22")).await.status, 303, "the same form twice is one change");
+    let back = send(&ana, typed(&hers, "333")).await;
+    assert_eq!((back.status.as_u16(), amount().await), (409, json!(22)), "his work is still there");
+    for said in ["Leo Díaz cambió este borrador", "clavos · Entrada · 22", ">333</textarea>", "de todos modos"] {
+        assert!(back.text.contains(said), "{said}: {}", back.text);
+    }
+    assert_eq!(missing_texts(&back.text), [""; 0]);
+    assert_eq!(send(&leo, typed(&seen(&leo.page(&page).await), "44")).await.status, 303);
+    let again = send(&ana, typed(&seen(&back.text), "333")).await;
+    assert_eq!((again.status.as_u16(), amount().await), (409, json!(44)), "nor is what came after she was told");
+    assert_eq!(send(&ana, typed(&seen(&again.text), "333")).await.status, 303);
+    assert_eq!(amount().await, json!(333), "anyway, having seen it");
+}
+
+async fn a_draft_that_became_ready_meanwhile_offers_no_saving(world: World) {
+    let (browser, ana) = (Browser::of(&world, "ana").await, world.client("ana").await);
+    let id = ready(&ana).await;
+    let fields = [("title", "Lo mío"), ("sku", "clavos"), ("amount", "13"), ("then", "draft")];
+    let back = browser.post(&format!("/console/tasks/{id}/edit"), &fields).await;
+    assert_eq!(back.status, 409);
+    for said in ["ya no es un borrador: está lista. Para corregir sus líneas, procésela", "value=\"Lo mío\""] {
+        assert!(back.text.contains(said), "{said}: {}", back.text);
+    }
+    assert!(!back.text.contains("name=\"then\"") && back.text.contains("Ver la tarea"), "{}", back.text);
+    assert_eq!(missing_texts(&back.text), [""; 0]);
+}
+
 async fn a_draft_that_makes_no_sense_comes_back_as_it_was_typed(world: World) {
     let browser = Browser::of(&world, "ana").await;
     for (sku, kind, amount, said) in [
         ("clavos", "quantity", "muchos", "Línea 1: la cantidad"),
         ("clavos", "quantity", "-1", "Línea 1: la cantidad"),
+        ("clavos", "quantity", "99999999999999999999", "un número entero de 1 a 1.000.000.000.000"),
+        ("clavos", "quantity", "1000000000001", "un número entero de 1 a 1.000.000.000.000"),
         ("", "quantity", "3", "Línea 1: escriba qué artículo"),
         ("taladro", "serialized", "A A", "Línea 1: el número de serie A está dos veces"),
     ] {
@@ -282,4 +339,36 @@ async fn people_are_called_by_their_names(world: World) {
     assert!(page.contains("Creada por Ana Pérez") && page.contains(&format!("{name} · cierre")), "{page}");
     let lock = browser.page(&format!("/leases/task:{id}")).await;
     assert!(lock.contains(name) && lock.contains(&format!("<a href=\"/tasks/{id}\">")), "{lock}");
+}
+
+async fn the_overview_leads_to_the_tasks_that_are_ready(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
+    let before = browser.page("/").await;
+    assert!(!before.contains("status=ready"), "{before}");
+    ready(&ana).await;
+    let one = browser.page("/").await;
+    assert!(one.contains("<a href=\"/tasks?status=ready\">1 tarea lista para procesar</a>"), "{one}");
+    ready(&ana).await;
+    assert!(browser.page("/").await.contains(">2 tareas listas para procesar</a>"));
+    let vera = Browser::of(&world, "vera").await.page("/").await;
+    assert!(!vera.contains("listas para procesar") && !vera.contains("mire cómo se crean"), "{vera}");
+}
+
+async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
+    let ana = world.client("ana").await;
+    let id = ready(&ana).await;
+    ana.post(&format!("/v1/tasks/{id}/claim"), json!({ "ttl_ms": 250 })).await.expect(200);
+    let browser = Browser::of(&world, "vera").await;
+    let pages = [format!("/tasks/{id}"), format!("/leases/task:{id}")];
+    // Nobody asks for it again: looking at it is enough.
+    while task(&ana, id).await["lock"]["state"] != "free" {}
+    for page in &pages {
+        let over = browser.page(page).await;
+        assert_eq!(over.matches("Venció").count(), 1, "{page}: {over}");
+    }
+    claimed(&ana, id).await;
+    for page in &pages {
+        let again = browser.page(page).await;
+        assert_eq!(again.matches("Venció").count(), 1, "{page}: once, also when it is written down: {again}");
+    }
 }

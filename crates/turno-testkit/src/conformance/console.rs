@@ -107,6 +107,12 @@ async fn only_the_program_itself_signs_people_in(world: World) {
     assert!(matches!(eva.redeem_link(&link).await, Err(Error::Invalid(_))));
     assert!(matches!(eva.open_session(user("eva"), HOUR).await, Err(Error::Invalid(_))));
     assert!(world.turno.redeem_link(&link).await.unwrap().is_some(), "it is still good");
+    world.turno.open_session(user("eva"), HOUR).await.unwrap();
+    for action in ["link_redeem", "session_open"] {
+        let query = AuditQuery { action: Some(action.to_owned()), limit: 9, ..AuditQuery::default() };
+        let told = world.turno.audit(query).await.unwrap();
+        assert_eq!(told.iter().map(|entry| entry.actor.user.as_str()).collect::<Vec<_>>(), ["eva"], "{action}");
+    }
 }
 
 async fn a_session_of_the_console_may_what_the_person_may(world: World) {

@@ -91,9 +91,10 @@ fn patch(fence: Fence, number: u32, quantity: i64) -> Action {
 async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: World) {
     let lines = vec![units("tornillo ñ", Movement::Out, 12), named("laptop", Movement::In, &["S/N 1", "S\"2"])];
     let made = world.turno.task_create(holder("eva"), "Borrador", lines.clone(), false, None).await.unwrap();
-    let id = made.task.unwrap().id;
+    let made = made.task.unwrap();
+    let (id, first) = (made.id, made.version());
     world.pass(1_000);
-    let edit = Action::Edit { title: Some("Recepción".to_owned()), lines: None };
+    let edit = Action::Edit { title: Some("Recepción".to_owned()), lines: None, seen: None };
     let edited = ask(&world.turno, id, "ana", edit).await.task.unwrap();
     world.reopen().await;
     let task = get(&world.turno, id).await;
@@ -107,8 +108,10 @@ async fn a_task_is_stored_as_it_was_written_and_edited_while_a_draft(mut world: 
         .zip(1..)
         .map(|(line, number)| (number, line.movement, &line.sku, &line.goods, LineStatus::Pending));
     assert_eq!(stored, expected.collect::<Vec<_>>());
-    let fewer = Action::Edit { title: None, lines: Some(vec![units("x", Movement::In, 1)]) };
-    assert_eq!(ask(&world.turno, id, "ana", fewer).await.answer, Ok(Outcome::Done));
+    let fewer = |seen| Action::Edit { title: None, lines: Some(vec![units("x", Movement::In, 1)]), seen };
+    let late = ask(&world.turno, id, "ana", fewer(Some(first))).await.answer;
+    assert_eq!((late, get(&world.turno, id).await), (Err(Refused::Changed), task.clone()), "nothing is written over");
+    assert_eq!(ask(&world.turno, id, "ana", fewer(Some(task.version()))).await.answer, Ok(Outcome::Done));
     assert_eq!(get(&world.turno, id).await.lines.len(), 1, "lines that are gone are gone");
     assert_eq!(ask(&world.turno, id, "ana", Action::Ready).await.answer, Ok(Outcome::Done));
     assert_eq!(get(&world.turno, id).await.status, Status::Ready);

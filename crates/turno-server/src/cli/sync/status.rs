@@ -85,7 +85,7 @@ fn destination(source: &SyncSource, status: &SyncStatus) -> String {
     let Some(endpoint) = &source.deliver else { return "none: somebody claims its changes from the queue".to_owned() };
     let now = stamp(status.pulse.now);
     let how = match ill(status) {
-        None => "no failure since its last success".to_owned(),
+        None => "nothing known against it".to_owned(),
         Some(known) if known.is_down() => {
             let since = between(stamp(known.began_at), now);
             let probe = if known.probe_at <= status.pulse.now {

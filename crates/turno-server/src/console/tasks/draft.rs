@@ -6,11 +6,14 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use turno::core::id::{Serial, Sku};
-use turno::core::task::{Action, Goods, Movement, NewLine, Status, Task, TaskId};
+use turno::core::limits::QUANTITY_MAX;
+use turno::core::task::{Action, Goods, Movement, NewLine, Status, Task, TaskId, Version};
+use turno::core::time::Time;
 
+use super::past;
 use crate::console::form::Form;
 use crate::console::page::Page;
-use crate::http::{Path, Problem, Reader, task_changed, task_id, task_unknown};
+use crate::http::{Code, Path, Problem, Reader, task_changed, task_id, task_unknown};
 
 /// Empty lines at the end of the form, for more; saving brings new ones, and a script adds any number.
 const SPARE: usize = 3;
@@ -38,9 +41,29 @@ struct Draft {
     title: String,
     rows: Vec<Typed>,
     error: Option<String>,
+    /// What is stored, as far as whoever writes has seen it.
+    seen: Option<Version>,
+    /// What became of the draft meanwhile.
+    meanwhile: Option<Meanwhile>,
+}
+
+/// What became of a draft while somebody wrote.
+enum Meanwhile {
+    /// Somebody else saved: who, when, and what is stored now.
+    Changed { who: String, at: Time, title: String, rows: Vec<Typed> },
+    /// It is no draft any more, and nothing can be saved.
+    Over(&'static str),
 }
 
 impl Draft {
+    fn is_over(&self) -> bool {
+        matches!(self.meanwhile, Some(Meanwhile::Over(_)))
+    }
+
+    fn is_changed(&self) -> bool {
+        matches!(self.meanwhile, Some(Meanwhile::Changed { .. }))
+    }
+
     fn heading(&self) -> String {
         self.page.t(if self.id.is_some() { "draft-edit" } else { "tasks-new" })
     }
@@ -52,7 +75,7 @@ impl Draft {
 
 /// An empty form.
 pub(super) async fn fresh(page: Page) -> Result<Response, Problem> {
-    form(page, StatusCode::OK, None, String::new(), Vec::new(), None)
+    form(page, StatusCode::OK, None, Sent::default(), None, None)
 }
 
 /// A draft as it is.
@@ -60,10 +83,10 @@ pub(super) async fn edit(page: Page, Path(id): Path<String>) -> Result<Response,
     let id = task_id(&id)?;
     let (task, _) = page.turno()?.task_get(id).await?.1.ok_or_else(|| task_unknown(id))?;
     if task.status != Status::Draft {
-        return Ok(page.after(Some(&address(id)), Ok(page.t("draft-over"))));
+        return Ok(page.after(Some(&address(id)), Ok(page.t1("draft-over", "status", task.status.as_str()))));
     }
-    let rows = written(&task);
-    form(page, StatusCode::OK, Some(id), task.title, rows, None)
+    let sent = Sent { seen: Some(task.version()), rows: written(&task), title: task.title, ready: false };
+    form(page, StatusCode::OK, Some(id), sent, None, None)
 }
 
 fn written(task: &Task) -> Vec<Typed> {
@@ -84,12 +107,13 @@ fn form(
     page: Page,
     status: StatusCode,
     id: Option<TaskId>,
-    title: String,
-    mut rows: Vec<Typed>,
+    sent: Sent,
     error: Option<String>,
+    meanwhile: Option<Meanwhile>,
 ) -> Result<Response, Problem> {
+    let Sent { title, mut rows, seen, .. } = sent;
     rows.extend(std::iter::repeat_n(Typed::default(), SPARE));
-    page.show_as(status, |page| Draft { page, id, title, rows, error })
+    page.show_as(status, |page| Draft { page, id, title, rows, error, seen, meanwhile })
 }
 
 /// What the form sends, in order: a `sku` begins a line.
@@ -98,6 +122,7 @@ struct Sent {
     title: String,
     rows: Vec<Typed>,
     ready: bool,
+    seen: Option<Version>,
 }
 
 impl Sent {
@@ -106,6 +131,7 @@ impl Sent {
         for (name, value) in fields {
             match (name.as_str(), sent.rows.last_mut()) {
                 ("title", _) => sent.title = value,
+                ("seen", _) => sent.seen = value.parse().ok().map(Version),
                 ("then", _) => sent.ready = value == "ready",
                 ("sku", _) => sent.rows.push(Typed { sku: value, ..Typed::default() }),
                 ("movement", Some(row)) => row.movement = value,
@@ -134,7 +160,8 @@ impl Sent {
                 }
                 Goods::Serialized(serials)
             } else {
-                let quantity = row.amount.trim().parse::<i64>().ok().filter(|quantity| *quantity > 0);
+                let quantity =
+                    row.amount.trim().parse::<i64>().ok().filter(|quantity| (1..=QUANTITY_MAX).contains(quantity));
                 Goods::Quantity(quantity.ok_or_else(|| bad("draft-bad-quantity"))?)
             };
             Ok(NewLine { movement, sku, goods })
@@ -169,15 +196,37 @@ pub(super) async fn save(
 ) -> Result<Response, Problem> {
     let (id, sent) = (task_id(&id)?, Sent::of(fields));
     let saved = match sent.lines(&page) {
-        Ok(lines) => edited(&page, &reader, id, &sent, lines).await.map_err(|problem| page.said(&problem)),
+        Ok(lines) => match edited(&page, &reader, id, &sent, lines).await {
+            Err(problem) if matches!(problem.code(), Code::DraftChanged | Code::WrongStatus) => {
+                return overtaken(page, id, sent).await;
+            }
+            saved => saved.map_err(|problem| page.said(&problem)),
+        },
         Err(wrong) => Err(wrong),
     };
     answer(page, Some(id), sent, saved)
 }
 
+/// The form again, with what was typed beside what is stored. Saving from there has seen what is stored now, and is
+/// refused once more if yet another change comes first.
+async fn overtaken(page: Page, id: TaskId, sent: Sent) -> Result<Response, Problem> {
+    let turno = page.turno()?;
+    let (now, found) = turno.task_get(id).await?;
+    let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
+    let seen = Some(task.version());
+    let meanwhile = if task.status == Status::Draft {
+        let last = past::of(&page, turno, id, &lease, now).await?.events.into_iter().next();
+        let who = last.map_or_else(|| page.called(task.created_by.as_str()), |last| last.who);
+        Meanwhile::Changed { who, at: task.updated_at, rows: written(&task), title: task.title }
+    } else {
+        Meanwhile::Over(task.status.as_str())
+    };
+    form(page, StatusCode::CONFLICT, Some(id), Sent { seen, ..sent }, None, Some(meanwhile))
+}
+
 async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Vec<NewLine>) -> Result<TaskId, Problem> {
     let caller = page.caller()?;
-    let action = Action::Edit { title: Some(sent.title.trim().to_owned()), lines: Some(lines) };
+    let action = Action::Edit { title: Some(sent.title.trim().to_owned()), lines: Some(lines), seen: sent.seen };
     task_changed(&caller, reader, Some(id), action).await?;
     if sent.ready {
         task_changed(&caller, reader, Some(id), Action::Ready).await?;
@@ -192,7 +241,7 @@ fn answer(page: Page, id: Option<TaskId>, sent: Sent, became: Result<TaskId, Str
             let said = page.t(if sent.ready { "task-readied" } else { "draft-saved" });
             Ok(page.after(Some(&address(id)), Ok(said)))
         }
-        Err(wrong) => form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent.title, sent.rows, Some(wrong)),
+        Err(wrong) => form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent, Some(wrong), None),
     }
 }
 

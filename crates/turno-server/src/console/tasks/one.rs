@@ -122,7 +122,7 @@ pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, 
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::of(&page, turno, task.id, &lease).await?;
+    let past = past::of(&page, turno, task.id, &lease, now).await?;
     let next = next(turno, &task).await?;
     let lock = Lock::of(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();

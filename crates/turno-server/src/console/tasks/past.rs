@@ -37,8 +37,8 @@ pub(super) struct Past {
     pub(super) names: BTreeMap<String, String>,
 }
 
-/// Of a task whose lock stands like this.
-pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
+/// Of a task whose lock stands like this now.
+pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State, now: Time) -> Result<Past, Problem> {
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -48,10 +48,25 @@ pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) ->
             break;
         }
     }
+    // What has run out is written down by whoever comes next, and has ended all the same.
+    if let Some(ended) = lease.ran_out(turno.lease_policy(&lease.resource), now) {
+        let fence = ended.grant.fence;
+        if !events.iter().any(|event| matches!(event, TaskEvent::Held(one) if one.grant.fence == fence)) {
+            let later = events.iter().rev().take_while(|event| at(event) > ended.at).count();
+            events.insert(events.len() - later, TaskEvent::Held(ended));
+        }
+    }
     let names = names(page, &events, lease);
     let more = events.len() > SHOWN;
     let events = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
     Ok(Past { events, more, names })
+}
+
+fn at(event: &TaskEvent) -> Time {
+    match event {
+        TaskEvent::Held(ending) => ending.at,
+        TaskEvent::Note(note) => note.at,
+    }
 }
 
 fn names(page: &Page, events: &[TaskEvent], lease: &State) -> BTreeMap<String, String> {

@@ -108,7 +108,11 @@ pub(super) fn bad_form(text: &str) -> Problem {
             field.push_str(part);
         }
     }
-    Problem::new(Code::BadField).field(&field).cause(cause)
+    let problem = Problem::new(Code::BadField).field(&field).cause(cause);
+    match cause.strip_suffix(" is there twice") {
+        Some(serial) => problem.arg("fault", "twice").arg("serial", serial),
+        None => problem,
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +132,8 @@ mod tests {
         {
             assert_eq!(field(&bad_form(text)), expected);
         }
+        let twice = bad_form("/serials: S2A is there twice").document(&Texts::load(), Language::Spanish, None);
+        assert_eq!(twice["detail"], "El número de serie S2A está dos veces");
     }
 
     #[test]

@@ -237,6 +237,7 @@ impl Asked<'_> {
                 .arg("task", &task)
                 .arg("status", status.as_str())
                 .with("status_now", status.as_str()),
+            Refused::Changed => Problem::new(Code::DraftChanged).arg("task", &task),
             Refused::Lease(refused) => lease::refused(self.caller, self.who, refused, self.lease, self.now),
             Refused::NoSuchLine(number) => {
                 Problem::new(Code::NotFound).arg("thing", format_args!("task {task} line {number}"))

@@ -98,7 +98,7 @@ async fn task_put(
 ) -> Result<Json<TaskView>, Problem> {
     let id = task_id(&id)?;
     let lines = body.lines.map(lines).transpose()?;
-    act(&caller, &reader, id, Action::Edit { title: body.title, lines }).await
+    act(&caller, &reader, id, Action::Edit { title: body.title, lines, seen: None }).await
 }
 
 /// Nothing to say.

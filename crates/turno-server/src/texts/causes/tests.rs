@@ -4,6 +4,7 @@
 use super::*;
 use std::path::{Path, PathBuf};
 use turno::core::access::{Permission, Role};
+use turno::core::event::Topic;
 use turno::core::id::{Resource, UserId};
 use turno::core::queue::ItemState;
 use turno::core::task::Status;
@@ -38,6 +39,7 @@ fn what_the_library_says_is_said_in_spanish_and_left_alone_in_english() {
         UserId::new("a\nb").unwrap_err().to_string(),
         "x".parse::<ItemState>().unwrap_err(),
         "x".parse::<Status>().unwrap_err(),
+        "x".parse::<Topic>().unwrap_err().to_string(),
         "x".parse::<Permission>().unwrap_err(),
         "x".parse::<Role>().unwrap_err(),
         serde_json::from_str::<u32>("-1").unwrap_err().to_string(),
@@ -68,8 +70,8 @@ fn what_somebody_named_is_not_taken_for_a_sentence() {
 const BEGINNINGS: [&str; 7] =
     [".cause(", "Invalid(", "bad(\"", "let cause = ", "let bound = ", "Err(format!(\"/", "return Err(\"/"];
 /// Errors whose texts reach people.
-const ERRORS: [&str; 6] =
-    ["id.rs", "queue/policy.rs", "audit.rs", "sync/refused.rs", "sync/quote.rs", "queue/token.rs"];
+const ERRORS: [&str; 7] =
+    ["event.rs", "id.rs", "queue/policy.rs", "audit.rs", "sync/refused.rs", "sync/quote.rs", "queue/token.rs"];
 
 #[test]
 fn no_sentence_of_the_sources_is_without_its_translation() {

@@ -187,6 +187,7 @@ impl Known {
                 return self.lines.get(*number as usize - 1).is_some_and(|line| line.applied.is_some());
             }
             Err(Refused::Lease(_)) => return !self.repeats(command),
+            Err(Refused::Changed) => return matches!(command.action, Action::Edit { seen: Some(_), .. }),
             Err(Refused::LineInvalid(..) | Refused::Invalid(_)) => return true,
         };
         match (&command.action, answer) {

@@ -81,7 +81,7 @@ impl Clerk {
             82..92 => Action::Ready,
             92..96 => {
                 let lines = (0..rng.between(0, 3)).map(|_| line(rng, setup)).collect();
-                Action::Edit { title: None, lines: Some(lines) }
+                Action::Edit { title: None, lines: Some(lines), seen: None }
             }
             _ => Action::Cancel { reason: None },
         };

@@ -1,7 +1,14 @@
 -- event_list
 -- Positions become visible in order, so nothing can appear later behind a position that was read.
-select e.pos, e.topic, e.name, e.resource, e.at, e.fence, e.by_user, e.detail
+-- What happened to an item was written with its numbers; people know it by its queue and id.
+select e.pos, e.topic, e.name, coalesce(i.known_as, e.resource), e.at, e.fence, e.by_user, e.detail
 from turno.event_log e
+left join lateral (
+    select q.name || '/' || b.id as known_as
+    from turno.body b
+    join turno.queue q on q.id = b.queue
+    where b.seq = case when e.name like 'item.%' then split_part(e.resource, '/', 2)::bigint end
+) i on true
 where e.pos > $1::bigint
 order by e.pos
 limit $2::bigint
