@@ -13,6 +13,8 @@ const READ_EVERY_MS = 1_000;
 const READ_AT_LEAST_MS = 15_000;
 /** Without a stream the page is read this often. */
 const POLL_MS = 5_000;
+/** Who has not answered for so long is said to be silent; process mode counts alike. */
+const SILENT_MS = 4_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 
@@ -60,6 +62,7 @@ function shortClock(at) {
 
 let readAt = Date.now();
 let lostAt = null;
+let answeredAt = 0;
 let state = 'still';
 
 function tellPulse() {
@@ -85,6 +88,7 @@ function connectionLost() {
 
 function connectionBack() {
   lostAt = null;
+  answeredAt = Date.now();
   tellPulse();
 }
 
@@ -236,8 +240,15 @@ window.addEventListener('online', () => {
 window.addEventListener('offline', connectionLost);
 // Process mode asks more often than pages are read, and notices first that nobody answers.
 document.addEventListener('turno:silent', ({ detail: { since } }) => {
-  lostAt ??= since;
+  // An answer to this page is one: silence begins after it.
+  const from = Math.max(since, answeredAt);
+  if (Date.now() - from < SILENT_MS) return;
+  lostAt ??= from;
   tellPulse();
+});
+document.addEventListener('turno:answered', () => {
+  connectionBack();
+  readSoon(0);
 });
 
 // Charts.

@@ -31,6 +31,7 @@ let lease = null;
 let shown = null;
 let warning = null;
 let doubted = false;
+let wasSilent = false;
 let leaving = false;
 let finishing = false;
 /** It was finalized from here: that its lock is gone is no loss. */
@@ -45,6 +46,12 @@ function trouble(text, kind = 'deed') {
   troubled = text ? kind : null;
   place.hidden = !text;
   place.textContent = text ?? '';
+}
+
+/** Whether it can be had at once may be known only later, and changes. */
+function tellMissed() {
+  const text = words(lease?.lease?.state === 'free' ? 'missedFree' : 'missed');
+  if (troubled !== 'missed' || document.querySelector('[data-trouble]')?.textContent !== text) trouble(text, 'missed');
 }
 
 // How it stands.
@@ -79,6 +86,7 @@ function show() {
   const asked = lease?.lease ? lease.lease.state === 'locked' : true;
   for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
   fillIn();
+  if (troubled === 'missed') tellMissed();
   showLines();
   count();
   if (now && now !== shown) changed(now);
@@ -115,6 +123,8 @@ function count() {
   const silent = turno.silent_ms;
   if (troubled === 'silence' && !silent) trouble(null);
   if (silent > SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
+  else if (wasSilent) document.dispatchEvent(new CustomEvent('turno:answered'));
+  wasSilent = silent > SILENT_MS;
   if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
   if (renewal) {
@@ -168,7 +178,7 @@ function showLines() {
     // Nothing is tried again without the lock.
     if (gone && notes.get(number)?.name === 'retrying') notes.delete(number);
     let note = notes.get(number);
-    if (conflict) note = { tone: 'warn', text: words('conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
+    if (conflict) note = { tone: 'warn', text: words(ownSave(draft) ? 'conflictMine' : 'conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
     else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
     tellNote(row, note);
     const tool = (name) => row.querySelector(`[data-do="${name}"]`);
@@ -182,6 +192,9 @@ function showLines() {
   }
   if (troubled === 'stuck' && ![...drafts.numbers()].some(rowOf)) trouble(null);
 }
+
+/** Under one ownership nobody saves but its owner. */
+const ownSave = (draft) => Boolean(lease?.lease?.mine) && draft.fence === lease.lease.fence;
 
 function tellNote(row, note) {
   const place = row.querySelector('.note');
@@ -460,6 +473,8 @@ document.addEventListener('htmx:before:morph:attr', (event) => {
 });
 document.addEventListener('htmx:after:swap', () => {
   open();
+  // The server is there: what it owed an answer to is asked again.
+  if (wasSilent) lease?.refresh().catch(() => {});
   show();
 });
 addEventListener('beforeunload', (event) => {
@@ -510,7 +525,7 @@ function open() {
   on('unknown', () => (doubted = true));
   on('turn', ({ missed }) => {
     places.set(task, lease.turn ? title : null);
-    if (missed) trouble(words('missed'), 'missed');
+    if (missed) tellMissed();
   });
   on('error', ({ error }) => trouble(error.message, 'beat'));
 }

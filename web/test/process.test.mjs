@@ -228,12 +228,23 @@ test('the connection is cut: what is uncertain is shown as uncertain, and comes 
   assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 33);
 });
 
+test('what she saved herself in another window is called her own', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id);
+  await quantity(page).fill('21');
+  const { fence } = await ana.lease(`task:${id}`);
+  const { status } = await ana.call('PATCH', `/v1/tasks/${id}/lines/1`, { fence, quantity: 22 });
+  assert.equal(status, 200);
+  await text(page, 'Sin guardar. Mientras tanto usted guardó en otra ventana: 22').waitFor();
+  assert.equal(await quantity(page).inputValue(), '21');
+});
+
 test('what kept it from being finalized is not said any more once everything is saved', async () => {
   const page = await processing(ana, await readyTask(ana, LINES));
   const stuck = text(page, 'No se pudo guardar todo', { exact: false });
   await quantity(page).fill('0');
   await quantity(page).press('Tab');
-  await text(page, 'La cantidad es un número entero desde 1.').waitFor();
+  await text(page, /La cantidad es un número entero/).waitFor();
   await button(page, 'Finalizar (2 líneas)').click();
   await stuck.waitFor();
   await quantity(page).fill('12');

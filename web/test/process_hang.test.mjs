@@ -61,3 +61,28 @@ test('a page that only looks notices that nobody answers, too', async () => {
   for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
   await page.locator('#banner').waitFor({ state: 'hidden' });
 });
+
+test('one question that nobody answered is no lost connection once the page itself is answered', async () => {
+  const page = await signedIn(browser, server, ana);
+  await page.clock.install();
+  await page.goto(`${server.url}/tasks/${await readyTask(ana, LINES)}`);
+  await button(page, 'Procesar').waitFor();
+  await page.locator('#pulse[data-state="live"]').waitFor();
+  await page.route('**/v1/leases/**', (route) => route.abort());
+  const failed = page.waitForEvent('requestfailed');
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await failed;
+  const said = [];
+  for (let passed = 0; passed < 20; passed += 1) {
+    const reads = page.waitForResponse(/\/tasks\/\d+$/, { timeout: 300 }).catch(() => null);
+    await page.clock.runFor(1_000);
+    await reads;
+    if (await page.locator('#banner').isVisible()) said.push(await page.locator('#banner').textContent());
+  }
+  assert.deepEqual(said.filter((text) => /Actualizado ahora/.test(text)), []);
+  await page.unroute('**/v1/leases/**');
+  const asked = page.waitForResponse(/\/v1\/leases\//);
+  for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
+  await asked;
+  await page.locator('#banner').waitFor({ state: 'hidden' });
+});

@@ -10,10 +10,11 @@ const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 /** Idle after 3 s, warned at half of it, gone 6 s after the last renewal. */
 const SHORT = { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 3_000, offer_ms: 5_000 };
 
-let server, browser, ana;
+let server, browser, ana, leo;
 before(async () => {
   [server, browser] = await Promise.all([Server.start({ leases: { task: SHORT } }), openBrowser()]);
   ana = await server.person('ana', 'editor', 'Ana');
+  leo = await server.person('leo', 'editor', 'Leo');
 });
 after(() => Promise.all([browser?.close(), server?.stop()]));
 
@@ -25,9 +26,14 @@ const spoken = (page) =>
   Promise.all(['status', 'alert'].map((role) => page.locator(`body > .visually-hidden[role="${role}"]`).textContent()));
 const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
 
-async function processing(id) {
-  const page = await signedIn(browser, server, ana);
+async function opened(person, id) {
+  const page = await signedIn(browser, server, person);
   await page.goto(`${server.url}/tasks/${id}`);
+  return page;
+}
+
+async function processing(id) {
+  const page = await opened(ana, id);
   await button(page, 'Procesar').click();
   await button(page, 'Dejar la tarea').waitFor();
   return page;
@@ -57,6 +63,18 @@ test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, 
   await button(page, 'Reintentar claim').click();
   await button(page, 'Dejar la tarea').waitFor();
   assert.equal(await quantity(page).evaluate((field) => field.readOnly), false);
+});
+
+test('a turn that has passed while the task is free says that it can be processed', async () => {
+  const id = await readyTask(ana, LINES);
+  const { fence } = (await ana.call('POST', `/v1/tasks/${id}/claim`, {})).body;
+  const page = await opened(leo, id);
+  await button(page, 'Pedir turno').click();
+  await text(page, 'Es el siguiente en la fila').waitFor();
+  await ana.call('POST', `/v1/tasks/${id}/release`, { fence });
+  await text(page, '¡Es su turno!').waitFor();
+  await text(page, 'Era su turno y pasó; sigue libre, puede procesarla.').waitFor();
+  await button(page, 'Procesar').waitFor();
 });
 
 test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
