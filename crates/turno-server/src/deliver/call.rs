@@ -120,8 +120,8 @@ impl Caller {
             request = request.header("webhook-signature", secret.sign(&call.id, call.at, &call.body));
         }
         let response = request.body(call.body).send().await;
-        let response = response
-            .map_err(|error| Refused { unreached: error.is_connect(), ..Refused::new(said(&error)) })?;
+        let response =
+            response.map_err(|error| Refused { unreached: error.is_connect(), ..Refused::new(said(&error)) })?;
         if response.status().is_success() {
             // What is not read here only costs a new connection.
             let _ = tokio::time::timeout(DRAIN_TIME, beginning(response, DRAINED)).await;

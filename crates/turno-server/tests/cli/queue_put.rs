@@ -60,7 +60,12 @@ async fn the_condition_of_a_destination_is_shown(world: World) {
     assert!(well.out.contains("destination") && !well.out.contains("next probe"), "{well:?}");
     let queue = world.turno.queue("mails").await.unwrap();
     for key in [1, 2, 1] {
-        let failure = Failure { of: Lane(key), handed_at: world.turno.now(), error: "HTTP 503: lunch".to_owned(), unreached: false };
+        let failure = Failure {
+            of: Lane(key),
+            handed_at: world.turno.now(),
+            error: "HTTP 503: lunch".to_owned(),
+            unreached: false,
+        };
         queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
     }
     let down = eva.run(&["queue", "get", "mails"]).await;

@@ -85,7 +85,12 @@ async fn a_module_that_is_down_is_said_with_since_when_and_what_it_last_said(wor
 fn failure(n: u32) -> turno::core::destination::Failure {
     let of = turno::core::id::Lane(i64::from(n));
     let error = "503: en mantenimiento".to_owned();
-    turno::core::destination::Failure { of, handed_at: turno::core::time::Time(1_760_000_000_000), error, unreached: false }
+    turno::core::destination::Failure {
+        of,
+        handed_at: turno::core::time::Time(1_760_000_000_000),
+        error,
+        unreached: false,
+    }
 }
 
 async fn an_exhausted_event_is_found_by_its_state_and_retried_by_its_button(world: World) {
