@@ -40,6 +40,8 @@ impl File {
 /// All files.
 pub(super) struct Tree {
     pub(super) files: Vec<File>,
+    /// Paths of what has no lines, such as pictures.
+    binaries: Vec<String>,
 }
 
 impl Tree {
@@ -52,17 +54,19 @@ impl Tree {
         }
         paths.sort();
         paths.dedup();
-        let mut files = Vec::new();
+        let (mut files, mut binaries) = (Vec::new(), Vec::new());
         for path in paths {
-            // A tracked file that was just deleted is not there any more, and a binary one has no lines.
+            // A tracked file that was just deleted is not there any more.
             let Ok(bytes) = std::fs::read(root.join(&path)) else {
                 continue;
             };
-            if !bytes.contains(&0) {
+            if bytes.contains(&0) {
+                binaries.push(path);
+            } else {
                 files.push(File { path, text: String::from_utf8_lossy(&bytes).into_owned() });
             }
         }
-        Ok(Self { files })
+        Ok(Self { files, binaries })
     }
 
     pub(super) fn get(&self, path: &str) -> Option<&File> {
@@ -72,7 +76,8 @@ impl Tree {
     /// Whether a file or a folder with something in it is there.
     pub(super) fn contains(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
+        let mut paths = self.files.iter().map(|file| &file.path).chain(&self.binaries);
+        paths.any(|known| known == path || known.starts_with(&folder))
     }
 
     /// Rust files, without the checks' own counterexamples.
@@ -88,7 +93,7 @@ impl Tree {
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
         let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.into() };
-        Self { files: files.iter().map(file).collect() }
+        Self { files: files.iter().map(file).collect(), binaries: Vec::new() }
     }
 }
 

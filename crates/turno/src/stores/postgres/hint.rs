@@ -82,12 +82,10 @@ impl Hints {
             let outgoing = self.outgoing.clone();
             tokio::spawn(async move {
                 let us = uuid::Uuid::now_v7().simple().to_string();
-                let mut first = true;
                 loop {
-                    if let Err(failure) = serve(&address, &floors, &outgoing, &sender, &us, first).await {
+                    if let Err(failure) = serve(&address, &floors, &outgoing, &sender, &us).await {
                         tracing::debug!(?failure, "the connection for hints is lost; connecting again");
                     }
-                    first = false;
                     if sender.is_closed() {
                         return;
                     }
@@ -106,7 +104,6 @@ async fn serve(
     outgoing: &Outgoing,
     sender: &mpsc::Sender<Hint>,
     us: &str,
-    first: bool,
 ) -> Result<(), Failure> {
     let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, address.config.connect(NoTls)).await;
     let (client, mut connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
@@ -120,10 +117,8 @@ async fn serve(
     });
     let send = async {
         client.batch_execute(call::HINT_LISTEN.text).await?;
-        if !first {
-            // What happened meanwhile was not heard.
-            tell(Hint::All, floors, sender);
-        }
+        // What happened before was not heard, and somebody may have looked before it happened.
+        tell(Hint::All, floors, sender);
         loop {
             outgoing.wake.notified().await;
             let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));

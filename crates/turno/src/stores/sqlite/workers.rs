@@ -29,7 +29,9 @@ impl Workers {
     pub(super) fn writer(connection: Connection, changed: Arc<Notify>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
         let mut workers = Workers { jobs: Some(sender), threads: Vec::new() };
-        workers.spawn("turno-write", move || write(connection, &jobs, &changed))?;
+        // Read here and not by the thread: what others write before it has its first turn is news, too.
+        let seen = data_version(&connection);
+        workers.spawn("turno-write", move || write(connection, seen, &jobs, &changed))?;
         Ok(workers)
     }
 
@@ -85,8 +87,7 @@ impl Drop for Workers {
     }
 }
 
-fn write(mut connection: Connection, jobs: &Receiver<Job>, changed: &Notify) {
-    let mut seen = data_version(&connection);
+fn write(mut connection: Connection, mut seen: Option<i64>, jobs: &Receiver<Job>, changed: &Notify) {
     loop {
         let job = jobs.recv_timeout(LOOK);
         // Only what others write changes this number on this connection.
