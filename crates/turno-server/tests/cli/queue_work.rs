@@ -62,6 +62,8 @@ async fn a_delivery_that_is_nested_deeper_than_people_read_reaches_its_command_w
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
     let ask = include_str!("queue_deep.sql");
     client.execute(ask, &[&deep]).await.unwrap();
+    // Whoever looks finds what applications have committed; from then on it can be claimed.
+    assert_eq!(state(&queue, "m-1").await, (ItemState::Pending, 0));
     let shell = Shell::of(&world, "ana").await;
     let script = format!("grep -cF '{deep}'");
     let said = shell.run(&["queue", "work", "mails", "--until-empty", "--", "sh", "-c", &script]).await;
