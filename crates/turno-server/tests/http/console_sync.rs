@@ -3,6 +3,7 @@
 
 use crate::cases;
 use crate::console::Browser;
+use crate::sync::users;
 use crate::world::{Running, World};
 use turno::core::queue::Act;
 use turno::core::time::Span;
@@ -28,17 +29,6 @@ fn configured(world: &World, text: &str) -> Running {
     let server = Running::with(&world.url, &["--config", file.to_str().unwrap()], &[("MODULE_SECRET", "hush")]);
     std::fs::remove_file(&file).unwrap();
     server
-}
-
-/// Somebody who writes into the users' table; nobody on SQLite.
-async fn users(world: &World) -> Option<tokio_postgres::Client> {
-    if world.url.starts_with("sqlite:") {
-        return None;
-    }
-    let (client, connection) = tokio_postgres::connect(&world.url, tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute(include_str!("../../../../docs/guides/sync-siper.sql")).await.unwrap();
-    Some(client)
 }
 
 async fn the_page_says_whether_the_triggers_are_as_configured(world: World) {

@@ -30,7 +30,7 @@ fn with_preset(world: &World) -> Running {
 }
 
 /// Somebody who writes into the users' table; nobody on SQLite.
-async fn users(world: &World) -> Option<tokio_postgres::Client> {
+pub(crate) async fn users(world: &World) -> Option<tokio_postgres::Client> {
     if world.url.starts_with("sqlite:") {
         return None;
     }
