@@ -35,7 +35,7 @@ async function demo() {
 async function pages(page, base) {
   const first = async (path, prefix) => {
     await page.goto(base + path);
-    return page.locator(`main a[href^="${prefix}"]`).first().getAttribute('href', { timeout: 2_000 }).catch(() => null);
+    return page.locator(`main tbody a[href^="${prefix}"]`).first().getAttribute('href', { timeout: 2_000 }).catch(() => null);
   };
   const found = {
     overview: '/', tasks: '/tasks', leases: '/leases', 'leases-none': '/leases?prefix=nada', queues: '/queues',

@@ -74,7 +74,7 @@ export type LeaseState = 'unknown' | 'free' | 'held' | 'elsewhere' | 'other' | '
 /** How an ownership ended. */
 export interface Lost {
   reason: 'expired' | 'taken' | 'released' | 'forced';
-  cause: 'no_heartbeat' | 'idle' | 'rolling_timeout' | 'override' | 'user_disabled' | 'released' | null;
+  cause: 'no_heartbeat' | 'idle' | 'rolling_timeout' | 'override' | 'user_disabled' | 'released' | 'forbidden' | null;
   /** Who did it, for an override. */
   by: string | null;
   /** How they are called. */
@@ -115,12 +115,15 @@ export interface LeaseEventMap {
   requested: CustomEvent<ReleaseRequest>;
   /** It is not held any more. */
   lost: CustomEvent<Lost & { lease: LeaseDocument | null }>;
+  /** With `single`: another page of this person goes on; `near` if it is one of this browser. */
+  moved: CustomEvent<StateDetail & { near: boolean }>;
   /** It was held, and nobody knows whether it still is. */
   unknown: CustomEvent<StateDetail>;
   /** It is this person's turn, for a moment. */
   offered: CustomEvent<{ lease: LeaseDocument; offer_ms: number }>;
-  /** The place in line has changed; `missed` if it was offered and not taken. */
-  turn: CustomEvent<TurnPlace & { missed: boolean }>;
+  /** The place in line has changed; `missed` if it was offered and not taken, `over` if what it was waited for has ended
+   * (the task's status, such as `completed`). */
+  turn: CustomEvent<TurnPlace & { missed: boolean; over: string | true | null }>;
   /** Something failed that will not mend itself, such as a token that is refused. */
   error: CustomEvent<{ error: Error }>;
 }
@@ -144,6 +147,8 @@ export interface LeaseOptions extends TurnoOptions {
   turno?: Turno | null;
   /** Which of several holders of one account this is; people need none. */
   instance?: string | null;
+  /** Of several pages of one person only the one that claimed last holds it; by default all of them do, together. */
+  single?: boolean;
 }
 
 /** An answer that says no. */
@@ -183,7 +188,7 @@ export class Turno {
   /** One request, with whatever says who we are. */
   request(path: string, init: RequestInit): Promise<Response>;
   /** Something to be said while the page goes away. */
-  farewell(path: string, body: unknown): void;
+  farewell(path: string, body: unknown, method?: string): void;
   /** Hears of everything about a resource until the returned function is called. */
   watch(
     resource: string,
@@ -203,13 +208,15 @@ export class Lease extends EventTarget {
   /** Goes along with everything that is done under the lease; null unless it is held. */
   get fence(): number | null;
   get expires_in_ms(): number;
+  /** What somebody is warned of, as it stands now: why it will end if nothing happens, and in how long. */
+  get warning(): { reason: 'idle' | 'rolling_timeout'; expires_in_ms: number } | null;
   /** Until an offer to this person passes; 0 without one. */
   get offer_in_ms(): number;
   claim(options?: { wait_ms?: number; ttl_ms?: number | null }): Promise<LeaseDocument>;
   /** Throws where nobody answers, and is sent again until somebody does or it is claimed again. */
   release(): Promise<LeaseDocument | null>;
-  forceClaim(reason: string): Promise<LeaseDocument>;
-  forceRelease(reason: string): Promise<LeaseDocument>;
+  forceClaim(reason: string, meant?: { fence?: number }): Promise<LeaseDocument>;
+  forceRelease(reason: string, meant?: { fence?: number }): Promise<LeaseDocument>;
   requestRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;
   /** Tells all who have asked that they have to wait. */
   declineRelease(message?: string | null): Promise<LeaseDocument & { told: boolean }>;

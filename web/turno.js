@@ -175,8 +175,8 @@ export class Turno {
   }
 
   /** Something to be said while the page goes away: at once, with the token that is known; nobody hears the answer. */
-  farewell(path, body) {
-    const init = { method: 'POST', body: JSON.stringify(body), keepalive: true };
+  farewell(path, body, method = 'POST') {
+    const init = { method, body: JSON.stringify(body), keepalive: true };
     fetch(this.server + path, this.#dressed(init, this.#known)).catch(nothing);
   }
 
@@ -455,8 +455,18 @@ class Tabs {
       this.led();
       return new Promise((resolve) => (resign = resolve));
     };
-    if (navigator.locks) navigator.locks.request(this.name, { signal: ended.signal }, chosen).catch(nothing);
+    // Where it cannot be asked who leads, this one does, as where there is nobody to ask.
+    if (navigator.locks) navigator.locks.request(this.name, { signal: ended.signal }, chosen).catch(() => ended.signal.aborted || chosen());
     else chosen();
+  }
+
+  /** A browser may lose what it was asked, as around a reload: where nobody leads nor waits to, it is asked again. */
+  async insist() {
+    if (!navigator.locks || this.leads || !this.#stopLeading) return;
+    const known = await navigator.locks.query().catch(() => null);
+    if (!known || this.leads || !this.#stopLeading || [...known.held, ...known.pending].some(({ name }) => name === this.name)) return;
+    this.lead(false);
+    this.lead(true);
   }
 
   leave() {
@@ -467,6 +477,11 @@ class Tabs {
     this.#channel = null;
   }
 }
+
+/** What ends it first, of `[why, when to warn, when it ends]`. */
+const soonest = (ends) => ends.reduce((first, one) => (one[2] < first[2] ? one : first));
+/** To people it is the same whether they do nothing or look elsewhere: nobody seems to be there. */
+const toldAs = (reason) => (reason === 'hidden' ? 'idle' : reason);
 
 /**
  * One lease of this page.
@@ -480,8 +495,11 @@ class Tabs {
  *   offered    it is kept for this person for a moment: `claim()` takes it
  *   lost       this page held it and does not any more; `lost` says why
  *
- * Events: `state` (anything has changed), `held`, `idle-warning`, `active`, `requested`, `lost`, `unknown`, `offered`,
- * `turn`, `error`.
+ * Events: `state` (anything has changed), `held`, `idle-warning`, `active`, `requested`, `lost`, `moved`, `unknown`,
+ * `offered`, `turn`, `error`.
+ *
+ * Pages of one person hold one ownership together. With `single` only the page that claimed last does: the others become
+ * `elsewhere` and hear `moved`, so that two of them never write over each other.
  */
 export class Lease extends EventTarget {
   #path;
@@ -515,8 +533,15 @@ export class Lease extends EventTarget {
   /** What was given back and nobody has answered yet: `{fence, claim}`. */
   #owed = null;
   #giving = null;
+  /** The answer to the last beat, if it was that this person may not: then nothing renews what is held. */
+  #refused = null;
+  #single;
+  /** Claims of this page that were not answered yet: what is heard meanwhile may be their effect. */
+  #taking = 0;
+  /** When the last claim was sent that nobody has answered; browsers break them off before they say that a page is left. */
+  #asked = null;
 
-  constructor(resource, { turno = null, instance = null, ...options } = {}) {
+  constructor(resource, { turno = null, instance = null, single = false, ...options } = {}) {
     super();
     const source = turno ? { turno, leave: nothing } : share(options);
     this.turno = source.turno;
@@ -526,6 +551,7 @@ export class Lease extends EventTarget {
     const task = /^task:(\d+)$/.exec(resource);
     this.#path = task ? `/v1/tasks/${task[1]}` : `/v1/leases/${encodeURIComponent(resource)}`;
     this.#instance = instance ? { instance } : {};
+    this.#single = single;
     this.#key = `turno:left:${this.turno.server}:${resource}:${instance ?? ''}`;
     this.lease = null;
     this.lost = null;
@@ -551,7 +577,8 @@ export class Lease extends EventTarget {
       const lease = await this.turno.call('GET', `/v1/leases/${encodeURIComponent(this.resource)}`);
       if (this.#grant || this.#closed.signal.aborted) return;
       const ours = lease.mine && lease.fence === left.fence;
-      if (ours || (lease.state === 'free' && reloaded())) await this.claim({ ttl_ms: left.ttl_ms });
+      // Whoever had asked for it and did not wait for the answer may have been given it.
+      if (ours || (reloaded() && (lease.state === 'free' || (left.asked && lease.mine)))) await this.claim({ ttl_ms: left.ttl_ms });
       else this.#see(lease);
     } catch (error) {
       const again = !error.status && Date.now() - left.at < RETURN_MS;
@@ -562,7 +589,13 @@ export class Lease extends EventTarget {
 
   /** How it is. Asked at any moment it is true, also before a timer had the chance to notice something. */
   get state() {
-    return this.#state === 'held' && this.expires_in_ms <= 0 ? 'unknown' : this.#state;
+    if (this.#state === 'held' && this.expires_in_ms <= 0) return 'unknown';
+    return ['other', 'elsewhere'].includes(this.#state) && this.#outdated() ? 'unknown' : this.#state;
+  }
+
+  /** Whoever had it has it no longer unless they renewed it, and nobody has said so. */
+  #outdated() {
+    return this.lease?.state === 'locked' && since(this.#heard) > this.lease.expires_in_ms;
   }
 
   /** Names the ownership; goes along with everything that is done under it. Null unless it is held. */
@@ -573,6 +606,13 @@ export class Lease extends EventTarget {
   /** Until it ends unless renewed, as far as this page knows. */
   get expires_in_ms() {
     return this.#grant ? Math.max(0, Math.round(this.#lasts - since(this.#sent))) : 0;
+  }
+
+  /** What somebody is warned of: why it will end if nothing happens, and in how long. Nothing while nobody is. */
+  get warning() {
+    if (!this.#warned) return null;
+    const [reason, , expires_in_ms] = soonest(this.#ends());
+    return { reason: toldAs(reason), expires_in_ms: Math.round(expires_in_ms) };
   }
 
   /** Until an offer to this person passes; 0 without one. */
@@ -588,9 +628,9 @@ export class Lease extends EventTarget {
     return this.#take('claim', body, { timeout_ms: wait_ms + REQUEST_MS });
   }
 
-  /** Takes it from whoever holds it. Needs `locks.override` and a reason. */
-  forceClaim(reason) {
-    return this.#take('force-claim', { reason });
+  /** Takes it from whoever holds it. Needs `locks.override` and a reason. With a fence nobody else's is taken: `lease_held` then. */
+  forceClaim(reason, { fence } = {}) {
+    return this.#take('force-claim', { reason, fence });
   }
 
   /** Gives it back, for all tabs of this person. Where nobody answers it throws, and is sent again until somebody does. */
@@ -639,9 +679,9 @@ export class Lease extends EventTarget {
     }
   }
 
-  /** Takes it away from whoever holds it. Needs `locks.override` and a reason. */
-  async forceRelease(reason) {
-    await this.#call('POST', 'force-release', { reason });
+  /** Takes it away from whoever holds it. Needs `locks.override` and a reason. With a fence nobody else loses theirs. */
+  async forceRelease(reason, { fence } = {}) {
+    await this.#call('POST', 'force-release', { reason, fence });
     return this.#look();
   }
 
@@ -712,13 +752,18 @@ export class Lease extends EventTarget {
 
   async #take(verb, body, options) {
     const sent = clock();
-    const lease = await this.#call('POST', verb, body, options).catch((error) => {
+    this.#taking += 1;
+    this.#asked = sent;
+    const answered = this.#call('POST', verb, body, options).finally(() => (this.#taking -= 1));
+    const lease = await answered.catch((error) => {
+      if (error.status) this.#asked = null;
       if (error.problem?.lease && !this.#grant) {
         this.#overcome();
         this.#see(error.problem.lease);
       }
       throw error;
     });
+    this.#asked = null;
     if (this.#closed.signal.aborted) {
       this.turno.farewell(`${this.#path}/release`, { fence: lease.fence, claim: lease.claim, ...this.#instance });
       return lease;
@@ -750,6 +795,8 @@ export class Lease extends EventTarget {
 
   /** It is ours, said the answer to what was sent then. */
   #hold(lease, sent, beaten = true) {
+    // Claims only ever become more, whichever answer comes first.
+    if (this.#single && !this.#taking && lease.claim > this.#grant.claim) return this.#move(lease);
     // Answers may overtake each other.
     if (sent.steady < this.#sent.steady) return;
     this.lease = lease;
@@ -766,7 +813,8 @@ export class Lease extends EventTarget {
     this.#later('end', Math.max(this.expires_in_ms, 50), () => this.#overdue());
     this.#mind(beaten && lease.renewed !== false);
     // What was sent before something happened says nothing about what is true after it.
-    if (sent.steady < this.#doubted || this.expires_in_ms <= 0) {
+    if (beaten) this.#refused = null;
+    if (sent.steady < this.#doubted || this.expires_in_ms <= 0 || this.#refused) {
       if (this.#state !== 'unknown') this.#become('unknown');
       return;
     }
@@ -820,7 +868,14 @@ export class Lease extends EventTarget {
     this.#clear('look');
     if (state === 'free') return;
     const pause = state === 'locked' ? expires_in_ms + 100 : Math.min(policy.offer_ms / 4, POLL_MS / 2);
-    this.#later('look', pause * (1 + Math.random() / 10), () => this.#look().catch(nothing));
+    this.#later('look', pause * (1 + Math.random() / 10), () => this.#look().catch(() => this.#unheard()));
+  }
+
+  /** The known end has passed and nobody answers: it is said that nothing is known, and asked again. */
+  #unheard() {
+    if (this.#grant || this.#closed.signal.aborted) return;
+    if (this.#outdated() && ['other', 'elsewhere'].includes(this.#state)) this.#become('unknown');
+    this.#later('look', POLL_MS / 2, () => this.#look().catch(() => this.#unheard()));
   }
 
   #lose({ reason = 'expired', cause = null, by = null, by_name = null, note = null, detail = null, lease = null }) {
@@ -834,6 +889,14 @@ export class Lease extends EventTarget {
     this.#emit('lost', { ...this.lost, lease: this.lease });
   }
 
+  /** Another page of this person has claimed it since: that one goes on. Nothing is given back, as it is theirs now. */
+  #move(lease) {
+    const near = !this.#tabs.alone;
+    this.#letGo();
+    this.#see(lease);
+    this.#emit('moved', { ...this.#detail(), near });
+  }
+
   #letGo() {
     for (const name of HOLDING) this.#clear(name);
     this.#tabs?.leave();
@@ -844,6 +907,7 @@ export class Lease extends EventTarget {
     this.#saidIdle = false;
     this.#worked = false;
     this.#requests.clear();
+    this.#refused = null;
     this.#sent = { steady: -Infinity, wall: -Infinity };
   }
 
@@ -852,7 +916,7 @@ export class Lease extends EventTarget {
     this.#state = state;
     this.#emit('state', this.#detail());
     if (state === before) return;
-    if (state === 'unknown' && before === 'held') this.#emit('unknown', this.#detail());
+    if (state === 'unknown' && ['held', 'other', 'elsewhere'].includes(before)) this.#emit('unknown', this.#detail());
     if (state === 'offered') this.#emit('offered', { lease: this.lease, offer_ms: this.lease.policy.offer_ms });
   }
 
@@ -871,8 +935,10 @@ export class Lease extends EventTarget {
     const { heartbeat_interval_ms: interval, idle_guard_ms: guard } = this.lease.policy;
     const away = this.#saidIdle && guard && activity.idle() >= guard;
     if (this.#state === 'unknown') this.#confirm();
-    else if (hidden() || !this.#tabs.leads || away) this.#later('beat', interval, () => this.#tick());
-    else this.#beat();
+    else if (hidden() || !this.#tabs.leads || away) {
+      void this.#tabs.insist();
+      this.#later('beat', interval, () => this.#tick());
+    } else this.#beat();
   }
 
   async #beat() {
@@ -894,6 +960,7 @@ export class Lease extends EventTarget {
       // Said once: from now on the server knows why no more beats come.
       this.#saidIdle = answer.reason === 'idle';
       this.#hold(answer, sent);
+      if (this.#grant !== grant) return;
       this.#share();
       this.#tabs.count();
     } catch (error) {
@@ -910,6 +977,16 @@ export class Lease extends EventTarget {
     if (error.code === 'lease_lost') {
       this.#tabs.say({ kind: 'ended' });
       return this.#lose(error.problem);
+    }
+    if (error.status === 401 || error.status === 403) {
+      this.#refused = error;
+      // Nobody renews it, so it is over when its time is: whoever looks sees who has it then.
+      if (this.expires_in_ms <= 0) {
+        this.#lose({ cause: 'forbidden', detail: error.message });
+        this.#look().catch(nothing);
+        return this.#emit('error', { error });
+      }
+      if (this.#state === 'held') this.#become('unknown');
     }
     // Neither the network's nor the server's mood: somebody has to do something.
     if (error.status >= 400 && error.status < 500 && error.status !== 429) this.#emit('error', { error });
@@ -986,27 +1063,25 @@ export class Lease extends EventTarget {
 
   /** Warns if it is time to, or sees to it that this happens when it is. */
   #mind(renewed = false) {
-    let next = Infinity;
-    for (const [reason, warn_in_ms, expires_in_ms] of this.#ends()) {
-      if (warn_in_ms <= 0) this.#warn(reason, expires_in_ms);
-      else {
-        // An idle person is kept once the server has renewed, and not when they have moved.
-        if (renewed || reason === 'rolling_timeout') this.#calm(reason);
-        next = Math.min(next, warn_in_ms);
-      }
-    }
+    const ends = this.#ends();
+    // Whatever it is time to warn of, what ends it first is told: nobody is promised time that they do not have.
+    if (ends.some(([, warn_in_ms]) => warn_in_ms <= 0)) this.#warn(...soonest(ends));
+    // An idle person is kept once the server has renewed, and not when they have moved.
+    else if (renewed || this.#warned?.reason === 'rolling_timeout') this.#calm();
+    const next = Math.min(...ends.map(([, warn_in_ms]) => warn_in_ms).filter((warn_in_ms) => warn_in_ms > 0));
     if (next < Infinity) this.#later('warn', next, () => this.#mind());
   }
 
   /** Everything that will end it if nothing happens: why, when to warn of it, and when it ends. */
   #ends() {
-    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl } = this.lease.policy;
+    const { idle_guard_ms: guard, rolling_timeout_ms: rolling, ttl_ms: ttl, heartbeat_interval_ms: pause } = this.lease.policy;
     const ends = [];
     if (guard) {
       const idle = activity.idle();
       // Where the time to live alone leaves little time to react, the warning comes before the guard does.
       const warn = Math.max(guard / 2, Math.min(guard, guard + ttl - WARNING_MS));
-      ends.push(['idle', warn - idle, idle < guard ? guard - idle + ttl : this.expires_in_ms]);
+      // The last beat that renews comes up to one pause before the guard.
+      ends.push(['idle', warn - idle, idle < guard ? Math.max(guard - idle + ttl - pause, this.expires_in_ms) : this.expires_in_ms]);
     }
     if (rolling && this.lease.rolling_in_ms !== null) {
       const left = Math.max(0, this.lease.rolling_in_ms - since(this.#sent));
@@ -1018,17 +1093,16 @@ export class Lease extends EventTarget {
     return ends;
   }
 
-  #warn(reason, expires_in_ms) {
-    if (this.#warned) return;
+  #warn(reason, _, expires_in_ms) {
+    if (this.#warned?.reason === reason) return;
     this.#warned = { reason };
     if (reason === 'idle') activity.warned.add(this);
-    // To people it is the same whether they do nothing or look elsewhere: nobody seems to be there.
-    const told = reason === 'hidden' ? 'idle' : reason;
-    this.#emit('idle-warning', { reason: told, expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
+    else activity.warned.delete(this);
+    this.#emit('idle-warning', { reason: toldAs(reason), expires_in_ms: Math.round(expires_in_ms), lease: this.lease });
   }
 
-  #calm(reason) {
-    if (this.#warned?.reason !== reason) return;
+  #calm() {
+    if (!this.#warned) return;
     this.#warned = null;
     activity.warned.delete(this);
     this.#emit('active', this.#detail());
@@ -1055,17 +1129,22 @@ export class Lease extends EventTarget {
     }
     const ago = Math.max(0, Date.now() - said.wall);
     if (said.kind === 'active') return activity.touch({ wall: said.wall, steady: performance.now() - ago });
-    this.#grant.claim = Math.max(this.#grant.claim, said.lease.claim);
+    if (!this.#single) this.#grant.claim = Math.max(this.#grant.claim, said.lease.claim);
     this.#saidIdle = said.idle;
     this.#hold(said.lease, { steady: performance.now() - ago, wall: said.wall });
+    if (!this.#grant) return;
     // Whoever has just beaten is first the next time, too: their pause begins when they had the answer.
     this.#later('beat', said.lease.policy.heartbeat_interval_ms * 1.5, () => this.#tick());
   }
 
-  /** The page is being left. The time to live is the truth; this only makes it free sooner. */
+  /**
+   * The page is being left. The time to live is the truth; this only makes it free sooner. What was asked for and not
+   * answered has no fence yet that could be given back: a reload goes on with it, and otherwise it ends by itself.
+   */
   #leave(grace_ms = 0) {
     const { fence, claim, ttl_ms } = this.#grant ?? {};
     if (this.#owed) this.turno.farewell(`${this.#path}/release`, { ...this.#owed, ...this.#instance });
+    if (!fence && grace_ms && this.#asked && since(this.#asked) < REQUEST_MS) behind.note(this.#key, { asked: true });
     if (!fence) return;
     if (grace_ms) {
       behind.note(this.#key, { fence, ttl_ms });
@@ -1095,6 +1174,8 @@ export class Lease extends EventTarget {
 
   #event(event) {
     if (this.#closed.signal.aborted) return;
+    // The task is over: nobody waits for it any more.
+    if (event.name === 'lease.line_closed') this.#outOfLine({ over: event.detail ?? true });
     if (event.name === 'lease.offered' && this.turn) this.#keepTurn();
     else this.#look().catch(nothing);
   }
@@ -1121,7 +1202,7 @@ export class Lease extends EventTarget {
     if (!lease.position) return;
     this.turn = { position: lease.position, offered };
     if (offered && !before?.offered) this.#later('offer', lease.offer_expires_in_ms, () => this.#miss());
-    if (before?.position !== lease.position) this.#emit('turn', { ...this.turn, missed: false });
+    if (before?.position !== lease.position) this.#emit('turn', { ...this.turn, missed: false, over: null });
     // Found, and not taken here: it may be about to die, so it is kept at once.
     if (!before) this.#adopted = true;
     // Nobody is offered anything before somebody asks.
@@ -1140,16 +1221,16 @@ export class Lease extends EventTarget {
     this.#leaveLine(true).catch(nothing);
   }
 
-  #outOfLine(missed = false) {
+  #outOfLine({ missed = false, over = null } = {}) {
     for (const name of ['turn', 'offer']) this.#clear(name);
     if (!this.turn) return;
     this.turn = null;
     this.#adopted = false;
-    this.#emit('turn', { position: null, offered: false, missed });
+    this.#emit('turn', { position: null, offered: false, missed, over });
   }
 
   async #leaveLine(missed) {
-    this.#outOfLine(missed);
+    this.#outOfLine({ missed });
     const answer = await this.#call('DELETE', 'turn', { ...this.#instance });
     if (!this.#grant) this.#see(answer);
     return answer;
@@ -1166,6 +1247,8 @@ export class Lease extends EventTarget {
       if (this.turn) this.#stand(answer);
     } catch (error) {
       if (error.code === 'already_holder') this.#outOfLine();
+      // What it was waited for is over, and this page has not heard of it.
+      if (error.code === 'wrong_status') this.#outOfLine({ over: error.problem?.status_now ?? true });
     } finally {
       this.#keeping = false;
     }
@@ -1203,7 +1286,7 @@ const ACTIONS = {
   'take-turn': (lease) => lease.takeTurn(),
   'leave-turn': (lease) => lease.leaveTurn(),
 };
-const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'unknown', 'offered', 'turn', 'error'];
+const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'moved', 'unknown', 'offered', 'turn', 'error'];
 
 const sources = new Map();
 
@@ -1218,14 +1301,16 @@ function sourceOf(url) {
  *
  * Says everything as events, which bubble, and mirrors `state` as an attribute for style sheets. Inside it
  * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
- * something is shown or enabled (or `warning`, `requested`, `waiting`), and `data-turno-text` fills in `holder`,
+ * something is shown or enabled (or `other-locked`, `other-offered`, `warning`, `warning-idle`, `warning-work`, `requested`, `request-said`, `waiting`),
+ * and `data-turno-text` fills in `holder`,
  * `since`, `reason`, `message`, `asker`, `request` or `position`.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
-  static observedAttributes = ['resource', 'server', 'token-url', 'instance'];
+  static observedAttributes = ['resource', 'server', 'token-url', 'instance', 'single'];
   #token = null;
   #lease = null;
-  #warned = false;
+  /** Why it will end soon; null while it will not. */
+  #warned = null;
   #request = null;
 
   constructor() {
@@ -1298,7 +1383,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     this.#lease?.close();
     this.#lease = null;
     if (!resource || !this.isConnected) return;
-    const options = { instance: this.getAttribute('instance') };
+    const options = { instance: this.getAttribute('instance'), single: this.hasAttribute('single') };
     const server = this.getAttribute('server');
     if (server !== null) options.server = server;
     const url = this.getAttribute('token-url');
@@ -1319,9 +1404,9 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
 
   /** What is no state, and yet to be seen. */
   #note(name, detail) {
-    if (name === 'idle-warning') this.#warned = true;
+    if (name === 'idle-warning') this.#warned = detail.reason;
     if (name === 'requested') this.#request = detail;
-    if (name === 'active' || this.state !== 'held') this.#warned = false;
+    if (name === 'active' || this.state !== 'held') this.#warned = null;
     if (this.state !== 'held') this.#request = null;
   }
 
@@ -1342,7 +1427,10 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
     const ours = (selector) =>
       [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
-    const now = [state, this.#warned && 'warning', this.#request && 'requested', this.#lease?.turn && 'waiting'];
+    const kept = state === 'other' && (this.#lease?.lease?.state === 'offered' ? 'other-offered' : 'other-locked');
+    const now = [state, kept, this.#request && 'requested', this.#request?.message && 'request-said', this.#lease?.turn && state !== 'offered' && 'waiting'];
+    // Of a want of work only work helps; a button that says "still here" would do nothing.
+    if (this.#warned) now.push('warning', this.#warned === 'idle' ? 'warning-idle' : 'warning-work');
     const listed = (one, name) =>
       one
         .getAttribute(name)

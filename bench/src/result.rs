@@ -72,7 +72,8 @@ impl Measured {
         }
     }
 
-    /// Whether the goal was reached; `documented` is the lower end of the raw limit that the goal was set by.
+    /// Whether the goal was reached; `documented` is the lower end of the raw limit that the goal was set by: a rate, or
+    /// the milliseconds of a median.
     pub(crate) fn reached(&self, goal: &Goal, documented: Option<f64>) -> Reached {
         let Some(best) = self.best(&self.ours, goal) else {
             return Reached::No;
@@ -90,6 +91,7 @@ impl Measured {
         };
         let by_ratio = match (goal, documented, ratio) {
             (Goal::PerSecond(wanted), Some(raw), Some(ratio)) => ratio >= wanted / raw,
+            (Goal::Latency { p50_ms, .. }, Some(raw_ms), Some(ratio)) => ratio <= p50_ms / raw_ms,
             _ => false,
         };
         match (reached, by_ratio) {
@@ -142,5 +144,15 @@ mod tests {
         let goal = |p50_ms, p99_ms| Goal::Latency { p50_ms, p99_ms };
         assert_eq!(row.reached(&goal(1.0, 4.0), None), Reached::No);
         assert_eq!(row.reached(&goal(3.0, 4.0), None), Reached::Yes);
+    }
+
+    #[test]
+    fn a_latency_is_reached_by_ratio_where_the_raw_one_is_longer_too() {
+        let row = Measured { raw: vec![sample(1.0, 2, 4)], ours: vec![sample(1.0, 6, 9)], ..Measured::default() };
+        let goal = Goal::Latency { p50_ms: 3.0, p99_ms: 4.0 };
+        assert_eq!(row.ratio(&goal), Some(3.0));
+        assert_eq!(row.reached(&goal, Some(1.0)), Reached::ByRatio);
+        assert_eq!(row.reached(&goal, Some(1.1)), Reached::No);
+        assert_eq!(row.reached(&goal, None), Reached::No);
     }
 }

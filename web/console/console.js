@@ -4,9 +4,10 @@
 // place (htmx, morph), so that focus, typed text and open dialogs stay. Nothing is shown that the server did not send.
 // Pages and forms work without this file; only the liveness is lost.
 
-import { follow } from '/turno.js';
+import { Turno, follow } from '/turno.js';
+import { keepFocus } from './focus.js';
+import { LIVE, readPage } from './reading.js';
 
-const LIVE = '#live';
 /** Two reads are at least this far apart, however much happens. */
 const READ_EVERY_MS = 1_000;
 /** Some things become untrue by time alone, without an event: an expiry, a delay that ends. */
@@ -15,8 +16,13 @@ const READ_AT_LEAST_MS = 15_000;
 const POLL_MS = 5_000;
 /** Who has not answered for so long is said to be silent; process mode counts alike. */
 const SILENT_MS = 4_000;
+/** A stream on which nothing happens looks like one that hangs: after so long without a word somebody asks. */
+const QUIET_MS = 5_000;
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
+/** What a page says of what was just done is said for so long, whatever happens. */
+const SAID_MS = 4_000;
+const openedAt = Date.now();
 
 const body = document.body;
 const text = (name, values = {}) =>
@@ -42,34 +48,51 @@ const DAY = { day: 'numeric', month: 'short' };
 const HOUR = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 const clock = (at, options) => new Intl.DateTimeFormat(locale, options).format(at);
 
+/** Times that were still to come when they were shown. */
+const awaited = new Set();
+/** What such a time has ended is read again for so long: the server's clock may come a moment after this one. */
+const PASSED_MS = 3_000;
+
+/** Whether a time has come that the page waited for, such as an expiry: nobody tells of it. */
+function hasPassed(at) {
+  if (at > now()) awaited.add(at);
+  return awaited.has(at) && at <= now() && now() - at < PASSED_MS;
+}
+
 function tellTimes() {
+  let passed = false;
   for (const element of document.querySelectorAll('time[datetime]')) {
     const at = Date.parse(element.dateTime);
     if (Number.isNaN(at)) continue;
+    if (hasPassed(at)) passed = true;
     element.title = clock(at, { ...DAY, year: 'numeric', ...HOUR, second: '2-digit' });
-    const said = 'clock' in element.dataset ? shortClock(at) : spoken(now() - at);
+    const said = 'clock' in element.dataset ? shortClock(at, element.dataset.clock === 's') : spoken(now() - at);
     if (element.textContent !== said) element.textContent = said;
   }
+  // Ends that are not shown, of what is.
+  for (const { dataset } of document.querySelectorAll('[data-until]')) if (hasPassed(Date.parse(dataset.until))) passed = true;
+  for (const at of awaited) if (now() - at >= PASSED_MS) awaited.delete(at);
+  if (passed && topics().length) readSoon(0);
   tellPulse();
 }
 
-function shortClock(at) {
+function shortClock(at, exact) {
   const today = new Date(now()).toDateString() === new Date(at).toDateString();
-  return clock(at, today ? HOUR : { ...DAY, ...HOUR });
+  return clock(at, { ...(today ? {} : DAY), ...HOUR, ...(exact ? { second: '2-digit' } : {}) });
 }
 
 // How fresh the page is.
 
 let readAt = Date.now();
 let lostAt = null;
-let answeredAt = 0;
+let answeredAt = Date.now();
 let state = 'still';
 
 function tellPulse() {
   const pulse = document.getElementById('pulse');
   const fresh = text('updated', { ago: spoken(Date.now() - readAt) });
   if (pulse) {
-    pulse.dataset.state = lostAt ? 'lost' : state;
+    pulse.dataset.state = lostAt || session === 'ended' ? 'lost' : state;
     if (pulse.textContent !== fresh) pulse.textContent = fresh;
   }
   const banner = document.getElementById('banner');
@@ -88,35 +111,83 @@ function connectionLost() {
 
 function connectionBack() {
   lostAt = null;
-  answeredAt = Date.now();
+  heard();
   tellPulse();
+}
+
+function heard() {
+  answeredAt = Date.now();
+}
+
+// Whether anybody is there: on every page that follows a stream, as process mode knows it by its heartbeats.
+
+const server = new Turno();
+let asking = false;
+
+async function ask() {
+  asking = true;
+  try {
+    await server.call('GET', '/readyz');
+    heard();
+  } catch (error) {
+    // An answer is one; that it is a bad one is told by whoever reads the page.
+    if (error.status) readSoon(0);
+  } finally {
+    asking = false;
+  }
+}
+
+let wasSilent = false;
+
+function watch() {
+  if (document.hidden || !topics().length || session !== 'open') return;
+  if (!asking && Date.now() - answeredAt >= QUIET_MS) void ask();
+  const silent = server.silent_ms;
+  if (silent > SILENT_MS) silence(Date.now() - silent);
+  else if (wasSilent) spoke();
+  wasSilent = silent > SILENT_MS;
+}
+
+function silence(since) {
+  // An answer to this page is one: silence begins after it.
+  const from = Math.max(since, answeredAt);
+  if (Date.now() - from < SILENT_MS) return;
+  lostAt ??= from;
+  tellPulse();
+}
+
+function spoke() {
+  connectionBack();
+  readSoon(0);
+}
+
+// The session. Nobody is sent anywhere for its end: there may be something on the page that nobody has saved.
+
+/** `open`; `left` once this page itself signs out, which leads on by itself; `ended` otherwise. */
+let session = 'open';
+
+function signedOut() {
+  if (session !== 'open') return;
+  session = 'ended';
+  hush();
+  document.getElementById('ended').hidden = false;
+  lostAt = null;
+  tellPulse();
+  document.dispatchEvent(new CustomEvent('turno:ended'));
 }
 
 // Reading the page again.
 
-let reading = null;
 let wanted = null;
 
 /** Reads soon; many wishes become one. */
 export function readSoon(delay = 150) {
-  if (document.hidden || wanted) return;
+  if (document.hidden || wanted || session !== 'open') return;
   const wait = Math.max(delay, readAt + READ_EVERY_MS - Date.now());
   wanted = setTimeout(() => {
     wanted = null;
-    void readNow();
+    if (document.querySelector(LIVE) && session === 'open') void readPage();
   }, wait);
-}
-
-async function readNow() {
-  const region = document.querySelector(LIVE);
-  if (!region || reading) return;
-  const address = location.pathname + location.search;
-  reading = window.htmx.ajax('GET', address, { target: LIVE, select: LIVE, swap: 'outerMorph', source: LIVE });
-  try {
-    await reading;
-  } finally {
-    reading = null;
-  }
 }
 
 function setClock(headers) {
@@ -128,6 +199,7 @@ function setClock(headers) {
 document.addEventListener('htmx:before:response', (event) => {
   const { response } = event.detail.ctx;
   setClock(response.headers);
+  if (response.status === 401) signedOut();
   if (response.status < 500) connectionBack();
 });
 document.addEventListener('htmx:after:swap', () => {
@@ -135,6 +207,7 @@ document.addEventListener('htmx:after:swap', () => {
   tellTimes();
   drawCharts();
   reachScrolls();
+  keepFocus();
 });
 document.addEventListener('htmx:error', (event) => {
   if (event.detail.ctx) connectionLost();
@@ -158,7 +231,7 @@ function topics() {
 async function listen() {
   clearTimeout(retry);
   const about = topics();
-  if (stream || document.hidden || !about.length) return;
+  if (stream || document.hidden || !about.length || session !== 'open') return;
   const abort = new AbortController();
   stream = abort;
   const headers = { accept: 'text/event-stream', ...(position ? { 'last-event-id': position } : {}) };
@@ -180,7 +253,7 @@ async function listen() {
 
 function opened(response) {
   setClock(response.headers);
-  if (response.status === 401) signIn();
+  if (response.status === 401) signedOut();
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   state = 'live';
   // What happened while nobody listened is in the page.
@@ -191,15 +264,24 @@ function opened(response) {
 
 /** One event of the stream: its position is kept, and whoever shows something of its topic reads again. */
 function take({ id, event: name, data }) {
+  heard();
   if (id) position = id;
   if (!name) return;
   if (name === 'bye') {
-    if (data.reason === 'signed_out') signIn();
+    if (data.reason === 'signed_out') signedOut();
     return;
   }
   const event = new CustomEvent('turno:event', { detail: { name, data }, cancelable: true });
   // A page that knows better, such as process mode, takes the event over.
-  if (document.dispatchEvent(event)) readSoon();
+  if (!document.dispatchEvent(event)) return;
+  outdate();
+  readSoon();
+}
+
+/** What was said of a success may not be true any more once something else happens; what went wrong stays to be read. */
+function outdate() {
+  const left = Math.max(0, openedAt + SAID_MS - Date.now());
+  setTimeout(() => document.querySelector('main > .flash:not(.bad)')?.remove(), left);
 }
 
 function parsed(data) {
@@ -210,10 +292,6 @@ function parsed(data) {
   }
 }
 
-function signIn() {
-  location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
-}
-
 function hush() {
   const ended = stream;
   stream = null;
@@ -221,6 +299,11 @@ function hush() {
   ended?.abort();
 }
 
+window.addEventListener('submit', (event) => {
+  if (event.defaultPrevented || event.target.getAttribute('action') !== '/sign-out') return;
+  session = 'left';
+  hush();
+});
 // Six streams are all that a browser opens to one server: a tab that nobody sees has none.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return hush();
@@ -230,6 +313,7 @@ document.addEventListener('visibilitychange', () => {
 window.addEventListener('pagehide', hush);
 window.addEventListener('pageshow', (event) => {
   if (!event.persisted) return;
+  session = 'open';
   readSoon(0);
   void listen();
 });
@@ -238,17 +322,22 @@ window.addEventListener('online', () => {
   void listen();
 });
 window.addEventListener('offline', connectionLost);
+// Whoever calls the API hears it, too.
+document.addEventListener('turno:signed-out', signedOut);
 // Process mode asks more often than pages are read, and notices first that nobody answers.
-document.addEventListener('turno:silent', ({ detail: { since } }) => {
-  // An answer to this page is one: silence begins after it.
-  const from = Math.max(since, answeredAt);
-  if (Date.now() - from < SILENT_MS) return;
-  lostAt ??= from;
-  tellPulse();
-});
-document.addEventListener('turno:answered', () => {
-  connectionBack();
-  readSoon(0);
+document.addEventListener('turno:silent', ({ detail: { since } }) => silence(since));
+document.addEventListener('turno:answered', spoke);
+
+// What somebody reads while they decide does not change under their hands; what they decide is judged by how it is then.
+document.addEventListener('toggle', ({ target, newState }) => {
+  if (!target.matches('dialog[popover]')) return;
+  target.toggleAttribute('hx-morph-skip', newState === 'open');
+  if (newState === 'closed') readSoon(0);
+}, { capture: true });
+// Nor does it vanish with what was typed into it: a page on which there is nothing left to decide waits until it is closed.
+document.addEventListener('htmx:before:swap', (event) => {
+  const open = document.querySelector('dialog:popover-open');
+  if (open && !(event.detail.ctx?.text ?? '').includes(`id="${open.id}"`)) event.preventDefault();
 });
 
 // Charts.
@@ -321,6 +410,7 @@ document.addEventListener('click', async (event) => {
 
 document.querySelector('.menu [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 setInterval(tellTimes, 1_000);
+setInterval(watch, 1_000);
 setInterval(() => {
   const fresh = Date.now() - readAt;
   if (topics().length && fresh >= (state === 'live' && !lostAt ? READ_AT_LEAST_MS : POLL_MS)) readSoon(0);

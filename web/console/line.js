@@ -12,6 +12,13 @@ export class ConsoleTurno extends Turno {
     return () => document.removeEventListener('turno:event', listen);
   }
 
+  /** Who finds out that nobody is signed in any more says so; what follows is the page's matter. */
+  async request(path, init) {
+    const response = await super.request(path, init);
+    if (response.status === 401) document.dispatchEvent(new CustomEvent('turno:signed-out'));
+    return response;
+  }
+
   get live() {
     const about = [...document.querySelectorAll('[data-live]')].flatMap((one) => one.dataset.live.split(/\s+/));
     return document.getElementById('pulse')?.dataset.state === 'live' && about.includes('leases');

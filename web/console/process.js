@@ -4,38 +4,49 @@
 // be edited exactly while it is held. Every change goes to the API with the fence, so a page that is wrong about its lock
 // can spoil nothing. What somebody types is kept, whatever happens to the lock, until it is saved or discarded.
 
+import { keepFocus } from './focus.js';
 import { ConsoleTurno, Places, entitle, left } from './line.js';
-import { all, answered, asked, calmly, fill, list, root, time, urgently, whyLost, words } from './said.js';
-import { Drafts, amountOf, stored, values } from './typed.js';
+import { Lines } from './lines.js';
+import { readPage } from './reading.js';
+import { all, asked, askersOf, calmly, fillIn, root, time, timeWithin, urgently, words } from './said.js';
+import { forgetSaved } from './typed.js';
 
 /** A finalize of many lines takes its time. */
 const FINALIZE_MS = 60_000;
-/** What found no answer is tried again after this long. */
+/** A finalize that found no answer is sent again after this long. */
 const RETRY_MS = 2_000;
 /** Who has not answered for so long is said to be silent. */
 const SILENT_MS = 4_000;
+
+/** What takes longer than this is said to be awaited. */
+const PATIENCE_MS = 1_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const { task, title, user } = root().dataset;
 const path = `/v1/tasks/${task}`;
+forgetSaved(user);
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
 const places = new Places(user);
-const drafts = new Drafts(`turno:typed:${user}:${task}`);
-/** What is said under each line. */
-const notes = new Map();
-const saving = new Map();
-/** The ownerships that this page has had. */
-const own = new Set();
 let lease = null;
 let shown = null;
-let warning = null;
 let doubted = false;
 let wasSilent = false;
 let leaving = false;
 let finishing = false;
 /** It was finalized from here: that its lock is gone is no loss. */
 let finished = false;
+/** Since when a finalize has been waiting for its answer in vain. */
+let unanswered = null;
+/** It was given back so that this person can sign out. */
+let signedOut = false;
+/** The session was ended, and not by this page: nothing can be known or saved here any more. */
+let ended = false;
+/** Another window of this person goes on: since when, and whether it is one of this browser. */
+let moved = null;
+
+/** This person stood in line when the task ended. */
+let waited = false;
 
 /** What went wrong, until it is mended: `kind` says by what. */
 let troubled = null;
@@ -58,6 +69,7 @@ function tellMissed() {
 
 function view() {
   if (!lease) return null;
+  if (ended) return 'ended';
   if (finishing) return 'finishing';
   const { state } = lease;
   if (state === 'unknown') return doubted && !leaving ? 'unknown' : null;
@@ -67,7 +79,17 @@ function view() {
   return state;
 }
 
-const editable = () => !finishing && lease?.state === 'held';
+const editable = () => !finishing && !ended && lease?.state === 'held';
+const lines = new Lines({
+  turno,
+  task,
+  user,
+  lease: () => lease,
+  editable,
+  shown: () => troubled === 'stuck' && !lines.unsaved && trouble(null),
+  changed: () => show(),
+  read: readPage,
+});
 
 function show() {
   if (!root()) return;
@@ -77,44 +99,25 @@ function show() {
     // From here on the lock is shown by this page, and not by what is read again.
     document.getElementById('lock')?.setAttribute('hx-morph-skip', '');
     const parts = new Set([now]);
-    if (now === 'held' && warning) parts.add('warned');
-    if (now === 'held' && askers().length) parts.add('requested');
+    if (now === 'held' && lease.warning && !worried()) parts.add('warned');
+    if (now === 'held' && askersOf(lease).length) parts.add('requested');
     if (now === 'lost' && lease.lease?.state !== 'free' && !lease.lease?.mine) parts.add('lost-other');
     for (const part of all('[data-when]')) part.hidden = !parts.has(part.dataset.when);
   }
   // Only somebody who has it can be asked for it.
   const asked = lease?.lease ? lease.lease.state === 'locked' : true;
   for (const button of all('#lock [data-do]')) button.hidden = button.dataset.do === 'open-ask' && !asked;
-  fillIn();
+  fillIn({ lease, user, moved, unsaved: lines.unsaved, told: shown === 'held' });
   if (troubled === 'missed') tellMissed();
-  showLines();
+  lines.show();
   count();
+  keepFocus(onwards);
   if (now && now !== shown) changed(now);
 }
 
-/** Names and times of the lease, wherever they are mentioned. */
-function fillIn() {
-  const { lease: now, lost, turn } = lease ?? {};
-  const holder = now?.holder ?? now?.offered_to;
-  for (const place of all('#lock [data-holder]')) if (holder) place.textContent = fill(place.dataset.holder, 'name', holder.name);
-  for (const place of all('#lock [data-since]')) if (now?.locked_at) place.textContent = time(now.locked_at);
-  for (const place of all('#lock [data-locked]')) place.hidden = now?.state !== 'locked';
-  for (const place of all('#lock [data-lost]')) place.textContent = lost ? whyLost(lost) : '';
-  for (const place of all('#lock [data-kept]')) place.hidden = drafts.size === 0;
-  for (const place of all('#lock [data-askers]')) list(place, askers().map(asked));
-  for (const place of all('#lock [data-asked-line]')) {
-    const mine = now?.state === 'locked' && now.requests.find(({ by }) => by.id === user);
-    place.hidden = !mine;
-    place.textContent = mine ? answered(mine, now.holder) : '';
-  }
-  for (const place of all('#lock [data-turn]')) place.hidden = (place.dataset.turn === 'in') !== Boolean(turn);
-  for (const place of all('#lock [data-position]')) {
-    place.textContent = turn?.position === 1 ? place.dataset.next : fill(place.dataset.position, 'position', turn?.position ?? '');
-  }
-}
+/** Nobody answers: what is known of the lock is said by the silence, and no key can keep anything. */
+const worried = () => turno.silent_ms > SILENT_MS || !navigator.onLine;
 
-/** Those who ask for it and were not answered. */
-const askers = () => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);
 /** What changes with the clock. */
 function count() {
   const now = view();
@@ -125,21 +128,35 @@ function count() {
   if (silent > SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
   else if (wasSilent) document.dispatchEvent(new CustomEvent('turno:answered'));
   wasSilent = silent > SILENT_MS;
+  if (now === 'finishing') doubt(silent);
   if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
   if (renewal) {
-    const worry = silent > SILENT_MS || !navigator.onLine;
-    const until = time(Date.now() + lease.expires_in_ms);
-    const text = worry ? words('silent', { since: time(Date.now() - silent), until }) : warning ? '' : words('renewing');
+    const worry = worried();
+    const at = (ms) => timeWithin(lease.lease.policy.ttl_ms, Date.now() + ms);
+    const text = worry ? words('silent', { since: at(-silent), until: at(lease.expires_in_ms) }) : lease.warning ? '' : words('renewing');
     if (renewal.textContent !== text) renewal.textContent = text;
     renewal.classList.toggle('worry', worry);
   }
   const place = document.querySelector('[data-warning]');
-  if (warning && place) {
-    const name = warning.reason === 'idle' ? 'warnIdle' : 'warnRolling';
-    place.textContent = words(name, { left: left(warning.ends - performance.now()) });
-    all('[data-when="warned"] [data-do="keep"]').forEach((button) => (button.hidden = warning.reason !== 'idle'));
+  const { reason, expires_in_ms } = lease.warning ?? {};
+  for (const part of all('[data-when="warned"]')) part.hidden = !reason || worried();
+  if (reason && place) {
+    place.textContent = words(reason === 'idle' ? 'warnIdle' : 'warnRolling', { left: left(expires_in_ms) });
+    all('[data-when="warned"] [data-do="keep"]').forEach((button) => (button.hidden = reason !== 'idle'));
   }
+}
+
+/** A finalize that nobody answers may have happened or not: that is said, and not that it goes on. */
+function doubt(silent) {
+  const place = document.querySelector('[data-finishing]');
+  if (!place) return;
+  const since = unanswered ?? (silent > SILENT_MS ? Date.now() - silent : null);
+  const text = since ? words('finishingSilent', { since: time(since) }) : place.dataset.finishing;
+  place.classList.toggle('worry', Boolean(since));
+  if (place.textContent === text) return;
+  place.textContent = text;
+  if (since) urgently.textContent = text;
 }
 
 /** Another state: it is said, and whoever works with the keyboard is not left standing on something that is gone. */
@@ -148,180 +165,70 @@ function changed(now) {
   shown = now;
   const part = document.querySelector(`[data-when="${now}"]`);
   const said = [part?.querySelector('h2, .badge:not(:has([data-said]))'), part?.querySelector('[data-said]')];
-  const text = said.map((one) => one?.textContent.trim()).filter(Boolean).join('. ');
-  const urgent = now === 'lost' || now === 'unknown';
+  const text = said.map((one) => one?.innerText.trim()).filter(Boolean).join('. ');
+  const urgent = ['lost', 'unknown', 'ended'].includes(now);
   // What was true before is not to be found beside it.
   (urgent ? calmly : urgently).textContent = '';
   if (before) (urgent ? urgently : calmly).textContent = text;
   // That a turn has passed is said of the state that follows.
   if (before && now !== 'lost' && troubled !== 'missed') trouble(null);
-  const focused = document.activeElement;
-  if (!before || (focused && focused !== document.body && focused.checkVisibility())) return;
-  const next = now === 'held' ? document.querySelector('#process .amount :is(input, textarea)') : part?.querySelector('button');
-  next?.focus();
 }
 
-// The lines.
+/** Where to go on when the control that was used is gone. */
+const TAKE = '[data-do="take-turn"]';
+const AFTER = { 'take-turn': '[data-do="leave-turn"]', 'leave-turn': TAKE, 'pass-turn': TAKE, finalize: '#result' };
 
-const rowOf = (number) => document.getElementById(`line-${number}`);
-
-function showLines() {
-  const gone = lease && !['held', 'unknown'].includes(lease.state);
-  for (const row of all('#process [data-line]')) {
-    const field = amountOf(row);
-    if (!field) continue;
-    const number = Number(row.dataset.line);
-    const draft = drafts.compare(number, field);
-    if (draft ? field.value !== draft.typed : field.value !== field.defaultValue) field.value = draft?.typed ?? field.defaultValue;
-    field.readOnly = !editable();
-    const conflict = drafts.conflicts(number, field);
-    // Nothing is tried again without the lock.
-    if (gone && notes.get(number)?.name === 'retrying') notes.delete(number);
-    let note = notes.get(number);
-    if (conflict) note = { tone: 'warn', text: words(ownSave(draft) ? 'conflictMine' : 'conflict', { saved: field.defaultValue.replaceAll('\n', ', ') || '—' }) };
-    else if (draft && !note) note = { tone: 'warn', text: words('unsaved') };
-    tellNote(row, note);
-    const tool = (name) => row.querySelector(`[data-do="${name}"]`);
-    // What is being typed or saved is saved by itself: buttons that come and go would only be stumbled over.
-    const flows = editable() && !conflict && draft?.fence === lease.fence;
-    const calm = flows && (field === document.activeElement ? !note?.tone || note.text === words('unsaved') : note?.tone === '');
-    tool('validate').hidden = !editable();
-    tool('save').hidden = !draft || !editable() || calm;
-    tool('discard').hidden = !draft || calm;
-    row.classList.toggle('unsaved', Boolean(draft));
-  }
-  if (troubled === 'stuck' && ![...drafts.numbers()].some(rowOf)) trouble(null);
+function onwards({ does, line }) {
+  const seen = (selector) => all(selector).filter((one) => one.checkVisibility() && !one.readOnly);
+  const [after] = AFTER[does] ? seen(`#process ${AFTER[does]}`) : [];
+  const [own] = line ? seen(`#line-${line} .amount :is(input, textarea)`) : [];
+  return after ?? own ?? seen('#process .amount :is(input, textarea)')[0] ?? seen('#lock button, #result')[0];
 }
 
-/** Under one ownership nobody saves but its owner. */
-const ownSave = (draft) => Boolean(lease?.lease?.mine) && draft.fence === lease.lease.fence;
-
-function tellNote(row, note) {
-  const place = row.querySelector('.note');
-  place.hidden = !note;
-  place.className = `note ${note?.tone ?? ''}`;
-  if (place.textContent !== (note?.text ?? '')) place.textContent = note?.text ?? '';
-}
-
-function note(number, tone, name, values) {
-  if (name) notes.set(number, { tone, name, text: words(name, values) });
-  else notes.delete(number);
-  showLines();
-}
-
-/** Saves what was typed into a line, one save after the other; says whether nothing is left to be saved. */
-function save(number) {
-  const turn = (saving.get(number) ?? Promise.resolve()).then(() => saveNow(number));
-  saving.set(number, turn);
-  return turn;
-}
-
-/** What was typed and not saved, because nobody answered or the page was reloaded. What was typed under another ownership
- * needs a look first (`saveOwn`). */
-function saveAll() {
-  for (const number of drafts.numbers()) if (editable() && drafts.get(number).fence === lease.fence) void save(number);
-}
-
-/** What was typed here before this page lost the lock and took it again: saved at once where nobody has touched the line. */
-async function saveOwn() {
-  const older = [...drafts.numbers()].filter((number) => own.has(drafts.get(number).fence));
-  if (!older.length || !editable()) return;
-  // Asked for after the claim: from now on nobody else can change it.
-  const { fence } = lease;
-  const { lines } = await turno.call('GET', path);
-  for (const { number, serials, quantity } of lines) {
-    const untouched = drafts.get(number)?.base === stored({ serials, quantity });
-    if (older.includes(number) && untouched && lease.fence === fence) drafts.adopt(number, fence);
-  }
-  saveAll();
-}
-
-async function saveNow(number) {
-  const row = rowOf(number);
-  const draft = drafts.get(number);
-  if (!row || !draft) return true;
-  // What another has saved meanwhile is overwritten only by somebody who was told of it and says so.
-  if (!editable() || drafts.conflicts(number, amountOf(row))) return false;
-  const body = values(row, draft.typed);
-  if (body.wrong) {
-    note(number, 'bad', body.wrong);
-    return false;
-  }
-  const { typed } = draft;
-  drafts.sent(number, typed);
-  note(number, '', 'saving');
-  try {
-    const line = await turno.call('PATCH', `${path}/lines/${number}`, { fence: lease.fence, ...body });
-    lease.worked();
-    const kept = stored(line);
-    drafts.saved(number, typed, kept);
-    const field = amountOf(rowOf(number));
-    if (field) field.defaultValue = kept;
-    note(number, 'good', 'saved');
-    return !drafts.get(number);
-  } catch (error) {
-    refused(number, error);
-    return false;
-  }
-}
-
-/** Why not, in the place where it was tried. */
-function refused(number, error) {
-  if (error.code === 'lease_lost') {
-    note(number);
-    lease.refresh().catch(() => {});
-  } else if (error.status && error.status < 500 && error.status !== 429) {
-    notes.set(number, { tone: 'bad', text: error.message });
-    showLines();
-  } else {
-    note(number, 'warn', 'retrying');
-    setTimeout(() => editable() && drafts.get(number) && void save(number), RETRY_MS);
-  }
-}
+// What is done with lines.
 
 async function validate(number) {
-  if (!(await save(number))) return;
+  if (!(await lines.save(number))) return;
   try {
     await turno.call('POST', `${path}/lines/${number}/validate`, { fence: lease.fence });
     lease.worked();
-    note(number);
+    lines.note(number);
     calmly.textContent = words('validated', { line: number });
   } catch (error) {
-    refused(number, error);
+    // What was typed is saved; only whether it is validated is not known.
+    if (silence(error)) lines.note(number, 'warn', 'validateNone');
+    else lines.refused(number, error);
   }
-  await read();
+  await readPage();
 }
+
+/** Nobody has answered, or nobody who knows. */
+const silence = ({ status }) => !status || status >= 500;
 
 // What buttons do.
 
-/** Reads the page again at once, as the console does whenever something happens. */
-function read() {
-  const address = location.pathname + location.search;
-  const reading = window.htmx.ajax('GET', address, { target: '#live', select: '#live', swap: 'outerMorph', source: '#live' });
-  return Promise.resolve(reading).catch(() => {});
-}
-
 async function finalize() {
-  const saved = await Promise.all([...drafts.numbers()].filter(rowOf).map(save));
-  if (saved.includes(false)) {
-    trouble(words('stuck'), 'stuck');
-    return document.querySelector('#process .unsaved :is(input, textarea)')?.focus();
+  const stuck = await lines.saveEverything();
+  if (stuck) {
+    trouble(words(stuck.why ? 'stuckLine' : 'stuck', stuck), 'stuck');
+    return stuck.field?.focus();
   }
   const { fence } = lease;
   finishing = true;
+  unanswered = null;
   show();
   try {
     await insisted(() => turno.call('POST', `${path}/finalize`, { fence }, { timeout_ms: FINALIZE_MS }));
     finished = true;
     trouble(null);
-    notes.clear();
+    lines.quiet();
     // The server has released it; this page forgets it.
     await lease.release().catch(() => {});
   } catch (error) {
     trouble(error.message);
     await lease.refresh().catch(() => {});
   }
-  await read();
+  await readPage();
   finishing = false;
   show();
   const result = document.getElementById('result');
@@ -336,8 +243,9 @@ async function insisted(call) {
     try {
       return await call();
     } catch (error) {
-      if (error.status && error.status < 500) throw error;
-      trouble(words('none'), 'silence');
+      if (!silence(error)) throw error;
+      unanswered ??= Date.now();
+      count();
       await pause(RETRY_MS);
     }
   }
@@ -346,8 +254,8 @@ async function insisted(call) {
 async function claim() {
   await lease.claim();
   // Claiming may have made it a task in process; and what others did meanwhile is seen now.
-  await read();
-  await saveOwn();
+  await readPage();
+  await lines.saveOwn();
 }
 
 async function ask(form) {
@@ -358,16 +266,45 @@ async function ask(form) {
   if (!told) trouble(words('notAsked'));
 }
 
+/** What was typed needs the lock: it is given back when that has been answered, and until then it is said what is awaited. */
+async function savedFirst() {
+  const told = setTimeout(() => trouble(words('leavingSave'), 'leaving'), PATIENCE_MS);
+  try {
+    while (await lines.saveSendable()) {
+      trouble(words('leavingSave'), 'leaving');
+      await pause(RETRY_MS);
+    }
+  } finally {
+    clearTimeout(told);
+    if (troubled === 'leaving') trouble(null);
+  }
+}
+
 async function release() {
-  // What is on its way to be saved needs the lock.
-  await Promise.allSettled(saving.values());
+  await savedFirst();
   leaving = true;
+  const told = setTimeout(() => trouble(words('leaving'), 'silence'), PATIENCE_MS);
   const refusal = await lease.release().then(() => null, (error) => error);
+  clearTimeout(told);
   leaving = false;
   show();
   // Without an answer it is said again by itself, until there is one.
   if (refusal?.status && refusal.status < 500) throw refusal;
   if (refusal) trouble(words('leaving'), 'silence');
+}
+
+/** Without a session nobody can give anything back: first the lock, then the session. */
+async function signOut(form) {
+  if (lease.state === 'held') {
+    await savedFirst();
+    const field = lines.left;
+    if (field && !confirm(words('signOutUnsaved'))) return field.focus();
+    await lease.release();
+  }
+  lines.abandon();
+  signedOut = true;
+  // A form does not send itself once more while it is asked whether it may.
+  setTimeout(() => form.requestSubmit());
 }
 
 const DEEDS = {
@@ -377,18 +314,11 @@ const DEEDS = {
   keep: () => lease.keep(),
   'take-turn': () => lease.takeTurn(),
   'leave-turn': () => lease.leaveTurn(),
+  'pass-turn': () => lease.leaveTurn(),
   'open-ask': () => document.getElementById('ask').showPopover(),
   'not-now': () => lease.declineRelease(),
-  save: (number) => {
-    // Whoever saves over what another has saved was told so, and means it.
-    drafts.rebase(number, amountOf(rowOf(number)).defaultValue);
-    return save(number);
-  },
-  discard: (number) => {
-    drafts.delete(number);
-    note(number);
-    amountOf(rowOf(number)).focus();
-  },
+  save: (number) => lines.insist(number),
+  discard: (number) => lines.discard(number),
   validate,
 };
 
@@ -402,10 +332,11 @@ async function act(name, deed) {
   try {
     await deed();
   } catch (error) {
-    // Who has it is shown; why an answer says no otherwise is said.
+    // Who has it is shown, and that the session has ended; why an answer says no otherwise is said.
+    if (ended) return;
     if (!error.status) trouble(words('none'), 'silence');
     else if (error.code !== 'lease_held' || view() === 'lost') trouble(error.message);
-    if (error.code === 'wrong_status') await read();
+    if (error.code === 'wrong_status') await readPage();
   } finally {
     busy.delete(name);
     show();
@@ -416,49 +347,44 @@ document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-do]');
   if (!button || !lease) return;
   const number = Number(button.closest('[data-line]')?.dataset.line) || null;
-  void act(`${button.dataset.do} ${number}`, () => DEEDS[button.dataset.do](number));
+  const name = button.dataset.do;
+  void act(`${name} ${number}`, () => DEEDS[name](number));
 });
 
 // An override from this page is one of this page: what is taken is held here.
-const FORCED = { 'force-release': (reason) => lease.forceRelease(reason), 'force-claim': (reason) => lease.forceClaim(reason) };
+const FORCED = { 'force-release': 'forceRelease', 'force-claim': 'forceClaim' };
+/** Whom it is meant for: who had it when somebody began to decide. Whoever has it by then is left alone. */
+let meant = {};
+document.addEventListener('beforetoggle', ({ target: dialog, newState }) => {
+  if (newState !== 'open' || !FORCED[dialog.id]) return;
+  const { state, holder, fence } = lease?.lease ?? {};
+  meant = state === 'locked' ? { fence } : {};
+  const name = FORCED[dialog.id];
+  dialog.querySelector('h2').textContent = state === 'locked' ? words(name, { name: holder.name }) : words(`${name}Nobody`);
+}, { capture: true });
 document.addEventListener('submit', (event) => {
   const form = event.target;
+  if (lease && !signedOut && form.getAttribute('action') === '/sign-out') {
+    event.preventDefault();
+    return void act('sign-out', () => signOut(form));
+  }
   const dialog = form.closest('dialog');
   const forced = FORCED[dialog?.id];
   if (!lease || (!forced && form.dataset.form !== 'ask')) return;
   event.preventDefault();
   void act(dialog.id, async () => {
     if (!forced) return ask(form);
-    await forced(form.elements.reason.value);
+    const refusal = await lease[forced](form.elements.reason.value, meant).then(() => null, (error) => error);
+    if (refusal && refusal.code !== 'lease_held') throw refusal;
     dialog.hidePopover();
     form.reset();
-    await read();
-    await saveOwn();
+    if (refusal) return trouble(words('changedHands', { name: refusal.problem?.holder?.name ?? '' }));
+    await readPage();
+    await lines.saveOwn();
   });
 });
 
-document.addEventListener('input', (event) => {
-  const row = event.target.closest?.('#process [data-line]');
-  if (!row || !editable()) return;
-  const number = Number(row.dataset.line);
-  drafts.type(number, event.target.value, event.target.defaultValue, lease.fence);
-  note(number);
-});
-// Enter goes on to the next line, which saves this one; with Ctrl it finalizes.
-document.addEventListener('keydown', (event) => {
-  const field = event.target.closest?.('#process .amount :is(input, textarea)');
-  if (event.key !== 'Enter' || event.isComposing || !field || !editable()) return;
-  const all = event.ctrlKey || event.metaKey;
-  if (!all && field.tagName === 'TEXTAREA') return;
-  event.preventDefault();
-  const fields = [...document.querySelectorAll('#process .amount :is(input, textarea)'), document.querySelector('[data-do="finalize"]')];
-  (all ? fields.at(-1) : fields[fields.indexOf(field) + 1]).focus();
-  if (all) fields.at(-1).click();
-});
-document.addEventListener('change', (event) => {
-  const row = event.target.closest?.('#process [data-line]');
-  if (row && lease) void save(Number(row.dataset.line));
-});
+document.addEventListener('keydown', (event) => Lines.keys(event, editable()));
 
 // What the page is told.
 
@@ -471,28 +397,51 @@ document.addEventListener('turno:event', (event) => {
 document.addEventListener('htmx:before:morph:attr', (event) => {
   if (lease && ['hidden', 'readonly'].includes(event.detail.attrName) && event.target.closest?.('#process')) event.preventDefault();
 });
+// Whoever may not process it any more would lose the fields with all that is typed in them, and be left with a lock that
+// nobody renews. The page stays as it is; the lease says at the next beat that it is not theirs, and why.
+document.addEventListener('htmx:before:swap', (event) => {
+  const read = event.detail.ctx?.text ?? '';
+  const working = lease && (['held', 'unknown', 'lost'].includes(lease.state) || lines.unsaved);
+  if (working && read.includes('id="lock"') && !read.includes('data-processable')) event.preventDefault();
+});
 document.addEventListener('htmx:after:swap', () => {
   open();
   // The server is there: what it owed an answer to is asked again.
   if (wasSilent) lease?.refresh().catch(() => {});
   show();
 });
-addEventListener('beforeunload', (event) => {
-  if (drafts.size && root()) event.preventDefault();
+document.addEventListener('turno:ended', () => {
+  ended = true;
+  trouble(null);
+  lease?.close();
+  // It stays in the fields, to be read and copied, and in the browser: nobody is held back for it.
+  lines.abandon();
+  show();
 });
-addEventListener('online', saveAll);
 setInterval(count, 1_000);
+
+/** Whoever waited for what has ended is told so: nobody will call them. */
+function tellOver() {
+  const place = document.getElementById('over');
+  if (!place || !waited || !place.hidden) return;
+  places.set(task, null);
+  place.hidden = false;
+  calmly.textContent = place.textContent;
+}
 
 /** A task may become one that can be processed, or cease to be, while somebody looks at it. */
 function open() {
   const processable = root() && 'processable' in root().dataset;
   if (!processable && lease && !finishing) {
+    waited ||= Boolean(lease.turn);
     lease.close();
     lease = null;
     shown = null;
   }
+  tellOver();
   if (!processable || lease) return;
-  lease = turno.lease(`task:${task}`);
+  // Fields that two windows of one person could write into would write over each other.
+  lease = turno.lease(`task:${task}`, { single: true });
   const on = (name, heard) => lease.addEventListener(name, ({ detail }) => {
     heard(detail);
     show();
@@ -501,31 +450,36 @@ function open() {
     if (lease.state !== 'unknown') doubted = false;
     // A beat that was answered with a no is mended by one that was not.
     if (lease.state === 'held' && troubled === 'beat') trouble(null);
-    if (lease.state !== 'held') warning = null;
+    if (!['elsewhere', 'unknown'].includes(lease.state)) moved = null;
     places.set(task, lease.turn ? title : null);
   });
   on('held', () => {
     finished = false;
-    own.add(lease.fence);
-    saveAll();
+    lines.held(lease.fence);
   });
-  on('idle-warning', (detail) => {
-    warning = { ...detail, ends: performance.now() + detail.expires_in_ms };
+  on('idle-warning', () => {
     show();
     urgently.textContent = document.querySelector('[data-when="warned"] p')?.textContent ?? '';
   });
-  on('active', () => {
-    warning = null;
-    urgently.textContent = '';
-  });
+  on('active', () => (urgently.textContent = ''));
   on('requested', (detail) => {
     show();
     urgently.textContent = asked(detail);
   });
-  on('unknown', () => (doubted = true));
-  on('turn', ({ missed }) => {
+  on('moved', ({ near }) => {
+    moved = { near, at: Date.now() };
+    show();
+    calmly.textContent = document.querySelector('[data-when="elsewhere"] p')?.innerText ?? '';
+  });
+  // An answer that comes in a moment needs no words.
+  on('unknown', () => setTimeout(() => {
+    doubted = lease?.state === 'unknown';
+    if (doubted) show();
+  }, PATIENCE_MS));
+  on('turn', ({ missed, over }) => {
     places.set(task, lease.turn ? title : null);
     if (missed) tellMissed();
+    waited = Boolean(over);
   });
   on('error', ({ error }) => trouble(error.message, 'beat'));
 }

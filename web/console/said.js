@@ -2,10 +2,15 @@
 
 export const root = () => document.getElementById('process');
 export const all = (selector) => [...document.querySelectorAll(selector)];
-export const fill = (text, name, value) => text.replace(`{${name}}`, () => value);
+const fill = (text, name, value) => text.replace(`{${name}}`, () => value);
 export const words = (name, values = {}) =>
   Object.entries(values).reduce((text, [key, value]) => fill(text, key, value), root()?.dataset[name] ?? '');
-export const time = (at) => new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
+const MINUTES = { hour: '2-digit', minute: '2-digit' };
+const SECONDS = { ...MINUTES, second: '2-digit' };
+const clock = (at, form) => new Intl.DateTimeFormat('en-GB', form).format(new Date(at));
+export const time = (at) => clock(at, MINUTES);
+/** A time of a lock that lives for so long: to the second where minutes would say nothing. */
+export const timeWithin = (ttl_ms, at) => clock(at, ttl_ms < 120_000 ? SECONDS : MINUTES);
 
 // What is said aloud. It stands outside of what is read again, or it would be said twice.
 
@@ -25,18 +30,58 @@ const quoted = (message) => (message ? ` «${message}»` : '');
 export const asked = ({ by, at, message }) => words('asker', { name: by.name, at: time(at) }) + quoted(message);
 
 /** What became of what this person asked for. */
-export function answered({ at, declined_at, answer }, holder) {
+function answered({ at, declined_at, answer }, holder) {
   const name = holder?.name ?? '';
   return declined_at ? words('declined', { name, at: time(declined_at) }) + quoted(answer) : words('asked', { name, at: time(at) });
 }
 
-export function list(place, texts) {
+function list(place, texts) {
   if ([...place.children].map((one) => one.textContent).join('\n') === texts.join('\n')) return;
   place.replaceChildren(...texts.map((text) => Object.assign(document.createElement('li'), { textContent: text })));
 }
 
 /** Why it was lost, in this page's own words. */
-export function whyLost({ cause, by, by_name, note }) {
+function whyLost({ cause, by, by_name, note, message }) {
+  if (cause === 'forbidden' && message) return message;
   const name = `lost${(cause ?? 'other').replace(/^./, (letter) => letter.toUpperCase())}`;
   return words(name in root().dataset ? name : 'lostOther', { name: by_name ?? by ?? '', note: note ?? '' });
 }
+
+/** Names and times of the lease, wherever they are mentioned. `told`: this person was told already that it is theirs. */
+export function fillIn({ lease, user, moved, unsaved, told }) {
+  const { lease: now, lost, turn } = lease ?? {};
+  const holder = now?.holder ?? now?.offered_to;
+  for (const place of all('#lock [data-holder]')) if (holder) place.textContent = fill(place.dataset.holder, 'name', holder.name);
+  for (const place of all('#lock [data-since]')) if (now?.locked_at) place.textContent = time(now.locked_at);
+  for (const place of all('#lock [data-locked]')) place.hidden = now?.state !== 'locked';
+  for (const place of all('#lock [data-lost]')) place.textContent = lost ? whyLost(lost) : '';
+  for (const place of all('#lock [data-elsewhere]')) {
+    const text = moved ? words(moved.near ? 'movedNear' : 'movedFar', { at: time(moved.at) }) : place.dataset.elsewhere;
+    if (place.textContent !== text) place.textContent = text;
+  }
+  for (const place of all('#lock [data-still]')) place.hidden = Boolean(moved);
+  for (const place of all('#lock [data-moved]')) place.hidden = !moved;
+  for (const place of all('#lock [data-kept]')) place.hidden = !unsaved;
+  for (const place of all('#lock [data-waiting]')) tellWaiting(place, lease?.state === 'held' ? now.waiting : 0, told);
+  for (const place of all('#lock [data-askers]')) list(place, askersOf(lease).map(asked));
+  for (const place of all('#lock [data-asked-line]')) {
+    const mine = now?.state === 'locked' && now.requests.find(({ by }) => by.id === user);
+    place.hidden = !mine;
+    place.textContent = mine ? answered(mine, now.holder) : '';
+  }
+  for (const place of all('#lock [data-turn]')) place.hidden = (place.dataset.turn === 'in') !== Boolean(turn);
+  for (const place of all('#lock [data-position]')) {
+    place.textContent = turn?.position === 1 ? place.dataset.next : fill(place.dataset.position, 'position', turn?.position ?? '');
+  }
+}
+
+/** How many wait for what this page holds. Seen all the time, and said once: nobody is hurried with every newcomer. */
+function tellWaiting(place, count, told) {
+  const text = count === 1 ? place.dataset.one : fill(place.dataset.waiting, 'count', count);
+  if (count && place.hidden && told) calmly.textContent = text;
+  place.hidden = !count;
+  if (place.textContent !== text) place.textContent = text;
+}
+
+/** Those who ask for it and were not answered. */
+export const askersOf = (lease) => (lease?.lease?.requests ?? []).filter(({ declined_at }) => !declined_at);

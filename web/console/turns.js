@@ -8,6 +8,8 @@ const places = new Places(host.dataset.user);
 const own = document.getElementById('process')?.dataset.task;
 const turno = new ConsoleTurno({ language: document.documentElement.lang });
 const lines = new Map();
+/** What is over, and still told. */
+const ended = new Set();
 const fill = (name, values) =>
   Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, () => value), host.dataset[name]);
 
@@ -15,8 +17,19 @@ function watch(task, title) {
   const lease = turno.lease(`task:${task}`);
   const line = { lease, title, element: row(task, title) };
   lines.set(task, line);
+  // Whoever waited is told why they do not any more; it stays until they go on to another page.
+  lease.addEventListener('turn', ({ detail }) => {
+    if (!(detail.over || detail.missed) || !lines.delete(task)) return;
+    places.set(task, null);
+    line.element.hidden = false;
+    line.element.classList.remove('offered');
+    line.element.firstChild.textContent = host.dataset[detail.missed ? 'missed' : detail.over === 'cancelled' ? 'cancelled' : 'over'];
+    queueMicrotask(() => lease.close());
+    ended.add(line.element);
+    show();
+  });
   lease.addEventListener('state', () => {
-    if (lease.state === 'unknown') return;
+    if (lease.state === 'unknown' || ended.has(line.element)) return;
     // Taken, missed, or given up elsewhere.
     if (!lease.turn) {
       places.set(task, null);
@@ -50,7 +63,7 @@ function show() {
     const text = mine ? fill('offered', { left: time }) : fill('waiting', { place: lease.turn?.position ?? '' });
     if (element.firstChild.textContent !== text) element.firstChild.textContent = text;
   }
-  host.hidden = lines.size === 0 || [...lines.values()].every(({ lease }) => !lease.turn);
+  host.hidden = !ended.size && [...lines.values()].every(({ lease }) => !lease.turn);
   if (!own) entitle(offered);
 }
 
@@ -64,3 +77,9 @@ if (lines.size && about && !about.includes('leases')) {
   });
 }
 if (lines.size) setInterval(show, 1_000);
+// A place is a person's: without a session it is nobody's to keep or to tell about.
+document.addEventListener('turno:ended', () => {
+  for (const { lease } of lines.values()) lease.close();
+  host.hidden = true;
+  lines.clear();
+});

@@ -10,6 +10,7 @@ const leases = {
   // Short, but long enough for a busy machine to beat in time.
   short: { ttl_ms: 2_000, heartbeat_interval_ms: 200 },
   idle: { ttl_ms: 3_000, heartbeat_interval_ms: 200, idle_guard_ms: 2_000 },
+  both: { ttl_ms: 30_000, heartbeat_interval_ms: 14_000, idle_guard_ms: 25_000, rolling_timeout_ms: 20_000 },
   rolling: { ttl_ms: 5_000, heartbeat_interval_ms: 200, rolling_timeout_ms: 3_000 },
 };
 const TASK = { ttl_ms: 180_000, idle_guard_ms: 120_000, heartbeat_interval_ms: 10_000 };
@@ -156,6 +157,18 @@ test('whoever does no work is warned of the rolling timeout, and loses it for th
   await hers.press();
   const lost = await hers.hears('lost');
   assert.deepEqual([lost.reason, lost.cause], ['expired', 'rolling_timeout']);
+});
+
+test('of two ends the first is told: whoever is idle is not promised time that the want of work takes from them', async () => {
+  const hers = await open(ana, 'both:1', { clock: true });
+  await hers.claim();
+  await hers.passes(13_000);
+  const [warning] = await hers.events('idle-warning');
+  // It is time to warn of idleness; what ends it first is the want of work, whatever anybody presses.
+  assert.equal(warning.reason, 'rolling_timeout');
+  const told = await hers.page.evaluate(() => lease.warning);
+  assert.equal(told.reason, 'rolling_timeout');
+  assert.ok(told.expires_in_ms <= 20_000, JSON.stringify(told));
 });
 
 test('work moves the rolling timeout', async () => {

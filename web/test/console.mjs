@@ -19,6 +19,13 @@ export async function signedIn(browser, server, person, options = {}) {
   return page;
 }
 
+/** From now on nothing that is typed on this page reaches the server; ends with the returned function. */
+export async function unsavable(page) {
+  const saves = /\/lines\/\d+$/;
+  await page.route(saves, (route) => route.abort());
+  return () => page.unroute(saves);
+}
+
 /** A task that can be taken, made beside the browser. */
 export async function readyTask(person, lines, title = 'Recepción de notebooks') {
   const { status, body } = await person.call('POST', '/v1/tasks', { title, lines, status: 'ready' });

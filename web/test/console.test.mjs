@@ -159,13 +159,14 @@ test('without a connection the page says since when, and catches up by itself', 
   await page.context().close();
 });
 
-test('whoever is signed out elsewhere is shown the way in', async () => {
+test('whoever is signed out elsewhere is told on the page and shown the way in', async () => {
   const rosa = await server.person('rosa');
   const page = await open(rosa, '/queues');
   await page.getByRole('link', { name: 'chat' }).waitFor();
   await did(server.admin, 'PATCH', '/v1/users/rosa', { disabled: true });
   await did(server.admin, 'POST', '/v1/queues/chat/pause', {});
   await did(server.admin, 'POST', '/v1/queues/chat/resume', {});
+  await page.getByRole('alert').getByRole('link', { name: 'Entrar de nuevo' }).click();
   await page.waitForURL(/\/sign-in\?next=%2Fqueues/);
   await page.context().close();
 });
@@ -180,6 +181,15 @@ test('English is one click away and stays; so do the colours', async () => {
   await page.getByRole('heading', { level: 1, name: 'Locks' }).waitFor();
   assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
   await page.context().close();
+});
+
+test('on a dark machine the way out of its own colours is to light ones', async () => {
+  for (const [colorScheme, way, theme] of [['dark', 'Pasar a claro', 'light'], ['light', 'Pasar a oscuro', 'dark']]) {
+    const page = await open(ana, '/', { colorScheme });
+    assert.equal(await page.getByRole('button', { name: /^Pasar a/ }).count(), 1);
+    await page.getByRole('button', { name: way }).click();
+    await page.locator(`html[data-theme="${theme}"]`).waitFor();
+  }
 });
 
 test('the way to the content is the first stop of the keyboard', async () => {

@@ -211,6 +211,9 @@ export async function within(what, promise, ms = PATIENCE_MS) {
   }
 }
 
+/** From here on time passes for the page only where a test says so; a second is left for saying it. */
+export const stopClock = async (page) => page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
+
 /** Asks again and again until the answer pleases, for what has no event to wait for. */
 export async function until(what, ask, pleases = Boolean) {
   const end = Date.now() + PATIENCE_MS;

@@ -53,6 +53,7 @@ export class View {
           'active',
           'requested',
           'lost',
+          'moved',
           'unknown',
           'offered',
           'turn',

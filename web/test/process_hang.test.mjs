@@ -1,35 +1,19 @@
 // A server that hangs: connections stay open and nobody answers. Its process is stopped, and the page's clock moved.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { CALM, Server, openBrowser } from './harness.mjs';
+import { test } from 'node:test';
 import { assertAccessible, screenshots } from './a11y.mjs';
+import { until } from './harness.mjs';
 import { readyTask, signedIn } from './console.mjs';
+import { SLOW, ana, browser, button, leo, office, opened, processing, quantity, server, text } from './office.mjs';
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
-let server, browser, ana;
-before(async () => {
-  // It must not end while the page lets time pass that does not pass for the server.
-  const task = { ...CALM, ttl_ms: 180_000, max_ttl_ms: 180_000 };
-  [server, browser] = await Promise.all([Server.start({ leases: { task } }), openBrowser()]);
-  ana = await server.person('ana', 'editor', 'Ana');
-});
-after(async () => {
-  server?.child.kill('SIGCONT');
-  await Promise.all([browser?.close(), server?.stop()]);
-});
-
-const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
-const button = (page, name) => page.getByRole('button', { name, exact: true });
-const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
+office(SLOW);
 
 test('a server that hangs is said to be silent since when, and until when the lock is good; nothing claims to renew', async () => {
   const id = await readyTask(ana, LINES);
-  const page = await signedIn(browser, server, ana);
-  await page.clock.install();
-  await page.goto(`${server.url}/tasks/${id}`);
-  await button(page, 'Procesar').click();
+  const page = await processing(ana, id, { clock: true });
   await text(page, 'Se renueva sola mientras usted trabaje.').waitFor();
   assert.equal(await page.locator('#banner').isVisible(), false);
   server.child.kill('SIGSTOP');
@@ -49,23 +33,25 @@ test('a server that hangs is said to be silent since when, and until when the lo
   await text(page, 'Guardado', { exact: true }).waitFor();
 });
 
-test('a page that only looks notices that nobody answers, too', async () => {
-  const page = await signedIn(browser, server, ana);
+test('pages that only look notice within ten seconds that nobody answers: the list, a task of another, the overview', async () => {
+  const id = await readyTask(ana, LINES);
+  await ana.call('POST', `/v1/tasks/${id}/claim`, {});
+  const page = await signedIn(browser, server, leo);
   await page.clock.install();
-  await page.goto(`${server.url}/tasks`);
-  await page.locator('#pulse[data-state="live"]').waitFor();
-  server.child.kill('SIGSTOP');
-  for (let passed = 0; passed < 45; passed += 5) await page.clock.runFor(5_000);
-  await page.locator('#banner').getByText(/desde/).waitFor();
-  server.child.kill('SIGCONT');
-  for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
-  await page.locator('#banner').waitFor({ state: 'hidden' });
+  for (const path of ['/tasks', `/tasks/${id}`, '/']) {
+    await page.goto(server.url + path);
+    await page.locator('#pulse[data-state="live"]').waitFor();
+    server.child.kill('SIGSTOP');
+    for (let passed = 0; passed < 11; passed += 1) await page.clock.runFor(1_000);
+    await page.locator('#banner').getByText(/desde/).waitFor({ timeout: 1_000 });
+    server.child.kill('SIGCONT');
+    for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
+    await page.locator('#banner').waitFor({ state: 'hidden' });
+  }
 });
 
 test('one question that nobody answered is no lost connection once the page itself is answered', async () => {
-  const page = await signedIn(browser, server, ana);
-  await page.clock.install();
-  await page.goto(`${server.url}/tasks/${await readyTask(ana, LINES)}`);
+  const page = await opened(ana, await readyTask(ana, LINES), { clock: true });
   await button(page, 'Procesar').waitFor();
   await page.locator('#pulse[data-state="live"]').waitFor();
   await page.route('**/v1/leases/**', (route) => route.abort());
@@ -81,8 +67,9 @@ test('one question that nobody answered is no lost connection once the page itse
   }
   assert.deepEqual(said.filter((text) => /Actualizado ahora/.test(text)), []);
   await page.unroute('**/v1/leases/**');
-  const asked = page.waitForResponse(/\/v1\/leases\//);
-  for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
-  await asked;
+  let answered = false;
+  page.on('response', (response) => (answered ||= /\/v1\/leases\//.test(response.url())));
+  // Not so much at once that the page gives up waiting for an answer.
+  await until('an answer', async () => (await page.clock.runFor(1_000), answered));
   await page.locator('#banner').waitFor({ state: 'hidden' });
 });

@@ -1,46 +1,23 @@
 // Process mode where time matters: locks that last seconds, so that nobody has to wait for minutes.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Server, openBrowser } from './harness.mjs';
+import { test } from 'node:test';
 import { assertAccessible, screenshots } from './a11y.mjs';
-import { readyTask, signedIn } from './console.mjs';
+import { readyTask } from './console.mjs';
+import { ana, button, leo, office, opened, processing, quantity, text } from './office.mjs';
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 /** Idle after 3 s, warned at half of it, gone 6 s after the last renewal. */
 const SHORT = { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 3_000, offer_ms: 5_000 };
 
-let server, browser, ana, leo;
-before(async () => {
-  [server, browser] = await Promise.all([Server.start({ leases: { task: SHORT } }), openBrowser()]);
-  ana = await server.person('ana', 'editor', 'Ana');
-  leo = await server.person('leo', 'editor', 'Leo');
-});
-after(() => Promise.all([browser?.close(), server?.stop()]));
+office(SHORT);
 
-/** What is seen: not what is only read aloud, nor what waits to be shown. */
-const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 /** What a screen reader finds: said calmly (status) and urgently (alert). */
 const spoken = (page) =>
   Promise.all(['status', 'alert'].map((role) => page.locator(`body > .visually-hidden[role="${role}"]`).textContent()));
-const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
-
-async function opened(person, id) {
-  const page = await signedIn(browser, server, person);
-  await page.goto(`${server.url}/tasks/${id}`);
-  return page;
-}
-
-async function processing(id) {
-  const page = await opened(ana, id);
-  await button(page, 'Procesar').click();
-  await button(page, 'Dejar la tarea').waitFor();
-  return page;
-}
 
 test('seed_001 ac4 idle: a warning well before, one key keeps it; without one it is lost to inactivity', async () => {
-  const page = await processing(await readyTask(ana, LINES));
+  const page = await processing(ana, await readyTask(ana, LINES));
   await text(page, '¿Sigue ahí?').waitFor();
   await text(page, /Sin actividad la pierde en 0:0\d/).waitFor();
   await screenshots(page, 'process-idle');
@@ -57,7 +34,7 @@ test('seed_001 ac4 idle: a warning well before, one key keeps it; without one it
 
 test('seed_001 ac5 ac6 an expired lock can be claimed again from the same page, also if it is free by then', async () => {
   const id = await readyTask(ana, LINES);
-  const page = await processing(id);
+  const page = await processing(ana, id);
   await page.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   assert.equal((await ana.lease(`task:${id}`)).state, 'free');
   await button(page, 'Reintentar claim').click();
@@ -79,7 +56,7 @@ test('a turn that has passed while the task is free says that it can be processe
 
 test('cut off for longer than the lock lives: nobody knows, nothing can be edited, then the truth', async () => {
   const id = await readyTask(ana, LINES);
-  const page = await processing(id);
+  const page = await processing(ana, id);
   await quantity(page).fill('77');
   await page.context().setOffline(true);
   await quantity(page).press('Tab');

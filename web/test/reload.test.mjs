@@ -1,46 +1,29 @@
 // What a reload must not cost: the lock, what was typed, the place in line. And what is told away from the task's page.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { CALM, Server, openBrowser, until } from './harness.mjs';
+import { test } from 'node:test';
+import { CALM, until } from './harness.mjs';
 import { assertAccessible, screenshots } from './a11y.mjs';
-import { readyTask, signedIn } from './console.mjs';
+import { readyTask, unsavable } from './console.mjs';
+import { ana, button, leo, office, opened, processing, quantity, server, text } from './office.mjs';
 import { sabotage } from './page.mjs';
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
-let server, browser, ana, leo;
-before(async () => {
-  [server, browser] = await Promise.all([Server.start({ leases: { task: { ...CALM, offer_ms: 60_000 } } }), openBrowser()]);
-  ana = await server.person('ana', 'editor', 'Ana');
-  leo = await server.person('leo', 'editor', 'Leo');
+office({ ...CALM, offer_ms: 60_000 });
+
+/** What was typed and not saved: the browser asks before it leaves. */
+const leaving = (prepare = async () => {}) => ({
+  prepare: async (page) => {
+    page.on('dialog', (dialog) => dialog.accept());
+    await prepare(page.context());
+  },
 });
-after(() => Promise.all([browser?.close(), server?.stop()]));
-
-const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
-const button = (page, name) => page.getByRole('button', { name, exact: true });
-const quantity = (page) => page.getByLabel('Cantidad de la línea 1, tornillo-m4');
-
-async function opened(person, id, prepare = async () => {}) {
-  const page = await signedIn(browser, server, person);
-  await prepare(page.context());
-  // What was typed and not saved: the browser asks before it leaves.
-  page.on('dialog', (dialog) => dialog.accept());
-  await page.goto(`${server.url}/tasks/${id}`);
-  return page;
-}
-
-async function processing(person, id, prepare) {
-  const page = await opened(person, id, prepare);
-  await button(page, 'Procesar').click();
-  await button(page, 'Dejar la tarea').waitFor();
-  return page;
-}
 
 test('a reload while processing keeps the lock before whoever waits, and what was typed is saved', async () => {
   const id = await readyTask(ana, LINES);
-  const hers = await processing(ana, id);
-  const his = await opened(leo, id);
+  const hers = await processing(ana, id, leaving());
+  const his = await opened(leo, id, leaving());
   await button(his, 'Pedir turno').click();
   await text(his, 'Es el siguiente en la fila').waitFor();
   const { fence } = await ana.lease(`task:${id}`);
@@ -53,10 +36,102 @@ test('a reload while processing keeps the lock before whoever waits, and what wa
   assert.equal(await text(his, '¡Es su turno!').count(), 0);
 });
 
+test('a reload before the answer to "Procesar" goes on with what was granted; another window that only looks takes nothing', async () => {
+  const id = await readyTask(ana, LINES);
+  const [page, other] = [await opened(ana, id, leaving()), await opened(ana, id, leaving())];
+  let granted;
+  const heard = new Promise((resolve) => (granted = resolve));
+  // The server hears of it, and the page hears of nothing.
+  await page.route(/\/claim$/, async (route) => granted(await route.fetch()), { times: 1 });
+  await button(page, 'Procesar').click();
+  assert.equal((await heard).status(), 200);
+  await page.reload();
+  await text(page, 'La procesa usted desde').waitFor();
+  await other.reload();
+  await button(other, 'Continuar aquí').waitFor();
+  assert.equal(await button(page, 'Dejar la tarea').isVisible(), true);
+});
+
+test('what is typed is saved when the typing stops, though nobody leaves the field, whose text stays as it was typed', async () => {
+  const id = await readyTask(ana, [{ kind: 'serialized', sku: 'notebook-14', serials: ['NB-1'] }]);
+  const page = await processing(ana, id, leaving());
+  const field = page.getByLabel('Números de serie de la línea 1, notebook-14');
+  await field.fill('NB-1, NB-2,\n');
+  await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[0].serials.length === 2);
+  await text(page, 'Guardado', { exact: true }).waitFor();
+  assert.equal(await field.inputValue(), 'NB-1, NB-2,\n');
+  await field.pressSequentially('NB-3');
+  await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[0].serials.length === 3);
+  await field.blur();
+  assert.equal(await field.inputValue(), 'NB-1\nNB-2\nNB-3');
+});
+
+test('who pauses in the middle of a number and ends with what was there before ends with that', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id, leaving());
+  let answer;
+  const asked = new Promise((resolve) => page.route(/\/lines\/1$/, (route) => resolve((answer = () => route.continue())), { times: 1 }));
+  await quantity(page).fill('3');
+  await asked;
+  await quantity(page).press('End');
+  await quantity(page).press('0');
+  await answer();
+  await until('both were saved', () => ana.call('GET', `/v1/tasks/${id}/history`), ({ body }) => body.items.filter(({ what }) => what === 'line_edited').length === 2);
+  assert.equal((await ana.call('GET', `/v1/tasks/${id}`)).body.lines[0].quantity, 30);
+  await text(page, 'Guardado', { exact: true }).waitFor();
+  assert.equal(await quantity(page).inputValue(), '30');
+});
+
+test('a tab that is closed in the middle of a field: what makes sense is saved before the lock is given back', async () => {
+  const id = await readyTask(ana, LINES);
+  const page = await processing(ana, id, leaving());
+  const { fence } = await ana.lease(`task:${id}`);
+  await quantity(page).fill('45');
+  await page.close();
+  await until('free', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
+  const { body } = await ana.call('GET', `/v1/tasks/${id}`);
+  assert.equal(body.lines[0].quantity, 45);
+  await until('its end', () => ana.history(`task:${id}`), ([last]) => last?.fence === fence && last.cause === 'released');
+});
+
+test('a tab that is closed with what makes no sense yet: it stands there when the task is opened again, for its writer only', async () => {
+  const id = await readyTask(ana, [{ kind: 'serialized', sku: 'notebook-14', serials: ['NB-1'] }, ...LINES]);
+  const page = await processing(ana, id, leaving());
+  const context = page.context();
+  const field = (page) => page.getByLabel('Cantidad de la línea 2, tornillo-m4');
+  await field(page).fill('-3');
+  await page.close();
+  const again = await context.newPage();
+  await again.goto(`${server.url}/tasks/${id}`);
+  await button(again, 'Procesar').waitFor();
+  await text(again, 'Sin guardar', { exact: true }).waitFor();
+  assert.equal(await field(again).inputValue(), '-3');
+  await screenshots(again, 'process-draft-kept', ['light', 'phone']);
+  await button(again, 'Procesar').click();
+  await button(again, 'Dejar la tarea').waitFor();
+  await field(again).fill('33');
+  await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[1].quantity === 33);
+  assert.equal(await again.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('turno:typed')).length), 0);
+});
+
+test('what was typed in one window goes on in the other', async () => {
+  const id = await readyTask(ana, LINES);
+  const first = await processing(ana, id, leaving());
+  await unsavable(first);
+  await quantity(first).fill('46');
+  const second = await first.context().newPage();
+  await second.goto(`${server.url}/tasks/${id}`);
+  await button(second, 'Continuar aquí').click();
+  await text(first, /Usted siguió en otra ventana/).waitFor();
+  await until('saved', () => ana.call('GET', `/v1/tasks/${id}`), ({ body }) => body.lines[0].quantity === 46);
+  await text(first, 'Sin guardar', { exact: false }).waitFor({ state: 'hidden' });
+  await until('the first one shows what is stored', () => quantity(first).inputValue(), (value) => value === '46');
+});
+
 test('without the moment of grace the same reload loses it to whoever waits', async () => {
   const id = await readyTask(ana, LINES);
-  const hers = await processing(ana, id, (context) => sabotage(context, [['this.#leave(GRACE_MS)', 'this.#leave()']]));
-  const his = await opened(leo, id);
+  const hers = await processing(ana, id, leaving((context) => sabotage(context, [['this.#leave(GRACE_MS)', 'this.#leave()']])));
+  const his = await opened(leo, id, leaving());
   await button(his, 'Pedir turno').click();
   await text(his, 'Es el siguiente en la fila').waitFor();
   await hers.reload();
@@ -66,8 +141,8 @@ test('without the moment of grace the same reload loses it to whoever waits', as
 
 test('a place in line outlives a reload, is kept on other pages, and an offer is told there with the time that is left', async () => {
   const id = await readyTask(ana, LINES, 'Recuento de cables');
-  const hers = await processing(ana, id);
-  const his = await opened(leo, id);
+  const hers = await processing(ana, id, leaving());
+  const his = await opened(leo, id, leaving());
   await button(his, 'Pedir turno').click();
   await text(his, 'Es el siguiente en la fila').waitFor();
   await his.reload();

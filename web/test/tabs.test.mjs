@@ -255,6 +255,21 @@ test('without locks, as on plain HTTP, whichever tab is left goes on beating', a
   assert.equal(await held('caja:11'), 'locked');
 });
 
+for (const [how, answer] of [['forgets', 'new Promise(() => {})'], ['refuses', "Promise.reject(new DOMException('no', 'InvalidStateError'))"]]) {
+  test(`a tab whose browser ${how} who is to beat goes on beating`, async () => {
+    const context = await newContext(browser);
+    await context.addInitScript(`{
+      const ask = navigator.locks.request.bind(navigator.locks);
+      let asked = 0;
+      navigator.locks.request = (name, ...rest) => (!name.includes('#') && asked++ === 0 ? ${answer} : ask(name, ...rest));
+    }`);
+    const tab = await openPage(context, server, ana, `caja:${how}`);
+    const { fence } = await tab.claim();
+    await until('beats', () => tab.beats().length, (count) => count >= 3);
+    assert.equal(await tab.fence(), fence);
+  });
+}
+
 test('without anything to talk through, each tab beats for itself and nothing is lost', async () => {
   const bare = (context) =>
     context.addInitScript(() => {
@@ -269,4 +284,21 @@ test('without anything to talk through, each tab beats for itself and nothing is
       (count) => count >= 3,
     );
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
+});
+
+test('with `single` the page that claimed last holds it, and the other one hears of it and gives nothing back', async () => {
+  const context = await newContext(browser);
+  const options = { single: true };
+  const first = await openPage(context, server, ana, 'caja:14', { options });
+  const second = await openPage(context, server, ana, 'caja:14', { options });
+  const far = await openPage(await newContext(browser), server, ana, 'caja:14', { options });
+  const { fence } = await first.claim();
+  await second.claim();
+  assert.equal((await first.hears('moved')).near, true);
+  assert.deepEqual([await first.state(), await first.fence(), await second.fence()], ['elsewhere', null, fence]);
+  await far.claim();
+  assert.equal((await second.hears('moved')).near, false);
+  for (const tab of [first, second]) await tab.page.close();
+  await until('beats', () => far.beats().length, (count) => count >= 3);
+  assert.deepEqual([await far.fence(), (await leo.lease('caja:14')).fence], [fence, fence]);
 });

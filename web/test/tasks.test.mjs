@@ -1,36 +1,18 @@
 // The pages of tasks as somebody uses them who has never read a manual: by what is written on them.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { CALM, Server, openBrowser, until } from './harness.mjs';
-import { assertAccessible, overflowsSideways, screenshots } from './a11y.mjs';
-import { readyTask, signedIn } from './console.mjs';
+import { test } from 'node:test';
+import { stopClock, until } from './harness.mjs';
+import { readyTask, signedIn, unsavable } from './console.mjs';
+import { ana, browser, button, leo, office, quantity, seen, server, text } from './office.mjs';
 
-let server, browser, ana, leo;
-before(async () => {
-  [server, browser] = await Promise.all([Server.start({ leases: { task: CALM } }), openBrowser()]);
-  ana = await server.person('ana', 'editor', 'Ana');
-  leo = await server.person('leo', 'editor', 'Leo');
-});
-after(() => Promise.all([browser?.close(), server?.stop()]));
-
-const button = (page, name) => page.getByRole('button', { name, exact: true });
-/** What is seen: not what is only read aloud, nor what waits to be shown. */
-const text = (page, what, options) => page.getByRole('main').getByText(what, options).filter({ visible: true }).first();
-
-async function looked(page, name, looks) {
-  await screenshots(page, name, looks);
-  await assertAccessible(page);
-  await page.setViewportSize({ width: 390, height: 844 });
-  assert.equal(await overflowsSideways(page), false, 'it fits a phone');
-  await page.setViewportSize({ width: 1180, height: 820 });
-}
+office();
 
 test('by nothing but the visible Spanish labels a task is made, processed, lost, taken back and finished', async () => {
   const [anas, evas] = [await signedIn(browser, server, ana), await signedIn(browser, server, server.admin)];
   await anas.getByRole('link', { name: 'Tareas' }).click();
   await text(anas, 'No hay tareas').waitFor();
-  await looked(anas, 'tasks-empty', ['light', 'phone']);
+  await seen(anas, 'tasks-empty', ['light', 'phone']);
   await anas.getByRole('link', { name: 'Nueva tarea' }).first().click();
   await anas.getByLabel('Título').fill('Alta de notebooks');
   await anas.getByLabel('Artículo').nth(0).fill('notebook-14');
@@ -49,6 +31,7 @@ test('by nothing but the visible Spanish labels a task is made, processed, lost,
   await evas.getByRole('link', { name: 'Tareas' }).click();
   await evas.getByRole('link', { name: 'Alta de notebooks' }).click();
   await text(evas, /Bloqueada por Ana desde/).waitFor();
+  const savable = await unsavable(anas);
   await anas.getByLabel('Cantidad de la línea 2, cargador').fill('3');
   await button(evas, 'Forzar liberación').click();
   await evas.getByRole('dialog').getByLabel('Motivo').fill('Hay que cerrar el depósito');
@@ -56,8 +39,9 @@ test('by nothing but the visible Spanish labels a task is made, processed, lost,
 
   await anas.getByRole('heading', { name: 'Lock perdido' }).waitFor();
   await text(anas, /Hay que cerrar el depósito/).waitFor();
-  await looked(anas, 'process-lost-released', ['light', 'phone']);
+  await seen(anas, 'process-lost-released', ['light', 'phone']);
   assert.equal(await anas.getByLabel('Cantidad de la línea 2, cargador').inputValue(), '3');
+  await savable();
   await button(anas, 'Reintentar claim').click();
   await text(anas, 'La procesa usted desde').waitFor();
   await button(anas, 'Finalizar (2 líneas)').click();
@@ -125,7 +109,7 @@ test('filters live in the address, and a list says what it is a list of', async 
   await leo.call('POST', `/v1/tasks/${his}/claim`, {});
   const page = await signedIn(browser, server, ana);
   await page.goto(`${server.url}/tasks`);
-  await looked(page, 'tasks-list');
+  await seen(page, 'tasks-list');
   const row = (name) => page.getByRole('row', { name });
   await page.getByLabel('Bloqueo').selectOption('Las mías');
   await page.waitForURL(/lock=mine/);
@@ -138,7 +122,7 @@ test('filters live in the address, and a list says what it is a list of', async 
   await row(/Una libre/).waitFor();
   await page.getByLabel('Estado').selectOption('Finalizada en parte');
   await text(page, 'Ninguna tarea coincide con los filtros').waitFor();
-  await looked(page, 'tasks-none-match', ['light', 'phone']);
+  await seen(page, 'tasks-none-match', ['light', 'phone']);
   await page.getByLabel('Estado').selectOption('Borrador');
   await row(/Un borrador/).waitFor();
   assert.equal(await row(/Una libre/).count(), 0);
@@ -146,6 +130,20 @@ test('filters live in the address, and a list says what it is a list of', async 
   await row(/Un borrador/).waitFor();
   assert.equal(await page.getByLabel('Estado').inputValue(), 'draft', 'a link to it shows the same');
   assert.ok(free < mine);
+});
+
+test('a lock that ends by itself is not shown in the list any longer, though nobody tells of it', async () => {
+  const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'La que vence');
+  const page = await signedIn(browser, server, leo);
+  await page.clock.install();
+  await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 5_000 });
+  await page.goto(`${server.url}/tasks`);
+  const row = page.getByRole('row', { name: /La que vence/ });
+  await row.getByText('Bloqueada por Ana').waitFor();
+  await stopClock(page);
+  await until('its end', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
+  await page.clock.runFor(6_000);
+  await row.getByText('Libre').waitFor();
 });
 
 test('a draft that makes no sense comes back with everything that was typed', async () => {
@@ -160,11 +158,14 @@ test('a draft that makes no sense comes back with everything that was typed', as
   await text(page, 'Línea 1: la cantidad es un número entero de 1 a 1.000.000.000.000').waitFor();
   assert.equal(await page.getByLabel('Artículo').nth(0).inputValue(), 'cable');
   assert.equal(await page.getByLabel('Movimiento').nth(0).inputValue(), 'out');
-  await looked(page, 'tasks-draft');
+  const amount = page.getByLabel('Cantidad, o números de serie').nth(0);
+  const marked = await amount.evaluate((field) => [field === document.activeElement, field.ariaInvalid]);
+  assert.deepEqual(marked, [true, 'true'], 'whoever corrects it is already there');
+  await seen(page, 'tasks-draft');
   await page.getByLabel('Cantidad, o números de serie').nth(0).fill('4');
   await button(page, 'Guardar borrador').click();
   await page.getByRole('heading', { name: '<b>Salida</b>' }).waitFor();
-  await looked(page, 'tasks-drafted', ['light', 'phone']);
+  await seen(page, 'tasks-drafted', ['light', 'phone']);
   await page.getByRole('link', { name: 'Editar borrador' }).click();
   await page.getByLabel('Título').fill('Salida de cables');
   await button(page, 'Guardar borrador').click();
@@ -183,7 +184,7 @@ test('the same in English', async () => {
   await page.goto(`${server.url}/tasks/${id}`);
   await button(page, 'Process').click();
   await text(page, 'You are processing it since').waitFor();
-  await looked(page, 'process-held-english', ['light']);
+  await seen(page, 'process-held-english', ['light']);
   await ana.server.admin.call('POST', `/v1/tasks/${id}/force-release`, { reason: 'closing' });
   await page.getByRole('heading', { name: 'Lock lost' }).waitFor();
   await text(page, /Eva stepped in: closing/).waitFor();

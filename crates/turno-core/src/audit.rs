@@ -14,6 +14,35 @@ use crate::time::Time;
 use serde_json::{Map, Value};
 use std::fmt;
 
+/// Every action that is written down, as a stable word: for whoever offers a choice of them or says them otherwise. An
+/// entry of an action that is not here is not made.
+pub const ACTIONS: &[&str] = &[
+    "lock_force_claim",
+    "lock_force_release",
+    "item_retry",
+    "item_edit",
+    "item_cancel",
+    "lane_clear",
+    "queue_put",
+    "queue_pause",
+    "queue_resume",
+    "queue_purge",
+    "sync_install",
+    "sync_remove",
+    "sync_resync",
+    "sync_revived",
+    "task_cancel",
+    "user_add",
+    "user_change",
+    "user_remove",
+    "token_create",
+    "token_revoke",
+    "session_open",
+    "session_mint",
+    "link_make",
+    "link_redeem",
+];
+
 /// Who acts, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
@@ -49,13 +78,24 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An entry about `resource`, with no details yet.
+    /// An entry about `resource`, with no details yet. The action is one of [`ACTIONS`].
     pub fn new(actor: Actor, action: &'static str, resource: impl Into<String>) -> Draft {
+        debug_assert!(ACTIONS.contains(&action), "{action} is not among the actions");
         Draft { actor, action, resource: resource.into(), detail: "{}".to_owned() }
     }
 
+    /// With one more detail.
+    #[must_use]
+    pub fn and(mut self, name: &str, value: Value) -> Draft {
+        if let Ok(Value::Object(mut details)) = serde_json::from_str(&self.detail) {
+            details.insert(name.to_owned(), value);
+            self.detail = Value::Object(details).to_string();
+        }
+        self
+    }
+
     /// With details, in the given order; free text is bounded.
-    pub fn with<const N: usize>(mut self, details: [(&str, Value); N]) -> Draft {
+    pub fn with<'a>(mut self, details: impl IntoIterator<Item = (&'a str, Value)>) -> Draft {
         let bounded = |value| match value {
             Value::String(text) => Value::String(kept(&text)),
             other => other,
@@ -152,6 +192,7 @@ impl Entry {
             topic: Topic::Audit,
             name: Entry::EVENT.into(),
             resource: self.resource.as_str().into(),
+            key: None,
             at: self.at,
             fence: None,
             by: Some(self.actor.user.clone()),
@@ -336,11 +377,17 @@ mod tests {
     fn a_chain_that_was_rewritten_as_a_whole_is_only_noticed_by_a_head_kept_elsewhere() {
         let (kept, _) = written();
         let mut head = Head::default();
-        let drafts = (0..5).map(|_| Draft::new(actor("eva", None), "policy_changed", "queue")).collect();
+        let drafts = (0..5).map(|_| Draft::new(actor("eva", None), "queue_put", "queue")).collect();
         let entries = chain(&mut head, Time(1), drafts);
         assert_eq!(verify(&entries, head, None), Ok(()), "consistent in itself");
         assert_eq!(verify(&entries, head, Some(kept)), Err(Broken::Rewritten(5)));
         assert_eq!(verify(&[], Head::default(), Some(kept)), Err(Broken::Cut { expected: 5, found: 0 }));
+    }
+
+    #[test]
+    #[should_panic(expected = "is not among the actions")]
+    fn an_action_that_nobody_could_choose_or_translate_is_noticed_in_every_test_that_writes_it() {
+        Draft::new(actor("eva", None), "something_new", "queue");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A destination that fails as a whole is left alone, so that nobody's attempts are spent on it, and asked gently
 //! whether it is back. It fails as a whole if [`FAILURES`] calls fail in a row and not all for the same key: one key
 //! that fails alone is that key's trouble, and it is exhausted by it. Where nobody was reached, no key can be at fault.
+//! Whoever refuses a message for what it says is alive, and no failure at all: [`Fault`] tells them apart.
 //!
 //! Pure: times come in, the next state goes out. Nothing that is promised depends on it, only how much is spent on a
 //! destination that is down; so whoever calls may go by what it last saw, and by its own estimate of the time.
@@ -13,6 +14,9 @@ use crate::time::{Span, Time};
 
 /// So many failures in a row, without a success between them, over at least two keys or with nobody there.
 pub const FAILURES: u32 = 3;
+
+/// The event that tells how many went round again after an outage.
+pub const REVIVED: &str = "destination.revived";
 
 /// The destination of one queue, as all processes see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +41,32 @@ pub struct Destination {
     pub revive_since: Option<Time>,
 }
 
-/// A call that failed.
+/// Whose fault it is that a call failed, as far as its end tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The message's: the destination has read it and will not have it. Others may be welcome, so it is alive.
+    Message,
+    /// The key's, with which nobody could be called: nothing is known of the destination by it.
+    Key,
+    /// The destination's, or nobody can tell.
+    Destination,
+    /// Nobody's who could have answered: no connection came about.
+    Unreached,
+}
+
+impl Fault {
+    /// What a refusal's HTTP status tells. Of those that speak about the request, some would be said to anybody: a wrong
+    /// secret or path, a destination that has no time or that somebody else answers for.
+    pub fn of_status(status: u16) -> Fault {
+        match status {
+            401 | 403 | 404 | 407 | 408 | 421 | 425 | 429 => Fault::Destination,
+            400..500 => Fault::Message,
+            _ => Fault::Destination,
+        }
+    }
+}
+
+/// A call that failed by the destination's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Whose: the lane of the key, or of the id where there are no keys.
@@ -101,7 +130,7 @@ impl Destination {
         after
     }
 
-    /// After a call that succeeded; nothing if that changes nothing.
+    /// After a call that succeeded, or was refused for what it carried; nothing if that changes nothing.
     #[must_use]
     pub fn succeeded(&self) -> Option<Destination> {
         (self.failures > 0).then(|| {
@@ -137,6 +166,21 @@ impl Destination {
             probe_at: now,
             ..self.clone()
         })
+    }
+
+    /// What there is to tell of having become this, for those who watch: a name and a message, if it is news.
+    pub fn news(&self, before: Option<&Destination>) -> Option<(&'static str, Option<String>)> {
+        let before = before.cloned().unwrap_or_else(Destination::fresh);
+        match (before.is_down(), self.is_down()) {
+            (false, true) => Some(("destination.down", Some(self.error.clone()))),
+            (true, false) => Some(("destination.recovered", None)),
+            // A failure moves the next probe as well, and counts; another endpoint makes it earlier.
+            (true, true) if self.failures == before.failures && self.probe_at > before.probe_at => {
+                Some(("destination.probed", None))
+            }
+            (false, false) if before.revive_since.is_some() && self.revive_since.is_none() => Some((REVIVED, None)),
+            _ => None,
+        }
     }
 
     /// What was exhausted since then is revived.
@@ -202,6 +246,16 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_of_the_message_shows_a_destination_that_is_alive_and_one_that_anybody_would_get_does_not() {
+        for status in [400, 402, 405, 406, 409, 410, 411, 413, 415, 422, 451, 499] {
+            assert_eq!(Fault::of_status(status), Fault::Message, "{status}");
+        }
+        for status in [301, 304, 401, 403, 404, 407, 408, 421, 425, 429, 500, 502, 503, 504, 599] {
+            assert_eq!(Fault::of_status(status), Fault::Destination, "{status}");
+        }
+    }
+
+    #[test]
     fn a_success_between_failures_begins_the_count_anew() {
         let well = after(&[1, 2]).succeeded().expect("a change");
         assert!(well.is_well());
@@ -239,5 +293,22 @@ mod tests {
         let down = after(&[1, 2, 1]);
         assert_eq!(down.replaced(at(4)).map(|asked| asked.probe_at), Some(at(4)));
         assert_eq!(after(&[1]).replaced(at(4)), None, "it is not down");
+    }
+
+    #[test]
+    fn an_outage_is_told_as_down_probed_recovered_and_revived_and_nothing_else_is() {
+        let told = |after: &Destination, before: &Destination| after.news(Some(before)).map(|(name, _)| name);
+        let (twice, down) = (after(&[1, 2]), after(&[1, 2, 1]));
+        assert_eq!(after(&[1]).news(None), None, "one failure is no news");
+        assert_eq!(down.news(Some(&twice)), Some(("destination.down", Some("HTTP 503 for 1".to_owned()))));
+        let probed = down.probing(at(40), PROBE).expect("due");
+        assert_eq!(told(&probed, &down), Some("destination.probed"));
+        let still = Destination::failed(Some(probed.clone()), &failure(1, 41), at(41), PROBE);
+        assert_eq!(told(&still, &probed), None, "it is as down as before");
+        assert_eq!(told(&still.replaced(at(42)).expect("earlier"), &still), None);
+        let back = still.succeeded().expect("a change");
+        assert_eq!(told(&back, &still), Some("destination.recovered"));
+        assert_eq!(told(&back.revived(at(1)).expect("done"), &back), Some("destination.revived"));
+        assert_eq!(told(&twice.succeeded().expect("a change"), &twice), None, "it was never down");
     }
 }

@@ -1,6 +1,7 @@
 //! What happened, as values: written in the transaction that made it true, announced after its commit.
 
 use crate::id::{Fence, UserId};
+use crate::queue::Kind;
 use crate::time::Time;
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -15,9 +16,10 @@ pub enum Topic {
     Leases,
     /// Tasks: created, changed, finalized.
     Tasks,
-    /// Queues: failures and exhausted items; never one event per processed item.
+    /// Queues of lanes and inboxes: failures, exhausted items, and how their destinations are doing; never one event per
+    /// processed item.
     Queues,
-    /// Sync: sources and deliveries in trouble, and their recovery.
+    /// Sync queues and their sources: the same, and every key that arrived, since its whole point is that it does.
     Sync,
     /// Audit: overrides, retries, purges, changes of access.
     Audit,
@@ -29,6 +31,15 @@ pub enum Topic {
 pub struct UnknownTopic(pub String);
 
 impl Topic {
+    /// Where the events of a queue and of its items belong. Each has one topic, so that nobody who listens to both hears
+    /// it twice.
+    pub fn of(kind: Kind) -> Topic {
+        match kind {
+            Kind::Lane | Kind::Inbox => Topic::Queues,
+            Kind::Sync => Topic::Sync,
+        }
+    }
+
     /// All of them.
     pub const ALL: [Topic; 5] = [Topic::Leases, Topic::Tasks, Topic::Queues, Topic::Sync, Topic::Audit];
 
@@ -86,6 +97,8 @@ pub struct Event {
     pub name: Cow<'static, str>,
     /// The resource or the item it is about.
     pub resource: Arc<str>,
+    /// The key of the item it is about. Never written: it is looked up when the event is read back.
+    pub key: Option<Arc<str>>,
     /// When it was decided.
     pub at: Time,
     /// The fence of the ownership it is about.

@@ -38,6 +38,11 @@ fn check(what: &'static str, text: &str) -> Result<(), BadName> {
     Ok(())
 }
 
+/// Whether a text can say what is to be done with an item: as a name, but it may be empty.
+pub fn check_action(action: &str) -> Result<(), BadName> {
+    if action.is_empty() { Ok(()) } else { check("action", action) }
+}
+
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
@@ -223,6 +228,14 @@ mod tests {
         assert_eq!(Key::new("a\nb"), Err(BadName::Control("key")));
         assert_eq!(Key::new("á".repeat(201)), Err(BadName::TooLong("key")));
         assert!(Key::new("á".repeat(200)).is_ok());
+    }
+
+    #[test]
+    fn an_action_is_as_long_as_a_name_and_may_be_empty() {
+        assert_eq!(check_action(""), Ok(()));
+        assert_eq!(check_action(&"á".repeat(200)), Ok(()));
+        assert_eq!(check_action(&"á".repeat(201)), Err(BadName::TooLong("action")));
+        assert_eq!(check_action("a\tb"), Err(BadName::Control("action")));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub const REQUESTS_MAX: usize = 20;
 pub const TICKET_TTL: Span = Span::from_secs(30);
 /// A group that failed this often together is handed out one by one, so that only the poison is exhausted.
 pub const TOGETHER_ATTEMPTS: u32 = 2;
+/// Of how many due heads a probe chooses: more than fail before a destination is left alone, and few to keep locked.
+pub const PROBE_HEADS: usize = 64;
 /// Longest back-off between two attempts, whatever the policy's doubling says.
 pub const BACKOFF_MAX: Span = Span::from_secs(3_600);
 /// Longest life of a session made for an application's user: it is renewed by the application, not kept.

@@ -21,6 +21,8 @@
 
 mod claim;
 mod enqueue;
+mod known;
+mod lapse;
 mod latency;
 mod manage;
 mod policy;
@@ -34,19 +36,21 @@ mod why;
 
 pub use claim::{Delivery, Want, Wants, hand_out, resume};
 pub use enqueue::{Accepted, Enqueue, EnqueueRead, FrontItem, NewItem, enqueue};
+pub use known::{Digest, Known};
+pub use lapse::Lapsed;
 pub use latency::{Latency, Quantiles, Waited};
 pub use manage::{
-    ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, clear, fingerprint, manage, typing,
+    ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, clear, fingerprint, manage, typing,
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 pub use state::ItemState;
 pub use taker::Taker;
 pub use token::BadDelivery;
-pub use why::{Why, WhyRead, WhyReason, why_done, why_item, why_key};
+pub use why::{Why, WhyRead, WhyReason, why_alone, why_done, why_item, why_key};
 
 use crate::audit::Entry;
-use crate::event::Event;
+use crate::event::{Event, Topic};
 use crate::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use crate::time::Time;
 use std::sync::Arc;
@@ -67,6 +71,16 @@ pub enum Last {
     Superseded,
 }
 
+/// Earlier hand-outs of an item that were settled and left nothing else behind: neither an error nor an end. Whoever
+/// repeats such a settlement is answered from here, also when others have had the item since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// The fence of the last one that was given back.
+    pub returned: Option<Fence>,
+    /// The fence of the last one that a newer change overtook.
+    pub superseded: Option<Fence>,
+}
+
 /// An unfinished item: the thin row that is claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -76,7 +90,7 @@ pub struct Item {
     pub queue: QueueId,
     /// Its lane; none in an inbox.
     pub lane: Option<Lane>,
-    /// When it was accepted.
+    /// When it arrived: accepted, or left by an application to be accepted. Nothing is decided by it but its age.
     pub enqueued_at: Time,
     /// Not to be handed out earlier: a delay or a back-off.
     pub not_before: Time,
@@ -90,7 +104,8 @@ pub struct Item {
     pub attempt: u32,
     /// The fence of its last hand-out; 0 if there was none.
     pub fence: Fence,
-    /// The fence under which its group was first handed out: they stay together and nobody joins. 0 if fresh.
+    /// The fence under which its group was first handed out: they stay together and nobody joins. 0 if fresh, or given
+    /// back untried.
     pub group: Fence,
     /// How the last hand-out ended.
     pub last: Last,
@@ -104,10 +119,12 @@ pub struct Item {
     pub holder: Option<Taker>,
     /// How many items its last hand-out had: with the fence, what a delivery that comes back is compared with.
     pub size: u32,
+    /// Hand-outs that came back.
+    pub past: Past,
 }
 
 impl Item {
-    /// Never handed out.
+    /// Never handed out, or given back untried: others may join it.
     pub fn is_fresh(&self) -> bool {
         self.group == Fence(0)
     }
@@ -119,7 +136,7 @@ impl Item {
 
     /// The earliest instant at which, as the head of its lane, it is worth looking at.
     fn first_look(&self, policy: &Policy, now: Time) -> Time {
-        if self.is_fresh() && policy.batch_max > 1 {
+        if self.is_fresh() && policy.batch() > 1 {
             now.max(self.since() + policy.window.min(policy.max_wait))
         } else {
             now.max(self.not_before)
@@ -149,8 +166,21 @@ pub struct Body {
     pub action: Option<String>,
     /// JSON exactly as it came; never parsed by the engine.
     pub payload: Arc<str>,
-    /// When it was accepted.
+    /// When it arrived, as its item says.
     pub enqueued_at: Time,
+}
+
+/// The id of a change that an unfinished item took in: all that is left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absorbed {
+    /// The queue.
+    pub queue: QueueId,
+    /// The id, which is not accepted again within the retention.
+    pub id: ItemId,
+    /// What was accepted under it.
+    pub digest: Digest,
+    /// When.
+    pub at: Time,
 }
 
 /// How an item finished.
@@ -183,16 +213,19 @@ pub struct Done {
     pub revision: i64,
     /// Who had it.
     pub holder: Option<Taker>,
-    /// When it was last handed out; not known of what finished before that was kept.
+    /// When it was last handed out; not known of what finished before that was kept. Of what was cancelled, only if it was
+    /// in process then: the attempt that the cancelling ended.
     pub handed_at: Option<Time>,
+    /// Hand-outs that came back before.
+    pub past: Past,
 }
 
-/// One failed attempt.
+/// One failed attempt, or what kept one from being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptError {
     /// The item.
     pub seq: Seq,
-    /// Which attempt failed.
+    /// Which attempt failed; 0 if it could not even be made.
     pub attempt: u32,
     /// Under which fence.
     pub fence: Fence,
@@ -215,6 +248,8 @@ pub struct Changes {
     pub bodies: Vec<Body>,
     /// Bodies whose action and payload a newer change replaced.
     pub replaced: Vec<Body>,
+    /// Ids of changes that left nothing else behind.
+    pub absorbed: Vec<Absorbed>,
     /// New unfinished items.
     pub insert: Vec<Item>,
     /// Unfinished items in their new condition.
@@ -245,6 +280,20 @@ impl Changes {
         *self == Changes::default()
     }
 
+    /// Announces what happened to an item. Its name is put in place of its numbers when the event is read back.
+    fn tell(&mut self, policy: &Policy, item: &Item, name: &'static str, detail: Option<String>, now: Time) {
+        self.events.push(Event {
+            topic: Topic::of(policy.kind),
+            name: name.into(),
+            resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
+            key: None,
+            at: now,
+            fence: Some(item.fence).filter(|fence| *fence != Fence(0)),
+            by: None,
+            detail,
+        });
+    }
+
     fn finish(&mut self, item: &Item, ended: Ended, now: Time) {
         self.remove.push(item.seq);
         self.done.push(Done {
@@ -256,7 +305,8 @@ impl Changes {
             fence: item.fence,
             revision: item.handed,
             holder: item.holder.clone(),
-            handed_at: item.claimed_at,
+            handed_at: item.claimed_at.filter(|_| ended != Ended::Cancelled || item.expires_at.is_some()),
+            past: item.past,
         });
     }
 }

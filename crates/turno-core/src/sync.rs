@@ -2,7 +2,7 @@
 //!
 //! It is *level-triggered*. A change of the table only marks keys; what is sent for a key is decided from the table when
 //! the event is handed out: a row that speaks for it (current and taking part) is sent, and where there is none the key is
-//! deactivated. So neither the order inside a transaction nor a row that never spoke for its key can give a wrong last
+//! deactivated, unless its row has only left and that is to be ignored. So neither the order inside a transaction nor a row that never spoke for its key can give a wrong last
 //! word. Which keys a change marks is said by [`Source`]'s fields and carried out by the trigger, which a store writes.
 //!
 //! Left out on purpose: SQL (a store's), and where changes are sent (the server's).
@@ -68,6 +68,30 @@ pub enum OnLeave {
     /// Its key is marked, and so deactivated at the destination.
     Deactivate,
 }
+
+/// What a destination is to be told of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Say {
+    /// This row speaks for it and takes part: its columns, as JSON.
+    Update(String),
+    /// Nobody speaks for it.
+    Deactivate,
+    /// Its row does not take part any more, and the destination is not to hear of that.
+    Nothing,
+}
+
+impl Say {
+    /// What is sent of the row, if one is.
+    pub fn into_data(self) -> Option<String> {
+        match self {
+            Say::Update(data) => Some(data),
+            Say::Deactivate | Say::Nothing => None,
+        }
+    }
+}
+
+/// The action of an event that ended with nothing to be told.
+pub const NOTHING: &str = "nothing_to_do";
 
 /// A table whose changes are carried elsewhere.
 ///
@@ -137,6 +161,16 @@ impl Source {
         columns
     }
 
+    /// What is to be told of a key: `row` speaks for it and takes part; or one has `left`, which speaks and does not. Who
+    /// left is deactivated only where that is wished: the row is neither gone nor without its current one.
+    pub fn say(&self, row: Option<String>, left: bool) -> Say {
+        match row {
+            Some(row) => Say::Update(row),
+            None if left && self.on_leave == OnLeave::Ignore => Say::Nothing,
+            None => Say::Deactivate,
+        }
+    }
+
     /// What the destination is told to do: a row that speaks for the key is sent, otherwise it is deactivated.
     pub fn action(&self, row_exists: bool) -> &str {
         if row_exists { &self.update } else { &self.deactivate }
@@ -182,5 +216,14 @@ mod tests {
     fn columns_are_listed_once_and_a_row_decides_the_action() {
         assert_eq!(source().columns(), ["idper", "nombre", "mail"]);
         assert_eq!((source().action(true), source().action(false)), ("ACTUALIZAR", "DESACTIVAR"));
+    }
+
+    #[test]
+    fn who_left_is_deactivated_only_where_that_is_wished_and_who_is_gone_always() {
+        let say = |on_leave, row: Option<&str>, left| Source { on_leave, ..source() }.say(row.map(str::to_owned), left);
+        assert_eq!(say(OnLeave::Ignore, Some("{}"), true), Say::Update("{}".to_owned()), "another row speaks");
+        assert_eq!(say(OnLeave::Ignore, None, true), Say::Nothing);
+        assert_eq!(say(OnLeave::Deactivate, None, true), Say::Deactivate);
+        assert_eq!(say(OnLeave::Ignore, None, false), Say::Deactivate);
     }
 }

@@ -138,15 +138,21 @@ impl Task {
     pub fn version(&self) -> Version {
         let mut hasher = DefaultHasher::new();
         self.title.hash(&mut hasher);
-        self.lines.iter().for_each(|line| (line.movement, &line.sku, &line.goods).hash(&mut hasher));
+        self.lines.iter().for_each(|line| line.hash_written(&mut hasher));
         Version(hasher.finish())
     }
 }
 
-/// What is written in a task, as a number: for whoever edits it, to say what they have seen. It is kept nowhere, so
+/// What is written in a task or in one of its lines, as a number: for whoever edits it, to say what they have seen. It is kept nowhere, so
 /// another release of Turno may number the same text otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version(pub u64);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
 
 /// The answer to a finalize, kept with the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,6 +277,8 @@ pub enum Refused {
     NoSuchLine(u32),
     /// The line is applied and stays as it is.
     LineApplied(u32),
+    /// The line has been changed since it was seen.
+    LineChanged(u32),
     /// The line cannot be applied as it is.
     LineInvalid(u32, LineError),
     /// A bound or a rule of form; with the field's place.

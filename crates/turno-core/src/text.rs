@@ -8,6 +8,14 @@ pub fn kept(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))].replace('\0', "\u{fffd}")
 }
 
+/// So many of something, for people: `1 entry`, `2 entries`.
+pub fn counted(count: impl Into<i128>, one: &str, many: &str) -> String {
+    match count.into() {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// What stands for whatever [`json_cut`] leaves out.
 pub const JSON_CUT: &str = "\"…\"";
 
@@ -73,6 +81,12 @@ impl Iterator for Levels<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_told_as_one_and_none_as_many() {
+        let told = [0, 1, 2].map(|count| counted(count, "entry", "entries"));
+        assert_eq!(told, ["0 entries", "1 entry", "2 entries"]);
+    }
 
     #[test]
     fn kept_text_is_bounded_whole_and_storable() {

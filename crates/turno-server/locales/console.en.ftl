@@ -47,6 +47,9 @@ request-id = If you ask for help, give this number:
 
 # The way in.
 
+session-ended = Your session ended and nothing was saved. Come in again and you are back on the same page.
+session-over = Your session ended: its time was up, it was closed in another window, or an administrator closed it. From now on this page neither updates nor saves anything.
+session-again = Come in again
 way-in-title = { $kind ->
         [setup] First administrator
        *[sign_in] Sign in
@@ -126,6 +129,9 @@ leases-force-release-what = They lose the lock at this moment and are told the r
 leases-force-claim-what = It becomes yours at this moment, before those who wait, and whoever held it is told the reason.
 leases-force-released = { $resource } is free
 leases-force-claimed = { $resource } is yours now
+leases-force-claim-still = From here nobody renews it: it ends by itself after the time of its policy.
+leases-force-claim-there = Take the lock in the task
+leases-changed-hands = Nothing was done: it changed hands while you decided. { $name } has it now.
 cause-no_heartbeat = Expired: it was not renewed any more
 cause-idle = Expired: the person was idle
 cause-rolling_timeout = Expired: too long without work
@@ -143,11 +149,13 @@ overview-held = Locks held
 overview-held-what = by people and programs
 overview-working = In process
 overview-lanes = { $count ->
-        [one] 1 key at work
-       *[other] { $count } keys at work
+        [0] no key busy
+        [one] 1 key busy
+       *[other] { $count } keys busy
     }
 overview-waiting = Waiting
 overview-lanes-waiting = { $count ->
+        [0] no key with messages
         [one] 1 key with messages
        *[other] { $count } keys with messages
     }
@@ -177,9 +185,20 @@ needs-ready = { $more ->
            *[other] { $count } tasks ready to be processed
         }
     }
+needs-begun = { $more ->
+        [yes] More than { $count } tasks begun that nobody processes
+       *[no] { $count ->
+            [one] 1 task begun that nobody processes
+           *[other] { $count } tasks begun that nobody processes
+        }
+    }
 needs-exhausted = { $count ->
         [one] 1 exhausted item in { $queue }: look at it and retry
        *[other] { $count } exhausted items in { $queue }: look at them and retry
+    }
+needs-exhausted-others = { $count ->
+        [one] 1 exhausted item in { $queue }: whoever manages queues decides about it
+       *[other] { $count } exhausted items in { $queue }: whoever manages queues decides about them
     }
 needs-paused = { $queue } is paused, with { $count } waiting
 needs-workers = { $queue } has waited for more than 5 minutes and nobody asks for work
@@ -208,8 +227,8 @@ queues-exhausted = Exhausted
 queues-oldest = The oldest
 queues-none-waits = nothing waits
 queues-waited = Wait (median / p95)
-queues-processed-minute = Processed/min
-queues-failed-minute = Failed/min
+queues-processed-minute = Processed / min
+queues-failed-minute = Failed / min
 queues-unfinished = Unfinished
 queues-error = The last error contains
 queues-cut = These are the first; choose a state to see the rest page by page.
@@ -283,8 +302,10 @@ happened-failed = Failed
 happened-expired = Nobody answered in time
 happened-exhausted = Exhausted
 happened-processed = Processed
+happened-skipped = There was nothing to tell
 happened-returned = Given back unprocessed
 happened-superseded = Changed while being processed
+happened-cleared = Taken away: its lane was cleared
 happened-cancelled = Cancelled
 happened-retried = Somebody retried it
 happened-edited = Somebody corrected and retried it
@@ -344,6 +365,8 @@ audit-user_change = Changed a person
 audit-user_remove = Removed a person
 audit-token_create = Made a token
 audit-token_revoke = Revoked a token
+audit-choice-token_revoke = Revoked a token or signed out
+audit-signed_out = Signed out
 audit-session_open = Signed in
 audit-session_mint = Opened a session for another
 audit-link_make = Made a link
@@ -390,6 +413,8 @@ people-role = Role
 people-since = Since
 people-added = { $name } is on the list; a password is still missing
 people-changed = { $name } is saved
+people-disabled = { $name } is disabled: cannot sign in, and what they held is free
+people-enabled = { $name } can sign in again
 people-removed = { $name } is gone
 people-enable = Enable
 people-disable = Disable
@@ -457,34 +482,11 @@ seed-processed = PROCESADO
 seed-error = ERROR
 seed-exhausted = AGOTADO
 seed-cancelled = CANCELADO
-sync-lead = Every change of a table arrives once, and always with the newest data.
-sync-empty = There is nothing to synchronise
-sync-empty-what = A source is declared in the configuration file; turno sync install puts the trigger in place:
-sync-absent = The source { $name } waits for its queue { $queue }, which does not exist yet
-sync-down = The module has not answered since
-sync-failing = { $count ->
-    [one] The last call failed:
-   *[other] The last { $count } calls failed:
-}
-sync-probe = It is tried again
-sync-table = Table
-sync-key = Identity
-sync-watch = Columns
-sync-install = This makes it as the configuration says:
-sync-by-api = No triggers: it is fed by the API.
-sync-refused = { $count ->
-        [one] 1 change could not become an event, because its key cannot be one
-       *[other] { $count } changes could not become events, because their keys cannot be such
-    }
-sync-resync = Send again
-sync-resync-key = Send this key again
-sync-resynced = { $key } is on its way again
-sync-events = Events of { $queue }
-sync-events-empty = Nothing unfinished
-sync-error = Last error
 state-installed = Trigger installed
 state-absent = Not installed
 state-differs = Differs from the configuration
+state-blocked = Cannot be installed
+state-taken = Name taken
 state-no_triggers = No triggers
 state-unknown = Unknown
 state-good = Good

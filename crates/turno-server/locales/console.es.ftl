@@ -47,6 +47,9 @@ request-id = Si pide ayuda, dé este número:
 
 # The way in.
 
+session-ended = Su sesión terminó y no se guardó nada. Entre otra vez y vuelve a la misma página.
+session-over = Su sesión terminó: venció, se cerró en otra ventana o la cerró un administrador. Desde ahora esta página no se actualiza ni guarda nada.
+session-again = Entrar de nuevo
 way-in-title = { $kind ->
         [setup] Primer administrador
        *[sign_in] Iniciar sesión
@@ -126,6 +129,9 @@ leases-force-release-what = Pierde el bloqueo en este momento y se entera del mo
 leases-force-claim-what = Pasa a usted en este momento, antes que a quienes esperan, y quien lo tenía se entera del motivo.
 leases-force-released = { $resource } quedó libre
 leases-force-claimed = { $resource } es suyo ahora
+leases-force-claim-still = Desde aquí nadie lo renueva: termina solo, pasado el tiempo de su política.
+leases-force-claim-there = Tomar el lock en la tarea
+leases-changed-hands = No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene { $name }.
 cause-no_heartbeat = Venció: dejó de renovarse
 cause-idle = Venció por inactividad
 cause-rolling_timeout = Venció: pasó demasiado tiempo sin trabajo
@@ -143,11 +149,13 @@ overview-held = Bloqueos tomados
 overview-held-what = personas y programas
 overview-working = En proceso
 overview-lanes = { $count ->
-        [one] 1 clave trabajando
-       *[other] { $count } claves trabajando
+        [0] ninguna clave ocupada
+        [one] 1 clave ocupada
+       *[other] { $count } claves ocupadas
     }
 overview-waiting = En espera
 overview-lanes-waiting = { $count ->
+        [0] ninguna clave con mensajes
         [one] 1 clave con mensajes
        *[other] { $count } claves con mensajes
     }
@@ -177,9 +185,20 @@ needs-ready = { $more ->
            *[other] { $count } tareas listas para procesar
         }
     }
+needs-begun = { $more ->
+        [yes] Más de { $count } tareas empezadas que nadie procesa
+       *[no] { $count ->
+            [one] 1 tarea empezada que nadie procesa
+           *[other] { $count } tareas empezadas que nadie procesa
+        }
+    }
 needs-exhausted = { $count ->
         [one] 1 elemento agotado en { $queue }: revisar y reintentar
        *[other] { $count } elementos agotados en { $queue }: revisar y reintentar
+    }
+needs-exhausted-others = { $count ->
+        [one] 1 elemento agotado en { $queue }: lo decide quien administra las colas
+       *[other] { $count } elementos agotados en { $queue }: los decide quien administra las colas
     }
 needs-paused = { $queue } está en pausa, con { $count } en espera
 needs-workers = { $queue } espera hace más de 5 minutos y nadie pide trabajo
@@ -208,8 +227,8 @@ queues-exhausted = Agotados
 queues-oldest = El más viejo
 queues-none-waits = nada espera
 queues-waited = Espera (mediana / p95)
-queues-processed-minute = Procesados/min
-queues-failed-minute = Fallidos/min
+queues-processed-minute = Procesados / min
+queues-failed-minute = Fallidos / min
 queues-unfinished = Sin terminar
 queues-error = El último error contiene
 queues-cut = Se muestran los primeros; elija un estado para ver el resto por páginas.
@@ -283,8 +302,10 @@ happened-failed = Falló
 happened-expired = Nadie avisó a tiempo
 happened-exhausted = Se agotó
 happened-processed = Se procesó
+happened-skipped = No había nada que avisar
 happened-returned = Se devolvió sin procesar
 happened-superseded = Cambió mientras se procesaba
+happened-cleared = Se le quitó: se vació su carril
 happened-cancelled = Se canceló
 happened-retried = Alguien lo reintentó
 happened-edited = Alguien lo corrigió y reintentó
@@ -344,6 +365,8 @@ audit-user_change = Cambió a una persona
 audit-user_remove = Quitó a una persona
 audit-token_create = Creó un token
 audit-token_revoke = Revocó un token
+audit-choice-token_revoke = Revocó un token o cerró sesión
+audit-signed_out = Cerró sesión
 audit-session_open = Inició sesión
 audit-session_mint = Abrió una sesión ajena
 audit-link_make = Hizo un enlace
@@ -390,6 +413,8 @@ people-role = Rol
 people-since = Desde
 people-added = { $name } está en la lista; falta su contraseña
 people-changed = Los datos de { $name } quedaron guardados
+people-disabled = Se deshabilitó a { $name }: no puede entrar, y lo que tenía tomado quedó libre
+people-enabled = { $name } puede entrar otra vez
 people-removed = { $name } ya no está
 people-enable = Habilitar
 people-disable = Deshabilitar
@@ -457,34 +482,11 @@ seed-processed = PROCESADO
 seed-error = ERROR
 seed-exhausted = AGOTADO
 seed-cancelled = CANCELADO
-sync-lead = Cada cambio de una tabla llega una vez, y siempre con lo más nuevo.
-sync-empty = No hay nada que sincronizar
-sync-empty-what = Una fuente se declara en el archivo de configuración; turno sync install pone el trigger:
-sync-absent = La fuente { $name } espera su cola { $queue }, que todavía no existe
-sync-down = El módulo no responde desde
-sync-failing = { $count ->
-    [one] Falló el último envío:
-   *[other] Fallaron los últimos { $count } envíos:
-}
-sync-probe = Se prueba de nuevo
-sync-table = Tabla
-sync-key = Identidad
-sync-watch = Columnas
-sync-install = Así queda como dice la configuración:
-sync-by-api = Sin triggers: la alimenta la API.
-sync-refused = { $count ->
-        [one] 1 cambio no pudo ser un evento, porque su clave no sirve
-       *[other] { $count } cambios no pudieron ser eventos, porque sus claves no sirven
-    }
-sync-resync = Enviar de nuevo
-sync-resync-key = Enviar de nuevo la clave
-sync-resynced = { $key } va de nuevo
-sync-events = Eventos de { $queue }
-sync-events-empty = Nada sin terminar
-sync-error = Último error
 state-installed = Trigger instalado
 state-absent = Sin instalar
 state-differs = Distinto de la configuración
+state-blocked = No se puede instalar
+state-taken = Nombre ocupado
 state-no_triggers = Sin triggers
 state-unknown = No se sabe
 state-good = Bien

@@ -27,6 +27,8 @@ problem-unauthenticated = There is no valid token: send Authorization: Bearer TO
     .title = It is not known who calls
 problem-wrong_password = User or password are not right; check them and try again
     .title = Sign-in failed
+problem-user_disabled = Your user is disabled; ask an administrator to enable it
+    .title = The user is disabled
 problem-forbidden = This needs the permission to { $permission }; ask an administrator for it
     .title = A permission is missing
 problem-other_resource = This token is not for { $resource }; use one whose resources include it
@@ -62,7 +64,8 @@ problem-lease_lost =
        *[no] { "" }
     }. { $kept ->
         [some] What was applied stays applied; claim it again to finish the rest
-       *[nothing] Nothing of this request was stored; what was stored before stays. Claim it again if it is free
+        [beat] What was stored stays. Claim it again if it is free
+       *[nothing] This request changed nothing; what was stored before stays. Claim it again if it is free
     }
     .title = The lease was lost
 problem-lease_pinned = An operation is finishing under this lease; try again in a moment
@@ -80,10 +83,15 @@ problem-wrong_status = Task { $task } is { task-status }, and this cannot be don
     .title = The status does not allow it
 problem-line_applied = Line { $line } has been applied and does not change any more
     .title = The line is applied already
+problem-line_changed = Line { $line } was changed meanwhile in another window or program; see what it says now and save again
+    .title = The line has changed
 problem-draft_changed = Somebody else has changed the draft of task { $task } meanwhile; see what it says now and save again
     .title = The draft has changed
-problem-already_claimed = Another process is working on it; go on with the next
-    .title = Somebody else has it
+problem-already_claimed = { $mine ->
+        [yes] This instance has it already, from an earlier claim; settle that delivery, or ask with the same request_id to get it again
+       *[no] Another process is working on it; go on with the next
+    }
+    .title = It is taken already
 problem-already_processed = This item is finished already; go on with the next
     .title = It is finished already
 problem-not_available = It is not handed out yet: { $cause }
@@ -145,6 +153,7 @@ permission-sessions_mint = open others' sessions (sessions.mint)
 # Items: in which state one is.
 
 item-state = { $state ->
+    [changing] waiting with a newer change while what it said before is still being processed (once that is settled it can)
     [pending] waiting
     [in_process] in process
     [processed] processed
@@ -177,10 +186,14 @@ line-error = { $error ->
 # Why something in a queue is not running; the codes are those of the library.
 
 why-running = { $instance } has been working on it for { $ago }; unless it reports, it is free again in { $left }
+why-completing = { $instance } is completing it in a transaction of its application, which is still open ({ $ago } since it was handed out); nobody else gets it until that ends
 why-paused = The queue is paused; it goes on when somebody resumes it
 why-window_open = More messages of { $key } may come; they are handed over together in { $left } unless somebody goes on writing
 why-delayed = It was asked for later; it is handed out in { $left }
-why-retry_later = The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
+why-retry_later = { $attempt ->
+        [0] It could not even be tried: { $error }. No attempt was spent, and it is tried again in { $left }
+       *[other] The last attempt ({ $attempt }) failed: { $error }. It is tried again in { $left }
+    }
 why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
 why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
 why-lane_held = { $behind } has no attempts left and holds those behind it until somebody decides: retry it or cancel it
@@ -193,6 +206,7 @@ why-cancelled = It was cancelled { $ago } ago
 why-ready = Nothing keeps it; some process has to ask for work
 why-destination_down = Its destination does not answer (for { $ago }); it is tried again in { $left }, and no attempts are spent meanwhile. The last it said: { $error }
 why-empty = There is nothing unfinished of { $key }
+why-only_exhausted = Of { $key } only what is exhausted is left, which waits for a decision: retry or cancel it
 why-somebody = A process
 why-no_error = nothing more was said
 

@@ -27,6 +27,8 @@ problem-unauthenticated = Falta un token válido: envíe Authorization: Bearer T
     .title = No se sabe quién llama
 problem-wrong_password = El usuario o la contraseña no son correctos; revíselos y vuelva a intentar
     .title = No se pudo iniciar sesión
+problem-user_disabled = Su usuario está deshabilitado; pida a un administrador que lo habilite
+    .title = El usuario está deshabilitado
 problem-forbidden = Para esto hace falta el permiso de { $permission }; pídalo a un administrador
     .title = Falta un permiso
 problem-other_resource = Este token no vale para { $resource }; use uno cuyos recursos lo incluyan
@@ -62,7 +64,8 @@ problem-lease_lost =
        *[no] { "" }
     }. { $kept ->
         [some] Lo que ya se aplicó queda aplicado; vuelva a tomarlo para terminar el resto
-       *[nothing] Nada se guardó con este pedido; lo que ya estaba guardado sigue así. Vuelva a tomarlo si está libre
+        [beat] Lo que ya estaba guardado sigue así. Vuelva a tomarlo si está libre
+       *[nothing] Este pedido no cambió nada; lo que ya estaba guardado sigue así. Vuelva a tomarlo si está libre
     }
     .title = Lock perdido
 problem-lease_pinned = Una operación está terminando con este bloqueo; pruebe de nuevo en un momento
@@ -80,10 +83,15 @@ problem-wrong_status = La tarea { $task } está { task-status }, y así no se pu
     .title = El estado no lo permite
 problem-line_applied = La línea { $line } ya se aplicó y no cambia más
     .title = La línea ya se aplicó
+problem-line_changed = La línea { $line } cambió mientras tanto en otra ventana o programa; mire qué dice ahora y vuelva a guardar
+    .title = La línea cambió
 problem-draft_changed = Otra persona cambió el borrador de la tarea { $task } mientras tanto; mire qué dice ahora y vuelva a guardar
     .title = El borrador cambió
-problem-already_claimed = Otro proceso lo está procesando; siga con el siguiente
-    .title = Ya lo tiene otro
+problem-already_claimed = { $mine ->
+        [yes] Esta misma instancia ya lo tiene, de una toma anterior; termine esa entrega, o pida con el mismo request_id para recibirla otra vez
+       *[no] Otro proceso lo está procesando; siga con el siguiente
+    }
+    .title = Ya está tomado
 problem-already_processed = Este elemento ya se terminó; siga con el siguiente
     .title = Ya se terminó
 problem-not_available = Todavía no se entrega: { $cause }
@@ -145,6 +153,7 @@ permission-sessions_mint = abrir sesiones de otros (sessions.mint)
 # Items: in which state one is.
 
 item-state = { $state ->
+    [changing] en espera con un cambio más nuevo mientras todavía se procesa lo que decía antes (cuando eso termine, se podrá)
     [pending] en espera
     [in_process] en proceso
     [processed] procesado
@@ -177,10 +186,14 @@ line-error = { $error ->
 # Why something in a queue is not running; the codes are those of the library.
 
 why-running = { $instance } lo está procesando desde hace { $ago }; si no avisa, queda libre en { $left }
+why-completing = { $instance } lo está completando en una transacción de su aplicación, que sigue abierta (se entregó hace { $ago }); nadie más lo recibe hasta que termine
 why-paused = La cola está en pausa; sigue cuando alguien la reanude
 why-window_open = Pueden llegar más mensajes de { $key }; se entregan juntos en { $left } si nadie sigue escribiendo
 why-delayed = Se pidió para más tarde; se entrega en { $left }
-why-retry_later = El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+why-retry_later = { $attempt ->
+        [0] No se pudo ni intentar: { $error }. No se gastó ningún intento, y se prueba de nuevo en { $left }
+       *[other] El último intento ({ $attempt }) falló: { $error }. Se prueba de nuevo en { $left }
+    }
 why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
 why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
 why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta que alguien decida: reinténtelo o cancélelo
@@ -193,6 +206,7 @@ why-cancelled = Se canceló hace { $ago }
 why-ready = Nada lo detiene; falta que algún proceso pida trabajo
 why-destination_down = Su destino no responde (desde hace { $ago }); se lo prueba otra vez en { $left }, y no se gastan intentos mientras tanto. Lo último que dijo: { $error }
 why-empty = No hay nada sin terminar de { $key }
+why-only_exhausted = De { $key } solo queda lo agotado, que espera una decisión: reinténtelo o cancélelo
 why-somebody = Un proceso
 why-no_error = sin más detalle
 

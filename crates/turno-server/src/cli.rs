@@ -13,6 +13,7 @@ mod duration;
 mod events;
 mod generate;
 mod healthcheck;
+mod help;
 mod lease;
 mod migrate;
 pub(crate) mod output;
@@ -30,9 +31,10 @@ mod why;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::texts::{Language, terminal};
 use place::PlaceArgs;
 
 const EXAMPLES: &str = "\
@@ -47,7 +49,8 @@ Examples:
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage (`turno run` has more).
 Data go to stdout, everything else to stderr. Lengths of time: 500ms, 30s, 5m,
-1h30m, 7d. Colours only on a terminal, and not if NO_COLOR is set.";
+1h30m, 7d. Colours only on a terminal, and not if NO_COLOR is set. Spanish if
+TURNO_LANG, LC_ALL, LC_MESSAGES or LANG says so, except with --json.";
 
 /// One at a time, in turn, nothing lost.
 ///
@@ -109,11 +112,24 @@ enum Command {
 
 /// Reads the arguments and runs the command; wrong ones end the program here with exit code 2.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let cli = Cli::parse();
+    terminal::choose(language());
+    let cli = match help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return help::end(&error),
+    };
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
     runtime.block_on(cli.command.run(&cli.place))
+}
+
+/// What the reader reads. Whoever asks for JSON is a program, and what programs read stays as it is.
+fn language() -> Language {
+    let is_program = std::env::args().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
+    match is_program {
+        true => Language::English,
+        false => terminal::asked_for(|name| std::env::var(name).ok()),
+    }
 }
 
 impl Command {

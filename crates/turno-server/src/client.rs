@@ -18,6 +18,7 @@ pub(crate) use problem::Refusal;
 pub(crate) use stream::{Events, Sent};
 
 use crate::failure::Failure;
+use crate::texts::terminal;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -153,8 +154,9 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        // What the command line says besides is English, too.
-        let request = self.http.request(method, format!("{}{path}", self.base)).header("accept-language", "en");
+        // One language for all that is said, whoever says it.
+        let language = terminal::language().tag();
+        let request = self.http.request(method, format!("{}{path}", self.base)).header("accept-language", language);
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

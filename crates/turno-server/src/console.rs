@@ -24,6 +24,7 @@ mod preferences;
 mod queues;
 mod sync;
 mod tasks;
+mod titles;
 mod trend;
 mod trouble;
 mod when;

@@ -40,14 +40,30 @@ pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, F
 
 /// What is said of a database that could not be opened.
 pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
+    let cause = error.to_string();
+    let says = |words: &str| cause.contains(words);
     let next = match place.kind {
-        "PostgreSQL" if error.to_string().contains("permission denied for database") => {
-            "grant create on the database to this role: the first time, Turno makes its schema there"
+        _ if says("run turno migrate") => {
+            "run `turno migrate` with the same --database, or leave out --no-migrate".to_owned()
         }
-        "SQLite" => "check that its folder exists and can be written",
-        _ => "check that the server runs, and the user, password and database of the URL",
+        _ if says("newer turno") || says("upgrade it") => {
+            "install a newer turno, or open a database of its own".to_owned()
+        }
+        "SQLite" if says("malformed") => "put the last backup in its place; keep the broken file to look at".to_owned(),
+        "SQLite" if says("not a SQLite database") => {
+            "name another file with --database; this one is left as it is".to_owned()
+        }
+        "SQLite" => "check that its folder exists and can be written".to_owned(),
+        _ if says("permission denied for database") => {
+            "grant create on the database to this role: the first time, Turno makes its schema there".to_owned()
+        }
+        _ if says("\" does not exist") && says("database \"") => {
+            let name = cause.split("database \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+            format!("make it with `createdb {name}`, or correct the database in the URL")
+        }
+        _ => "check that the server runs, and the user, password and database of the URL".to_owned(),
     };
-    Failure::failed(format!("failed to open {}: {error}", place.name), next)
+    Failure::failed(format!("failed to open {}: {cause}", place.name), next)
 }
 
 /// Where a URL leads, fit to be shown.

@@ -37,6 +37,7 @@ use crate::failure::Failure;
 use body::Form;
 use call::Caller;
 use figures::Figures;
+pub(crate) use pusher::READ_AGAIN;
 use pusher::{Pusher, Shared, Target};
 use signature::Secret;
 

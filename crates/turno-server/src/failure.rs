@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::texts::{Language, terminal};
+
 /// An end that was not wished for.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -32,7 +34,12 @@ impl Failure {
     /// Says so on stderr.
     pub(crate) fn report(&self) -> ExitCode {
         // If stderr is closed nobody is there to be told; the exit code still says it.
-        let _ = writeln!(std::io::stderr(), "error: {}\n  next: {}", self.cause, self.next);
+        let next = match terminal::language() {
+            Language::English => "next",
+            Language::Spanish => "qué hacer",
+        };
+        let (cause, then) = (terminal::told(&self.cause), terminal::told(&self.next));
+        let _ = writeln!(std::io::stderr(), "error: {cause}\n  {next}: {then}");
         ExitCode::from(self.code)
     }
 }

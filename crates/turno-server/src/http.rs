@@ -36,10 +36,10 @@ mod testing;
 
 pub(crate) use app::{App, Shared};
 pub(crate) use caller::{Caller, identify, not_foreign};
-pub(crate) use extract::{Path, Query};
+pub(crate) use extract::{Path, Query, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};
-pub(crate) use people::{hashed as password_hashed, name as person_name};
+pub(crate) use people::{RESOURCES_MAX, called as person_called, hashed as password_hashed, name as person_name};
 pub(crate) use problem::{Code, Problem};
 pub(crate) use queue::{
     DeliveryView, Happened, audited as queue_audited, explained as queue_why,
@@ -49,7 +49,9 @@ pub(crate) use reader::Reader;
 pub(crate) use server::Server;
 pub(crate) use sign_in::way_in;
 pub(crate) use stamp::Stamp;
-pub(crate) use sync::{SourceView, resync as sync_resync, sources as sync_sources};
+pub(crate) use sync::{
+    SourceView, resync as sync_resync, resync_all as sync_resync_all, size as sync_size, sources as sync_sources,
+};
 pub(crate) use task::{changed as task_changed, line_said as task_line_said, task_id, unknown as task_unknown};
 
 use std::convert::Infallible;

@@ -3,6 +3,8 @@
 //! Codes never change and stay English; sentences are looked up here, at the edge, in the reader's language.
 
 pub(crate) mod causes;
+mod sentences;
+pub(crate) mod terminal;
 
 use std::borrow::Cow;
 
@@ -55,23 +57,31 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The API's and the program's own sentences, then the console's, then those of its pages about tasks, then causes.
-const SPANISH: [&str; 4] = [
+/// The API's and the program's own sentences, then the console's, then those of its pages about tasks, then causes, then the
+/// command line's with its help. Examples come last, and in English they stand in the definition of the command line.
+const SPANISH: &[&str] = &[
     include_str!("../locales/es.ftl"),
     include_str!("../locales/console.es.ftl"),
     include_str!("../locales/tasks.es.ftl"),
+    include_str!("../locales/sync.es.ftl"),
     include_str!("../locales/causes.es.ftl"),
+    include_str!("../locales/cli.es.ftl"),
+    include_str!("../locales/help.es.ftl"),
+    include_str!("../locales/examples.es.ftl"),
 ];
-const ENGLISH: [&str; 4] = [
+const ENGLISH: &[&str] = &[
     include_str!("../locales/en.ftl"),
     include_str!("../locales/console.en.ftl"),
     include_str!("../locales/tasks.en.ftl"),
+    include_str!("../locales/sync.en.ftl"),
     include_str!("../locales/causes.en.ftl"),
+    include_str!("../locales/cli.en.ftl"),
+    include_str!("../locales/help.en.ftl"),
 ];
 
 impl Texts {
     pub(crate) fn load() -> Texts {
-        Texts { spanish: bundle("es", &SPANISH), english: bundle("en", &ENGLISH) }
+        Texts { spanish: bundle("es", SPANISH), english: bundle("en", ENGLISH) }
     }
 
     fn of(&self, language: Language) -> &FluentBundle<FluentResource> {
@@ -163,12 +173,13 @@ mod tests {
     }
 
     /// Words that are the same in both languages.
-    const SAME: [&str; 4] = ["admin-tokens", "fence", "no", "token-id"];
+    const SAME: [&str; 7] =
+        ["admin-tokens", "cli-no", "cli-preset-name-cause", "fence", "no", "shown-no-turno-sync-install", "token-id"];
 
     #[test]
     fn no_text_was_left_in_the_other_language() {
-        let lines = |sources: [&'static str; 4]| {
-            let lines = sources.into_iter().flat_map(str::lines).filter(|line| line.contains(" = "));
+        let lines = |sources: &[&'static str]| {
+            let lines = sources.iter().copied().flat_map(str::lines).filter(|line| line.contains(" = "));
             lines
                 .filter(|line| !line.starts_with("seed-") && !line.ends_with("->"))
                 .collect::<std::collections::BTreeSet<_>>()
@@ -185,8 +196,8 @@ mod tests {
 
     #[test]
     fn every_line_of_both_languages_can_be_read() {
-        for source in SPANISH.into_iter().chain(ENGLISH) {
-            assert!(FluentResource::try_new(source.to_owned()).is_ok());
+        for source in SPANISH.iter().chain(ENGLISH) {
+            assert!(FluentResource::try_new((*source).to_owned()).is_ok());
         }
     }
 

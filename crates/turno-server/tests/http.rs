@@ -18,6 +18,8 @@ mod console_tasks;
 mod console_words;
 #[path = "http/events.rs"]
 mod events;
+#[path = "http/events_sync.rs"]
+mod events_sync;
 #[path = "http/idempotency.rs"]
 mod idempotency;
 #[path = "http/input.rs"]
@@ -120,6 +122,7 @@ fn main() {
             console_tasks::all(),
             console_words::all(),
             events::all(),
+            events_sync::all(),
             idempotency::all(),
             input::all(),
             lease::all(),

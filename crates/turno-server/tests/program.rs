@@ -13,6 +13,7 @@ fn turno(arguments: &[&str]) -> Command {
     for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_CONFIG", "TURNO_ENV", "TURNO_URL", "TURNO_TOKEN"] {
         command.env_remove(name);
     }
+    command.env_remove("TURNO_LANG").env("LC_ALL", "C");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -277,4 +278,211 @@ fn help_never_shows_the_password_in_the_environment() {
     let output = turno(&["serve", "--help"]).env("TURNO_DATABASE", "postgres://u:s3cret@h/d").output();
     let help = text(&output.expect("the program was built with this test").stdout);
     assert!(help.contains("TURNO_DATABASE") && !help.contains("s3cret"), "{help}");
+}
+
+/// The same, for somebody who reads Spanish.
+fn in_spanish(arguments: &[&str]) -> Output {
+    turno(arguments).env("LC_ALL", "es_AR.UTF-8").output().expect("the program was built with this test")
+}
+
+#[test]
+fn whoever_reads_spanish_is_told_in_spanish_and_programs_are_not() {
+    let folder = Folder::new("spanish");
+    let url = folder.database();
+    let added = in_spanish(&["user", "add", "ana", "--role", "admin", "--database", &url]);
+    assert_eq!(text(&added.stderr).lines().next(), Some("se agregó ana (ana), admin"));
+    let listed = text(&in_spanish(&["user", "list", "--database", &url]).stdout);
+    assert!(listed.starts_with("ID   NOMBRE  ROL    ESTADO  CONTRASEÑA  DESDE"), "{listed}");
+    let twice = in_spanish(&["user", "add", "ana", "--role", "admin", "--database", &url]);
+    let said = "error: ana ya existe; cámbielo, o elija otro id\n  qué hacer: use `turno user change`, u otro id\n";
+    assert_eq!((twice.status.code(), text(&twice.stderr).as_str()), (Some(1), said));
+    let words = ["user", "list", "--json", "--database", &url];
+    assert_eq!(in_spanish(&words).stdout, ended(&words).stdout);
+    let ours = turno(&["user", "list", "--database", &url]).env("LC_ALL", "es_AR").env("TURNO_LANG", "en").output();
+    assert!(text(&ours.expect("it runs").stdout).starts_with("ID   NAME"));
+}
+
+#[test]
+fn help_and_wrong_arguments_are_in_spanish_too() {
+    let help = in_spanish(&["queue", "put", "--help"]);
+    let shown = text(&help.stdout);
+    for wanted in [
+        "Uso: turno queue put [OPCIONES] <QUEUE>",
+        "Opciones:",
+        "Política:",
+        "Qué cola",
+        "Muestra la ayuda",
+        "Ejemplos:",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} in {shown}");
+    }
+    for english in ["Options", "Usage", "Print", "Which", "Examples"] {
+        assert!(!shown.contains(english), "{english} in {shown}");
+    }
+    assert!(help.status.success() && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let wrong = in_spanish(&["lease", "claim", "caja:3", "--ttl", "30"]);
+    let said = text(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        said.starts_with("error: '30' no sirve para '--ttl <DURATION>': falta la unidad: ¿30s, 30m, 30h o 30ms?"),
+        "{said}"
+    );
+    assert!(said.contains("Para saber más, pruebe '--help'."), "{said}");
+}
+
+#[test]
+fn a_value_below_zero_is_not_answered_with_how_to_pass_an_option() {
+    for words in [&["lease", "list", "--limit", "-1"][..], &["lease", "claim", "a", "--ttl", "-5s"]] {
+        let wrong = ended(words);
+        let said = text(&wrong.stderr);
+        assert!(wrong.status.code() == Some(2) && said.contains("0 or more") && !said.contains("tip:"), "{said}");
+    }
+}
+
+#[test]
+fn a_database_that_a_slip_of_the_pen_has_made_is_not_passed_over_in_silence() {
+    let folder = Folder::new("slip");
+    let url = folder.database();
+    for _ in 0..2 {
+        let new = !Path::new(&folder.file("turno.db")).exists();
+        let checked = ended(&["check", "--database", &url]);
+        let said = text(&checked.stderr);
+        assert!(checked.status.success() && said.contains("a new, empty database was made") == new, "{said}");
+    }
+}
+
+#[test]
+fn settings_are_refused_for_a_secret_that_is_not_there_as_serving_does() {
+    let folder = Folder::new("secret");
+    let file = folder.file("turno.toml");
+    let settings =
+        "[queues.bot]\nkind = \"lane\"\npush = { url = \"https://example.com/\", secret_env = \"NO_SUCH_SECRET\" }\n";
+    std::fs::write(&file, settings).expect("the folder can be written");
+    let url = folder.database();
+    for command in ["config", "serve"] {
+        let refused = ended(&[command, "--config", &file, "--listen", "127.0.0.1:0", "--database", &url]);
+        assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("NO_SUCH_SECRET"), "{refused:?}");
+    }
+    assert!(!Path::new(&folder.file("turno.db")).exists(), "nothing was opened for it");
+    let shown = turno(&["config", "--config", &file, "--database", &url]).env("NO_SUCH_SECRET", "s3cret").output();
+    assert!(shown.expect("it runs").status.success());
+}
+
+#[test]
+fn the_demo_offers_only_what_it_takes() {
+    let help = text(&ended(&["demo", "--help"]).stdout);
+    assert!(
+        help.contains("--database <URL>") && !help.contains("TURNO_DATABASE") && !help.contains("--config"),
+        "{help}"
+    );
+    let refused = ended(&["demo", "--database", "sqlite:x.db"]);
+    assert!(text(&refused.stderr).contains("fresh temporary database"), "{refused:?}");
+}
+
+#[test]
+fn the_demo_takes_a_configuration_file_as_every_command_does() {
+    let refused = ended(&["demo", "--config", "turno.toml", "--database", "sqlite:x.db"]);
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("fresh temporary database"), "{refused:?}");
+}
+
+#[test]
+fn names_that_the_api_refuses_are_refused_here_too() {
+    let folder = Folder::new("names");
+    let url = folder.database();
+    assert!(ended(&["user", "add", "eva", "--role", "admin", "--database", &url]).status.success());
+    let long = "x".repeat(201);
+    for words in [
+        &["token", "create", "--user", "eva", "--resource", ""][..],
+        &["token", "create", "--user", "eva", "--resource", "caja:", ""],
+        &["token", "create", "--user", "eva", "--resource", "a\nb"],
+        &["user", "add", "w2", "--role", "viewer", "--name", ""],
+        &["user", "add", "w2", "--role", "viewer", "--name", " "],
+        &["user", "add", "w2", "--role", "viewer", "--name", "a\nb"],
+        &["user", "add", "w2", "--role", "viewer", "--name", &long],
+        &["user", "add", "", "--role", "viewer"],
+        &["user", "change", "eva", "--name", ""],
+    ] {
+        let refused = ended(&[words, &["--database", &url]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {refused:?}");
+        assert!(refused.stdout.is_empty(), "no token came out: {words:?}");
+    }
+    let listed = text(&ended(&["token", "list", "--json", "--database", &url]).stdout);
+    assert!(listed.contains(r#""items":[]"#), "{listed}");
+}
+
+#[test]
+fn a_slip_in_the_log_level_does_not_turn_the_log_off() {
+    for command in ["config", "serve"] {
+        for level in ["loud", "info,loud", "turno=loud", ""] {
+            let refused = ended(&[command, "--listen", "127.0.0.1:0", "--log-level", level]);
+            let said = text(&refused.stderr);
+            assert!(refused.status.code() == Some(2) && said.contains("debug, trace or off"), "{level}: {said}");
+        }
+    }
+    for level in ["off", "WARN", "info,turno=debug", "turno=trace,hyper=off", "info,[request{id}]=debug"] {
+        assert!(ended(&["config", "--log-level", level]).status.success(), "{level}");
+    }
+}
+
+#[test]
+fn a_database_that_does_not_open_is_answered_with_what_helps() {
+    let folder = Folder::new("unopened");
+    let (text_file, new) = (folder.file("notes.txt"), folder.database());
+    std::fs::write(&text_file, "nothing but words, and enough of them to be read as the head of a file".repeat(9))
+        .expect("the folder can be written");
+    let other = format!("sqlite:{text_file}");
+    let missing = format!("sqlite:{}", folder.file("none/turno.db"));
+    for (words, english, spanish) in [
+        (&["serve", "--no-migrate", "--listen", "127.0.0.1:0", "--database", &new][..], "`turno migrate`", "ejecute"),
+        (&["check", "--database", &other], "name another file", "nombre otro archivo"),
+        (&["check", "--database", &missing], "its folder exists", "revise que su carpeta"),
+    ] {
+        let refused = ended(words);
+        let said = text(&refused.stderr);
+        assert!(refused.status.code() == Some(1) && said.contains(english), "{said}");
+        let refused = text(&in_spanish(words).stderr);
+        assert!(refused.contains(&format!("qué hacer: {spanish}")), "{refused}");
+        for word in [" the ", " is ", " to ", " or "] {
+            assert!(!refused.contains(word), "{word} in {refused}");
+        }
+    }
+}
+
+#[test]
+fn what_is_to_be_typed_next_names_whom_it_is_about() {
+    let folder = Folder::new("next");
+    let url = folder.database();
+    let empty = ended(&["user", "add", "y", "--role", "viewer", "--password-stdin", "--database", &url]);
+    let said = text(&empty.stderr);
+    assert!(said.contains("turno user add y --role viewer --password-stdin") && !said.contains("ana"), "{said}");
+    let nothing = ended(&["user", "change", "y", "--database", &url]);
+    let said = text(&nothing.stderr);
+    assert!(nothing.status.code() == Some(2) && said.contains("--role") && said.contains("--name NAME"), "{said}");
+}
+
+#[test]
+fn nobody_is_told_in_two_languages_at_once() {
+    let wrong = text(&in_spanish(&["config", "--env", "staging"]).stderr);
+    assert!(!wrong.contains("must be"), "{wrong}");
+}
+
+#[test]
+fn spanish_help_is_wrapped_once() {
+    let all = include_str!("../locales/examples.es.ftl");
+    let mut seen = 0;
+    for message in all.split("\nexamples-turno-").skip(1) {
+        let (name, lines) = message.split_once(" =").expect("a message has a text");
+        // Of commands in the first row: those below have dashes between their words, and within them.
+        if name.contains('-') {
+            continue;
+        }
+        let shown = text(&in_spanish(&[name, "--help"]).stdout);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains(['{', '#'])) {
+            assert!(shown.lines().any(|other| other.trim() == line), "{name}: {line}: {shown}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
 }

@@ -44,6 +44,8 @@ async fn the_ten_minutes_of_the_readme_work_as_they_stand_there() {
         .env("PATH", path)
         .env("TURNO_LISTEN", format!("127.0.0.1:{first}"))
         .env_remove("TURNO_DATABASE")
+        .env_remove("TURNO_LANG")
+        .env("LC_ALL", "C.UTF-8")
         .output()
         .expect("there is a shell");
     let said = format!("{}\n{}", String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));

@@ -12,9 +12,11 @@ mod console;
 mod delivery;
 mod desk;
 mod destination;
+mod ids;
 mod inbox;
 mod instances;
 mod lane;
+mod lapse;
 mod lease;
 mod live;
 mod look;
@@ -58,6 +60,7 @@ pub fn all() -> Vec<Case> {
     let cases = [
         lease::cases(),
         lane::cases(),
+        ids::cases(),
         inbox::cases(),
         sync::cases(),
         claim::cases(),
@@ -65,6 +68,7 @@ pub fn all() -> Vec<Case> {
         look::cases(),
         why::cases(),
         clear::cases(),
+        lapse::cases(),
         retry::cases(),
         time::cases(),
         instances::cases(),

@@ -10,7 +10,7 @@ mod look;
 mod queue;
 mod task;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -19,9 +19,13 @@ use turno::core::access::{Epoch, Link, Person, Token};
 use turno::core::audit::{Actor, Draft, Entry, Hash, Head};
 use turno::core::destination::Destination;
 use turno::core::event::Event;
-use turno::core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
+use turno::core::id::{
+    Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId,
+};
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{AttemptError, Body, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited};
+use turno::core::queue::{
+    Absorbed, AttemptError, Body, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited,
+};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
@@ -63,6 +67,9 @@ struct Rows {
     destinations: BTreeMap<QueueId, Destination>,
     hot: BTreeMap<Seq, Item>,
     bodies: BTreeMap<Seq, Body>,
+    /// Items whose bodies say something else than was accepted under their ids.
+    replaced: BTreeSet<Seq>,
+    absorbed: HashMap<(QueueId, ItemId), Absorbed>,
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
     typing: HashMap<(QueueId, Lane), Time>,
@@ -198,6 +205,7 @@ impl Store for Model {
         let before = rows.queues.iter().find(|queue| queue.name == name).and_then(|queue| queue.push.clone());
         let shown = push.audited(before.as_ref());
         let push = push.text(before.as_ref());
+        rows.release(&name, &policy, &by, now);
         let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
             Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(queue.clone())),
             Some(queue) => {
@@ -226,11 +234,12 @@ impl Store for Model {
         ready(Ok(ill.map(|(queue, destination)| (*queue, destination.clone())).collect()))
     }
 
-    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
         let mut rows = self.rows();
         let fits = rows.destinations.get(&queue).is_none_or(|known| known.version == destination.version - 1);
         if fits {
             rows.destinations.insert(queue, destination);
+            rows.events.extend(news);
         }
         ready(Ok(fits))
     }
@@ -293,6 +302,10 @@ impl Store for Model {
         let rows = self.rows();
         let body = rows.bodies.values().find(|body| body.queue == queue && body.id == id);
         ready(Ok(body.map(|body| rows.record(body, now))))
+    }
+
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
+        ready(Ok(self.rows().absorber(queue, id, &key)))
     }
 
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {

@@ -12,7 +12,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("held");
 
     // Somebody with the right to do so takes it over, and says why.
-    let take = Action::ForceClaim { reason: "the till is needed elsewhere".to_owned() };
+    let take = Action::ForceClaim { reason: "the till is needed elsewhere".to_owned(), fence: None };
     let taken = turno.lease(turno.command("caja:3", "eva", take)?).await?;
     let new = taken.state.grant.expect("an override holds it").fence;
 

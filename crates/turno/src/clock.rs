@@ -103,6 +103,14 @@ impl Clock {
         seen.high
     }
 
+    /// What a test has put in place of the database's clock.
+    pub(crate) fn fixed(&self) -> Option<Time> {
+        match &self.source {
+            Source::System { .. } => None,
+            Source::Manual(manual) => Some(Time(manual.wall.load(Ordering::SeqCst))),
+        }
+    }
+
     /// Raises the highest time seen to what earlier processes recorded in the database.
     pub fn resume(&self, mark: Time) {
         let at = self.monotonic();

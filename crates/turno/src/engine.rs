@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use turno_core::access::Epoch;
-use turno_core::id::QueueName;
+use turno_core::id::{QueueId, QueueName};
 use turno_core::lease::{Command, Policies};
 use turno_core::time::{Span, Time};
 
@@ -111,7 +111,7 @@ pub(crate) struct Inner {
     committers: Committers,
     beats: beats::Beats,
     telemetry: telemetry::Telemetry,
-    queues: RwLock<HashMap<QueueName, Arc<QueueRow>>>,
+    queues: Arc<Queues>,
     /// Ends the background tasks with the engine.
     _tasks: JoinSet<()>,
 }
@@ -159,11 +159,12 @@ impl Turno {
         let hints = announcer(&mut tasks, store.clone());
         let announce = Announce { signals: signals.clone(), hints };
         let fanout = Fanout::start(&mut tasks, store.clone(), options.clock.clone(), announce.clone());
-        let intake = Intake::new(store.clone(), announce.clone());
+        let intake = Intake::new(store.clone(), options.clock.clone(), announce.clone());
         let telemetry = telemetry::Telemetry::start(&mut tasks, &store, &options.clock);
         let committers = Committers::start(&mut tasks, store.clone(), announce, &telemetry);
         let beats = beats::Beats::start(&mut tasks, &store, &committers, &telemetry);
-        listen(&mut tasks, store.clone(), signals.clone());
+        let queues = Arc::<Queues>::default();
+        listen(&mut tasks, store.clone(), signals.clone(), queues.clone());
         let sweep =
             Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone(), telemetry.clone());
         if options.sweep {
@@ -190,7 +191,7 @@ impl Turno {
             committers,
             beats,
             telemetry,
-            queues: RwLock::default(),
+            queues,
             _tasks: tasks,
         };
         Turno { inner: Arc::new(inner), caller: None }
@@ -262,8 +263,7 @@ impl Inner {
 
     /// The queue as last seen; policies change rarely, and a claim notices when they have.
     pub(crate) async fn queue(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
-        let known = self.queues.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-        match known {
+        match self.queues.get(name) {
             Some(row) => Ok(row),
             None => self.refresh(name).await,
         }
@@ -276,11 +276,52 @@ impl Inner {
         Ok(self.remember(row))
     }
 
+    /// Whoever waits for work of this queue looks again, here and elsewhere.
+    pub(crate) async fn wake_queue(&self, queue: QueueId) {
+        let hint = Hint::Queue(queue);
+        self.signals.wake(&hint);
+        // Others who miss it look again by the clock.
+        drop(self.store.announce(vec![hint]).await);
+    }
+
     pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
         self.telemetry.knows(&row);
         let row = Arc::new(row);
-        self.queues.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row.clone());
+        self.queues.put(row.clone());
         row
+    }
+
+    /// The queue has another policy: everybody goes by it from now on.
+    pub(crate) async fn tell_policy(&self, queue: QueueId) {
+        let hint = Hint::Policy(queue);
+        self.signals.wake(&hint);
+        // Others who miss it hear of everything once they listen again, and read it with their next claim.
+        drop(self.store.announce(vec![hint]).await);
+    }
+}
+
+/// What this process remembers of queues, so that nobody reads a policy for every item.
+#[derive(Default)]
+pub(crate) struct Queues(RwLock<HashMap<QueueName, Arc<QueueRow>>>);
+
+impl Queues {
+    fn get(&self, name: &QueueName) -> Option<Arc<QueueRow>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn put(&self, row: Arc<QueueRow>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row);
+    }
+
+    /// Forgets what another process has changed, or may have.
+    fn forget(&self, hint: &Hint) {
+        let gone = |id: QueueId| match hint {
+            Hint::Policy(queue) => id == *queue,
+            _ => true,
+        };
+        if matches!(hint, Hint::Policy(_) | Hint::All) {
+            self.0.write().unwrap_or_else(PoisonError::into_inner).retain(|_, row| !gone(row.id));
+        }
     }
 }
 
@@ -329,11 +370,14 @@ fn announcer(tasks: &mut JoinSet<()>, store: Arc<dyn Store>) -> Arc<Hints> {
 }
 
 /// Takes in hints of other processes.
-fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>) {
+fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>, queues: Arc<Queues>) {
     tasks.spawn(async move {
         loop {
             match store.hint().await {
-                Ok(hint) => signals.wake(&hint),
+                Ok(hint) => {
+                    queues.forget(&hint);
+                    signals.wake(&hint);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "no hints from other processes for now; looking again by the clock");
                     tokio::time::sleep(std::time::Duration::from_secs(1)).await;

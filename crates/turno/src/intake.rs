@@ -4,9 +4,11 @@
 //! Applications tell nobody when they commit: a notification would take a lock of the whole server with it. So this
 //! looks, ten times a second, and whoever waits for work or asks what there is looks too.
 
+use crate::clock::Clock;
 use crate::engine::Announce;
+use crate::engine::sync::confirm;
 use crate::error::Error;
-use crate::store::{Hint, Store};
+use crate::store::{Folded, Hint, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,6 +21,7 @@ const EVERY: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub(crate) struct Intake {
     store: Arc<dyn Store>,
+    clock: Arc<Clock>,
     announce: Announce,
     looks: Arc<Looks>,
 }
@@ -32,8 +35,8 @@ struct Looks {
 }
 
 impl Intake {
-    pub(crate) fn new(store: Arc<dyn Store>, announce: Announce) -> Intake {
-        Intake { store, announce, looks: Arc::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, announce: Announce) -> Intake {
+        Intake { store, clock, announce, looks: Arc::default() }
     }
 
     /// Takes in everything that was committed when it was called; answers whether there was anything.
@@ -52,7 +55,12 @@ impl Intake {
         }
         self.looks.begun.fetch_add(1, Ordering::SeqCst);
         *last = None;
-        let changed = self.store.fold().await?;
+        let Folded { changed, completed } = self.store.fold().await?;
+        for handed in &completed {
+            // A comparison finds a difference later, and sends it once more.
+            let told = confirm(&*self.store, handed, self.clock.estimate()).await;
+            told.unwrap_or_else(|error| tracing::warn!(%error, "what was completed is not remembered as delivered"));
+        }
         let found = !changed.is_empty();
         *last = Some(found);
         if found {

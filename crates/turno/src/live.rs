@@ -16,7 +16,7 @@ use crate::engine::access::{Caller, Needs};
 use crate::engine::{Inner, Turno};
 use crate::error::Error;
 use crate::store::Store;
-use fanout::{Item, PAGE};
+use fanout::{Change, Item, PAGE};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use tokio::sync::broadcast::Receiver;
@@ -46,6 +46,8 @@ pub enum Live {
     QueueChanged {
         /// Which.
         queue: QueueName,
+        /// Where it belongs: [`Topic::Sync`] of a sync queue, otherwise [`Topic::Queues`].
+        topic: Topic,
         /// About when.
         at: Time,
     },
@@ -56,7 +58,7 @@ pub struct Subscription {
     store: Arc<dyn Store>,
     topics: Topics,
     ring: Receiver<Item>,
-    queues: Option<Receiver<(QueueName, Time)>>,
+    queues: Option<Receiver<Change>>,
     /// Everything up to here was handed on or left out by its topic.
     cursor: Position,
     /// To be told before anything else.
@@ -109,7 +111,8 @@ impl Turno {
             self.caller.clone().map(|caller| Listener { inner: Arc::downgrade(&self.inner), caller, audited: false });
         let store = self.inner.store.clone();
         // First the ring, then the store: what comes in between is in both, and nothing is in neither.
-        let (ring, queues) = self.inner.fanout.join(topics.contains(Topic::Queues));
+        let watches = topics.contains(Topic::Queues) || topics.contains(Topic::Sync);
+        let (ring, queues) = self.inner.fanout.join(watches);
         let span = store.event_span().await?;
         let kept = resume.filter(|position| span.continues(*position));
         let cursor = kept.unwrap_or(span.newest);
@@ -170,7 +173,9 @@ impl Subscription {
                     Err(RecvError::Lagged(_)) => self.behind = true,
                     Err(RecvError::Closed) => return Err(Error::Closed),
                 },
-                (queue, at) = change(&mut self.queues) => return Ok(Live::QueueChanged { queue, at }),
+                Change { queue, topic, at } = change(&mut self.queues, self.topics) => {
+                    return Ok(Live::QueueChanged { queue, topic, at });
+                }
                 () = expiry(&self.listener) => {}
             }
         }
@@ -298,11 +303,12 @@ async fn expiry(listener: &Option<Listener>) {
     }
 }
 
-/// The next change of a queue, for who listens to queues. Those that fell out of the ring are dropped.
-async fn change(queues: &mut Option<Receiver<(QueueName, Time)>>) -> (QueueName, Time) {
+/// The next change of a queue, for who listens to queues of its kind. Those that fell out of the ring are dropped.
+async fn change(queues: &mut Option<Receiver<Change>>, topics: Topics) -> Change {
     while let Some(changes) = queues {
         match changes.recv().await {
-            Ok(changed) => return changed,
+            Ok(changed) if topics.contains(changed.topic) => return changed,
+            Ok(_) => {}
             Err(RecvError::Lagged(_)) => {}
             // The other ring says that it is over.
             Err(RecvError::Closed) => *queues = None,

@@ -46,7 +46,7 @@ impl Signals {
     /// Wakes those whom the hint concerns.
     pub(crate) fn wake(&self, hint: &Hint) {
         match hint {
-            Hint::Queue(queue) => {
+            Hint::Queue(queue) | Hint::Policy(queue) => {
                 self.queues.wake(queue);
                 self.change(|changed| changed.queues.insert(*queue));
             }

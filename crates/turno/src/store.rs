@@ -19,6 +19,7 @@ mod check;
 mod event;
 mod item;
 mod lease;
+mod purge;
 mod queue;
 mod schema;
 mod sync;
@@ -30,9 +31,10 @@ pub use check::{Check, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
+pub use purge::Purge;
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, ManageOutcome, Push, PushChange,
-    SettleGroup, SettleRead, TypingGroup,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, Folded, ManageGroup, ManageOutcome, Outlived,
+    Push, PushChange, SettleGroup, SettleRead, TypingGroup, purge_entry,
 };
 pub use schema::SchemaState;
 pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
@@ -48,7 +50,7 @@ use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Decision, Ending, State};
 use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -102,7 +104,12 @@ pub enum Outcomes {
         answers: Vec<SettleOutcome>,
     },
     /// For [`Group::Manage`].
-    Manage(ManageOutcome),
+    Manage {
+        /// What became of the wish.
+        answer: ManageOutcome,
+        /// The delivery that had expired and was taken back first.
+        expired: Option<Handed>,
+    },
     /// For [`Group::Clear`].
     Clear(Cleared),
     /// For [`Group::Typing`].
@@ -151,7 +158,7 @@ pub struct QueueRow {
     pub paused: bool,
     /// How many finished items have been forgotten.
     pub purged: i64,
-    /// Where its deliveries are sent, in words that only the server understands; nothing if workers claim them.
+    /// Where its deliveries are sent, in words that only the server understands; nothing if only workers claim.
     pub push: Option<Arc<str>>,
 }
 
@@ -196,8 +203,9 @@ pub trait Store: Send + Sync + 'static {
     /// The destinations that are not well.
     fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>>;
 
-    /// Keeps how a destination is doing, unless somebody else did since the version before it; answers whether.
-    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool>;
+    /// Keeps how a destination is doing, with what there is to tell of it, unless somebody else did since the version
+    /// before it; answers whether.
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool>;
 
     /// Stops or resumes hand-outs of a queue, and audits that (`queue_pause`, `queue_resume`), also if nothing changed.
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()>;
@@ -223,6 +231,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// One item with all that is known about it.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;
+
+    /// The item that took in the change which was accepted under this id, for this key: it was unfinished at that moment.
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>>;
 
     /// Items of a queue by place, for lists and checks. What is read through which index is said at [`ItemQuery`].
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
@@ -351,10 +362,14 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Takes in what applications have enqueued or completed in transactions of their own that were committed by now;
-    /// answers the queues that changed.
-    fn fold(&self) -> Pending<'_, Vec<QueueId>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    /// Takes in what applications have enqueued or completed in transactions of their own that were committed by now.
+    fn fold(&self) -> Pending<'_, Folded> {
+        Box::pin(std::future::ready(Ok(Folded::default())))
+    }
+
+    /// Whether an application is completing the delivery that begins with this item, in a transaction that is still open.
+    fn completing(&self, _first: Seq) -> Pending<'_, bool> {
+        Box::pin(std::future::ready(Ok(false)))
     }
 
     /// What it can do with tables of applications, if it can do anything.
@@ -415,53 +430,13 @@ pub enum Past {
     },
 }
 
-/// What is to be forgotten.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purge {
-    /// Items of a queue that finished before then, with their bodies, errors and ids. Audited as `queue_purge` with
-    /// the count, and added to the queue's count of purged items.
-    Items {
-        /// The queue.
-        queue: QueueId,
-        /// Finished earlier than this.
-        before: Time,
-        /// Who wants it.
-        by: Actor,
-    },
-    /// Ownerships that ended before then.
-    LeaseHistory {
-        /// Ended earlier than this.
-        before: Time,
-    },
-    /// Tokens that expired before then.
-    Tokens {
-        /// Expired earlier than this.
-        before: Time,
-    },
-    /// Links that expired before then.
-    Links {
-        /// Expired earlier than this.
-        before: Time,
-    },
-    /// What a destination was told of keys of a queue that were deactivated before then.
-    Delivered {
-        /// The queue.
-        queue: QueueId,
-        /// Deactivated earlier than this.
-        before: Time,
-    },
-    /// Answers that were made before then.
-    Answers {
-        /// Made earlier than this.
-        before: Time,
-    },
-}
-
 /// A hint without data: look again. Everything works, later, if it never comes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// A queue has new or freed work.
     Queue(QueueId),
+    /// A queue has another policy: what is remembered of it is not true any more.
+    Policy(QueueId),
     /// A lease became free or was offered.
     Lease(Resource),
     /// Events got their positions.

@@ -33,6 +33,8 @@ const PURGE_EVERY: u32 = 60;
 pub struct Purged {
     /// Finished items beyond their queue's retention.
     pub items: u64,
+    /// Ids of changes that sync items took in, beyond their queue's retention.
+    pub absorbed: u64,
     /// Ended ownerships of leases.
     pub history: u64,
     /// Leases that nobody holds, waits for, or has held lately.
@@ -100,6 +102,7 @@ impl QueueHandle {
         turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
+        upkeep.forget(Purge::Absorbed { queue: row.id, before }).await?;
         upkeep.forget(Purge::Items { queue: row.id, before, by: turno.actor() }).await
     }
 
@@ -133,6 +136,7 @@ impl Upkeep {
         for queue in self.store.queues().await? {
             let before = before(queue.policy.retention);
             purged.items += self.forget(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
+            purged.absorbed += self.forget(Purge::Absorbed { queue: queue.id, before }).await?;
             if queue.policy.kind == Kind::Sync {
                 purged.delivered += self.forget(Purge::Delivered { queue: queue.id, before }).await?;
             }

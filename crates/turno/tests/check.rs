@@ -124,7 +124,7 @@ async fn tampering_is_found(backend: Backend) {
 async fn fill(world: &World) {
     let turno = &world.turno;
     for user in ["ana", "luis", "eva"] {
-        let action = Action::ForceClaim { reason: "turno".to_owned() };
+        let action = Action::ForceClaim { reason: "turno".to_owned(), fence: None };
         turno.lease(turno.command("r", user, action).unwrap()).await.unwrap();
         world.pass(1_000);
     }
@@ -183,7 +183,7 @@ async fn in_use(backend: Backend) {
                 .await;
                 let got = queue.claim("w", 2, Span::ZERO).await.unwrap();
                 queue.ack(got.iter().map(|got| got.handed)).await.unwrap();
-                let take = Action::ForceClaim { reason: "x".to_owned() };
+                let take = Action::ForceClaim { reason: "x".to_owned(), fence: None };
                 turno.lease(turno.command("r", &format!("u{n}"), take).unwrap()).await.unwrap();
             }
         });

@@ -19,6 +19,8 @@ mod open;
 mod page;
 #[path = "sql/rights.rs"]
 mod rights;
+#[path = "sql/swept.rs"]
+mod swept;
 
 use std::future::Future;
 use std::time::Duration;

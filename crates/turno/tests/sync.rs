@@ -18,6 +18,8 @@ mod conditions;
 mod install;
 #[path = "sync/keys.rs"]
 mod keys;
+#[path = "sync/leave.rs"]
+mod leave;
 #[path = "sync/page.rs"]
 mod page;
 #[path = "sync/paths.rs"]
@@ -34,7 +36,7 @@ mod view;
 use tokio_postgres::{Client, NoTls};
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::{Act, Kind, Policy};
-use turno::core::sync::{OnLeave, Relation, Source};
+use turno::core::sync::{OnLeave, Relation, Say, Source};
 use turno::core::time::Span;
 use turno::{Got, Options, QueueHandle, Settlement, SyncHandle, Turno};
 use turno_testkit::postgres::Cluster;
@@ -134,7 +136,13 @@ impl World {
     /// Delivers one event as a deliverer does: reads what is true now, tells, acks.
     async fn deliver(&self, got: &Got) -> String {
         let key = got.key.clone().unwrap();
-        let data = self.sync.current(&key).await.unwrap();
+        let say = self.sync.current(&key).await.unwrap();
+        if say == Say::Nothing {
+            self.sync.skipped(got).await.unwrap();
+            self.queue.settle(vec![Settlement { handed: got.handed, act: Act::Skip }]).await.unwrap();
+            return format!("nothing {key}");
+        }
+        let data = say.into_data();
         let action = self.sync.source().action(data.is_some()).to_owned();
         self.sync.delivered(got, &action, data.as_deref()).await.unwrap();
         self.queue.ack([got.handed]).await.unwrap();

@@ -349,6 +349,8 @@ impl Work<'_> {
             self.manages()?;
         }
         let audit = self.token_entry("token_revoke", &token);
+        // Whoever ends the session in which they speak has signed out.
+        let audit = if itself && token.console { audit.and("signed_out", Value::from(true)) } else { audit };
         Ok(Changed { revoked: vec![id.to_owned()], raises_epoch: true, ..nothing(audit) })
     }
 

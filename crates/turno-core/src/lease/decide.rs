@@ -25,8 +25,8 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::Heartbeat { fence, idle, worked } => work.heartbeat(*fence, *idle, *worked),
         Action::Release { fence, claim } => work.release(*fence, *claim),
         Action::Leave { fence, claim, grace } => work.leave(*fence, *claim, *grace),
-        Action::ForceClaim { reason } => work.force_claim(reason, numbers),
-        Action::ForceRelease { reason } => work.force_release(reason),
+        Action::ForceClaim { reason, fence } => work.force_claim(reason, *fence, numbers),
+        Action::ForceRelease { reason, fence } => work.force_release(reason, *fence),
         Action::Expel { user } => work.expel(user),
         Action::RequestRelease { message } => work.request_release(message.as_deref()),
         Action::Decline { fence, message } => work.decline(*fence, message.as_deref()),
@@ -65,6 +65,11 @@ impl Work<'_> {
         if let Some(grant) = &self.state.grant {
             if grant.holder.is(self.who()) {
                 self.renew_by_claim(ttl);
+                // A person may have gone on in another window, and the first one should know. An instance is one process,
+                // which knows what it did: renewing by claiming again tells nobody anything.
+                if self.who().instance.is_none() {
+                    self.announce("lease.claimed_again", None);
+                }
                 return Ok(Outcome::Claimed { renewed: true });
             }
             let grant = grant.clone();
@@ -172,8 +177,9 @@ impl Work<'_> {
         Ok(Outcome::Released { released: false, repeated: false })
     }
 
-    fn force_claim(&mut self, reason: &str, numbers: &mut Numbers) -> Result<Outcome, Refused> {
+    fn force_claim(&mut self, reason: &str, fence: Option<Fence>, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = self.policy().ttl;
+        self.meant_for(fence)?;
         let before = self.state.grant.clone();
         if self.state.pinned && !before.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
             return Err(Refused::Pinned);
@@ -198,7 +204,18 @@ impl Work<'_> {
         Ok(Outcome::Claimed { renewed })
     }
 
-    fn force_release(&mut self, reason: &str) -> Result<Outcome, Refused> {
+    /// An override that names the ownership it is meant for hits no other one. What the caller holds already is theirs.
+    fn meant_for(&self, fence: Option<Fence>) -> Result<(), Refused> {
+        match (&self.state.grant, fence) {
+            (Some(grant), Some(fence)) if grant.fence != fence && !grant.holder.is(self.who()) => {
+                Err(Refused::HeldBy { grant: grant.clone(), position: None })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn force_release(&mut self, reason: &str, fence: Option<Fence>) -> Result<Outcome, Refused> {
+        self.meant_for(fence)?;
         if self.state.pinned {
             return Err(Refused::Pinned);
         }
@@ -403,7 +420,8 @@ impl Work<'_> {
     fn event(&mut self, name: &'static str, fence: Option<Fence>, by: Option<UserId>, detail: Option<&str>) {
         let resource = self.state.resource.as_str().into();
         let detail = detail.map(kept);
-        self.events.push(Event { topic: Topic::Leases, name: name.into(), resource, at: self.now, fence, by, detail });
+        let topic = Topic::Leases;
+        self.events.push(Event { topic, name: name.into(), resource, key: None, at: self.now, fence, by, detail });
     }
 }
 

@@ -146,12 +146,12 @@ mod tests {
         desk.ask(&ana, Action::Release { fence, claim: None }).expect("hers");
         assert_eq!(desk.told(&ana, fence), "released released - -");
         let fence = desk.claim(&ana);
-        desk.ask(&eva, Action::ForceRelease { reason: "lunch".to_owned() }).expect("may");
+        desk.ask(&eva, Action::ForceRelease { reason: "lunch".to_owned(), fence: None }).expect("may");
         assert_eq!(desk.told(&ana, fence), "forced override eva lunch");
         let fence = desk.claim(&ana);
-        desk.ask(&eva, Action::ForceClaim { reason: "mine".to_owned() }).expect("may");
+        desk.ask(&eva, Action::ForceClaim { reason: "mine".to_owned(), fence: None }).expect("may");
         assert_eq!(desk.told(&ana, fence), "forced override eva mine", "forced, though somebody holds it now");
-        desk.ask(&eva, Action::ForceRelease { reason: String::new() }).expect("may");
+        desk.ask(&eva, Action::ForceRelease { reason: String::new(), fence: None }).expect("may");
         let fence = desk.claim(&ana);
         desk.ask(&eva, Action::Expel { user: ana.user.clone() }).expect("may");
         assert_eq!(desk.told(&ana, fence), "forced user_disabled eva -");

@@ -25,7 +25,7 @@ fn held_by_ana() -> State {
 }
 
 fn forced(reason: &str) -> Action {
-    Action::ForceClaim { reason: reason.to_owned() }
+    Action::ForceClaim { reason: reason.to_owned(), fence: None }
 }
 
 #[test]
@@ -42,12 +42,35 @@ fn an_override_says_who_for_whom_why_and_what_it_ended() {
 }
 
 #[test]
+fn an_override_that_names_an_ownership_leaves_the_next_one_alone() {
+    let (hers, reason) = (Some(Fence(1_000)), || "se fue".to_owned());
+    let take = || Action::ForceClaim { reason: reason(), fence: hers };
+    let free = || Action::ForceRelease { reason: reason(), fence: hers };
+    for action in [take(), free()] {
+        let mut state = held_by_ana();
+        assert!(ask(&mut state, "eva", None, action.clone(), 2_000).answer.is_ok(), "whom it is meant for");
+        let mut state = held_by_ana();
+        ask(&mut state, "ana", None, Action::Release { fence: Fence(1_000), claim: None }, 2_000);
+        ask(&mut state, "beto", None, claim(), 3_000);
+        let before = state.clone();
+        let late = ask(&mut state, "eva", None, action, 4_000);
+        assert!(matches!(late.answer, Err(Refused::HeldBy { grant, .. }) if grant.holder == holder("beto")));
+        assert_eq!((state.grant, late.audit.len(), late.ended.len()), (before.grant, 0, 0), "nothing happened");
+    }
+    let mut state = held_by_ana();
+    ask(&mut state, "ana", None, Action::Release { fence: Fence(1_000), claim: None }, 2_000);
+    assert_eq!(ask(&mut state, "eva", None, free(), 3_000).answer, Ok(Outcome::ForceReleased { changed: false }));
+    assert!(ask(&mut state, "eva", None, take(), 4_000).answer.is_ok(), "nobody has it: nobody is hit");
+    assert!(ask(&mut state, "eva", None, take(), 5_000).answer.is_ok(), "and a repeated one finds it done");
+}
+
+#[test]
 fn an_override_that_changes_nothing_is_audited_too() {
     let mut state = held_by_ana();
     let renewed = ask(&mut state, "ana", None, forced("por si acaso"), 2_000);
     assert_eq!(renewed.answer, Ok(Outcome::Claimed { renewed: true }));
     assert_eq!(state.grant.as_ref().map(|grant| grant.fence), Some(Fence(1_000)), "a renewal keeps the fence");
-    let release = || Action::ForceRelease { reason: "fin".to_owned() };
+    let release = || Action::ForceRelease { reason: "fin".to_owned(), fence: None };
     assert_eq!(ask(&mut state, "eva", None, release(), 3_000).answer, Ok(Outcome::ForceReleased { changed: true }));
     let nothing = ask(&mut state, "eva", None, release(), 4_000);
     assert_eq!(nothing.answer, Ok(Outcome::ForceReleased { changed: false }));
@@ -86,7 +109,7 @@ fn what_is_pinned_is_renewed_but_neither_taken_nor_ended() {
     let beat = || Action::Heartbeat { fence, idle: None, worked: false };
     assert!(ask(&mut state, "ana", None, beat(), 3_000).answer.is_ok());
     let release = Action::Release { fence, claim: None };
-    let force_release = Action::ForceRelease { reason: "ya".to_owned() };
+    let force_release = Action::ForceRelease { reason: "ya".to_owned(), fence: None };
     let expel = Action::Expel { user: UserId::new("ana").expect("valid") };
     for action in [release, force_release, expel] {
         let decision = ask(&mut state, "ana", None, action, 4_000);

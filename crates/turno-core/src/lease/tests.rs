@@ -120,6 +120,25 @@ fn reclaim_by_the_holder_keeps_fence_since_and_rolling_timeout() {
 }
 
 #[test]
+fn reclaim_is_told_for_a_person_who_may_have_another_window_and_not_for_an_instance() {
+    for (instance, told) in [(None, vec!["lease.claimed_again"]), (Some("worker-1"), vec![])] {
+        let mut bench = Bench::new();
+        let instance = instance.map(|name| Instance::new(name).expect("valid"));
+        let command = Command {
+            resource: bench.state.resource.clone(),
+            who: Holder { instance, ..holder("ana") },
+            via: None,
+            policy: bench.policy.clone(),
+            action: Action::Claim { ttl: None, wait: false },
+        };
+        let mut numbers = Numbers::new(vec![999]);
+        let names = |decision: Decision| decision.events.iter().map(|one| one.name.to_string()).collect::<Vec<_>>();
+        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), ["lease.claimed"]);
+        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), told);
+    }
+}
+
+#[test]
 fn two_instances_of_one_account_are_two_holders() {
     let mut bench = Bench::new();
     bench.claimed("robot");
@@ -286,7 +305,7 @@ fn a_late_release_of_a_page_that_was_left_frees_nothing_newer() {
 fn an_override_ends_the_lease_and_raises_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    let decision = bench.does("admin", Action::ForceClaim { reason: "ana is on holiday".to_owned() });
+    let decision = bench.does("admin", Action::ForceClaim { reason: "ana is on holiday".to_owned(), fence: None });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: false }));
     assert!(bench.grant().fence > fence);
     match bench.beat("ana", fence) {
@@ -303,7 +322,7 @@ fn an_override_ends_the_lease_and_raises_the_fence() {
 fn an_override_by_the_holder_renews_and_keeps_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("admin");
-    let decision = bench.does("admin", Action::ForceClaim { reason: "to be sure".to_owned() });
+    let decision = bench.does("admin", Action::ForceClaim { reason: "to be sure".to_owned(), fence: None });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: true }));
     assert_eq!(bench.grant().fence, fence);
 }
@@ -312,7 +331,7 @@ fn an_override_by_the_holder_renews_and_keeps_the_fence() {
 fn force_release_of_a_free_lease_changes_nothing() {
     let mut bench = Bench::new();
     let reason = "just in case".to_owned();
-    let decision = bench.does("admin", Action::ForceRelease { reason });
+    let decision = bench.does("admin", Action::ForceRelease { reason, fence: None });
     assert_eq!((decision.answer, decision.changed), (Ok(Outcome::ForceReleased { changed: false }), false));
 }
 
@@ -454,7 +473,7 @@ fn force_claim_ignores_the_line_and_leaves_it_standing() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     bench.does("luis", Action::JoinLine).answer.expect("in line");
-    bench.does("admin", Action::ForceClaim { reason: "urgent".to_owned() }).answer.expect("forced");
+    bench.does("admin", Action::ForceClaim { reason: "urgent".to_owned(), fence: None }).answer.expect("forced");
     assert_eq!(bench.state.line.len(), 1);
 }
 

@@ -16,6 +16,9 @@ pub struct Want {
     pub max: u32,
     /// The caller's name for this claim: repeating it gets the same deliveries for as long as they live.
     pub request: Option<Arc<str>>,
+    /// It asks whether a destination is back: whoever was never tried is asked for first, then who was least recently,
+    /// so that those who fail always do not keep the others from showing that it is.
+    pub probes: bool,
 }
 
 /// What the store read for the callers of one queue: due heads, locked and in order, and what stands behind them.
@@ -29,7 +32,7 @@ pub struct Wants {
     pub numbers: Numbers,
     /// Locked heads with a `ready_at` that may have come, oldest first.
     pub heads: Vec<Item>,
-    /// For lanes that group: the lane's first `batch_max` items from its head on, the head included.
+    /// For lanes that group: the lane's first `batch` items from its head on, the head included.
     pub fronts: HashMap<Lane, Vec<Item>>,
     /// When somebody last typed in a lane.
     pub typing: HashMap<Lane, Time>,
@@ -59,6 +62,9 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
     let mut changes = Changes::default();
     let mut dealt: Vec<Vec<Delivery>> = wants.iter().map(|_| Vec::new()).collect();
     let mut caller = 0;
+    if wants.iter().any(|want| want.probes) {
+        read.heads.sort_by_key(|head| head.claimed_at);
+    }
     for head in std::mem::take(&mut read.heads) {
         while caller < wants.len() && dealt[caller].len() >= wants[caller].max as usize {
             caller += 1;
@@ -75,7 +81,8 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
             Ripe::Now(count) if caller < wants.len() => {
                 let fence = Fence(read.numbers.take());
                 let group: Vec<Item> = front.into_iter().take(count).collect();
-                if let (Some(lane), Some(_)) = (head.lane, typed_at) {
+                // A retry had no window that typing could have kept open: the next message has it still before it.
+                if let (Some(lane), Some(_), true) = (head.lane, typed_at, head.is_fresh()) {
                     changes.typed.push((read.queue, lane));
                 }
                 dealt[caller].push(hand(policy, group, fence, read.now, &wants[caller], &mut changes));
@@ -125,7 +132,7 @@ pub(super) fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now:
         return Ripe::Now(if head.attempt < most { 1 + behind } else { 1 });
     }
     let mates = mates(policy, front, now);
-    if mates.len() >= policy.batch_max as usize || policy.window == Span::ZERO {
+    if mates.len() >= policy.batch() as usize || policy.window == Span::ZERO {
         return Ripe::Now(mates.len());
     }
     let last = mates.iter().map(|item| item.since()).max().unwrap_or(head.since());
@@ -137,7 +144,7 @@ pub(super) fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now:
 /// The first items of a front that would go together in one window.
 pub(super) fn mates<'a>(policy: &Policy, front: &'a [Item], now: Time) -> Vec<&'a Item> {
     let fresh = |item: &&Item| item.is_fresh() && item.not_before <= now;
-    front.iter().take(policy.batch_max as usize).take_while(fresh).collect()
+    front.iter().take(policy.batch() as usize).take_while(fresh).collect()
 }
 
 fn hand(policy: &Policy, group: Vec<Item>, fence: Fence, now: Time, want: &Want, changes: &mut Changes) -> Delivery {

@@ -1,6 +1,6 @@
 //! Admitting items: duplicates by id, coalescing by key, and who heads an empty lane.
 
-use super::{Body, Changes, Item, Kind, Last, Policy};
+use super::{Absorbed, Body, Changes, Digest, Item, Kind, Known, Last, Past, Policy};
 use crate::id::{Fence, ItemId, Key, Lane, Numbers, QueueId, Seq};
 use crate::time::{Span, Time};
 use std::collections::HashMap;
@@ -21,6 +21,15 @@ pub struct NewItem {
     pub payload: Arc<str>,
     /// Not before this long from now.
     pub delay: Span,
+    /// When it was asked for, if it was accepted later than that: its age counts from there, its turn does not.
+    pub since: Option<Time>,
+}
+
+impl NewItem {
+    /// What is shown as the time of its arrival, and never lies ahead.
+    fn arrived_at(&self, now: Time) -> Time {
+        self.since.map_or(now, |since| since.min(now))
+    }
 }
 
 /// One caller's items for one queue: all are accepted together.
@@ -39,9 +48,9 @@ pub struct Enqueue {
 pub enum Accepted {
     /// It waits for its turn.
     Queued,
-    /// Its id was accepted before; `differs` if with another payload.
+    /// Its id was accepted before; `differs` if with another key or payload.
     Duplicate {
-        /// The payload is not the one that was accepted.
+        /// The key or the JSON value is not the one that was accepted.
         differs: bool,
     },
     /// It replaced what an unfinished item of its key carried; that item's id survives.
@@ -69,8 +78,8 @@ pub struct EnqueueRead {
     pub now: Time,
     /// One fresh number for every item of the group.
     pub numbers: Numbers,
-    /// Ids that were accepted before, with the payload that was accepted.
-    pub existing: HashMap<(QueueId, ItemId), Arc<str>>,
+    /// Given ids that were accepted before and whose retention is not over.
+    pub existing: HashMap<(QueueId, ItemId), Known>,
     /// The first items of every lane that the group touches, in order: see [`Enqueue::front_size`].
     pub fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
 }
@@ -81,7 +90,7 @@ impl Enqueue {
         match policy.kind {
             Kind::Inbox => 0,
             // Who heads the lane, and whether the batch becomes full.
-            Kind::Lane if policy.window > Span::ZERO => policy.batch_max,
+            Kind::Lane if policy.window > Span::ZERO => policy.batch(),
             Kind::Lane => 1,
             // One item per key; more only where hashes collide.
             Kind::Sync => 8,
@@ -106,7 +115,7 @@ struct Work {
     now: Time,
     numbers: Numbers,
     fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
-    known: HashMap<(QueueId, ItemId), Arc<str>>,
+    known: HashMap<(QueueId, ItemId), Known>,
     changes: Changes,
 }
 
@@ -119,18 +128,21 @@ impl Work {
         };
         // Ids first: a repeated call must not replace, as if it were news, what a newer change has brought.
         if new.id_given
-            && let Some(payload) = self.known.get(&(call.queue, new.id.clone()))
+            && let Some(known) = self.known.get(&(call.queue, new.id.clone()))
         {
-            return Accepted::Duplicate { differs: *payload != new.payload };
+            return Accepted::Duplicate { differs: known.differs(new) };
         }
         if call.policy.kind == Kind::Sync
             && let Some(lane) = lane
             && let Some(id) = self.coalesce(call, new, lane, number)
         {
+            self.absorb(call, new);
             return Accepted::Coalesced { id };
         }
         if new.id_given {
-            self.known.insert((call.queue, new.id.clone()), new.payload.clone());
+            let (key, payload) = (new.key.clone(), Some(new.payload.clone()));
+            let known = Known::Item { seq: Seq(number), key, payload, over_at: None };
+            self.known.insert((call.queue, new.id.clone()), known);
         }
         let mut item = fresh(call, new, lane, number, self.now);
         match lane {
@@ -144,10 +156,21 @@ impl Work {
             key: new.key.clone(),
             action: new.action.clone(),
             payload: new.payload.clone(),
-            enqueued_at: self.now,
+            enqueued_at: item.enqueued_at,
         });
         self.changes.insert.push(item);
         Accepted::Queued
+    }
+
+    /// Remembers the id of a change that an item took in: a late repeat would bring an old state back. Only a caller
+    /// who gave the id can repeat it.
+    fn absorb(&mut self, call: &Enqueue, new: &NewItem) {
+        if new.id_given {
+            let (queue, id, at) = (call.queue, new.id.clone(), self.now);
+            let digest = Digest::of(new.key.as_ref(), &new.payload);
+            self.known.insert((queue, id.clone()), Known::Absorbed { digest, at });
+            self.changes.absorbed.push(Absorbed { queue, id, digest, at });
+        }
     }
 
     /// Replaces what the key's unfinished item carries, if there is one; answers its id.
@@ -164,6 +187,9 @@ impl Work {
             item.last = Last::None;
             item.not_before = now + new.delay;
             item.ready_at = Some(item.not_before);
+        } else {
+            // Nothing waits for it while it is handed out, so it can keep when the newest change came.
+            item.not_before = now;
         }
         let body = Body {
             seq: item.seq,
@@ -172,7 +198,7 @@ impl Work {
             key: new.key.clone(),
             action: new.action.clone(),
             payload: new.payload.clone(),
-            enqueued_at: now,
+            enqueued_at: item.enqueued_at,
         };
         let (item, id) = (item.clone(), found.id.clone());
         // An item inserted by this very group is still only in memory: change it there.
@@ -197,7 +223,7 @@ impl Work {
         }
         front.push(FrontItem { item: item.clone(), id: new.id.clone(), key: new.key.clone() });
         // A full batch is due at once. Only a fresh, waiting head has a window to cut short.
-        let full = front.iter().filter(|known| known.item.is_fresh()).count() >= policy.batch_max as usize;
+        let full = front.iter().filter(|known| known.item.is_fresh()).count() >= policy.batch() as usize;
         let Some(head) = front.iter_mut().find(|known| known.item.ready_at.is_some()) else {
             return;
         };
@@ -220,7 +246,7 @@ fn fresh(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now: Ti
         seq: Seq(number),
         queue: call.queue,
         lane,
-        enqueued_at: now,
+        enqueued_at: new.arrived_at(now),
         not_before: now + new.delay,
         ready_at: None,
         expires_at: None,
@@ -234,6 +260,7 @@ fn fresh(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now: Ti
         parked: false,
         holder: None,
         size: 1,
+        past: Past::default(),
     }
 }
 

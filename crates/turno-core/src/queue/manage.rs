@@ -1,7 +1,8 @@
 //! What people do to single items (retry, cancel) and to whole lanes (clear), and signs of typing.
 
+use super::lapse::{joined, take_back};
 use super::settle::promote;
-use super::{Body, Changes, Done, Ended, FrontItem, Item, Kind, Last, Policy};
+use super::{Body, Changes, Done, Ended, FrontItem, Handed, Item, Kind, Last, Policy};
 use crate::audit::Hash;
 use crate::id::{Fence, Lane, Numbers, QueueId};
 use crate::limits::BATCH_MAX;
@@ -22,6 +23,9 @@ pub enum Manage {
     Cancel,
     /// Its destination is back: as [`Manage::Retry`], but of exhausted items only.
     Revive,
+    /// The policy has changed and exhausted items do not hold their lanes any more: it stays exhausted, and what stands
+    /// behind it goes on.
+    Release,
 }
 
 /// What the store read about the item under its lane's mutex.
@@ -35,6 +39,9 @@ pub struct ManageRead {
     pub done: Option<Done>,
     /// The first items of its lane, itself perhaps among them.
     pub front: Vec<Item>,
+    /// Deliveries that an application's transaction has completed, or is completing at this moment: they are left to it,
+    /// also when their time is over.
+    pub spared: Vec<Fence>,
     /// Its lane and the time it was accepted, to put a finished one back in its place.
     pub home: Option<(Option<Lane>, Time)>,
     /// What it carries, read only if that is to be replaced: see [`Manage::edits`].
@@ -57,6 +64,8 @@ pub enum ManageAnswer {
     Retried,
     /// It will not be processed.
     Cancelled,
+    /// It does not hold its lane any more.
+    Released,
 }
 
 /// Why not.
@@ -66,10 +75,24 @@ pub enum ManageRefused {
     Unknown,
     /// Somebody works on it now.
     InProcess,
+    /// It waits with a newer change, while somebody still works on what it said before. When that is settled it is queued
+    /// again by itself, and can be taken out then.
+    Changing,
     /// It is finished already.
     Finished,
     /// It waits for its turn already.
     Waiting,
+}
+
+/// What becomes of a wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Managed {
+    /// What is written, also if it is refused: what had expired is taken back in any case.
+    pub changes: Changes,
+    /// The answer.
+    pub answer: Result<ManageAnswer, ManageRefused>,
+    /// The delivery that had expired and was taken back first.
+    pub expired: Option<Handed>,
 }
 
 /// Tells payloads apart in the audit without showing them.
@@ -77,20 +100,23 @@ pub fn fingerprint(payload: &str) -> Hash {
     Hash(*blake3::hash(payload.as_bytes()).as_bytes())
 }
 
-/// Decides what a person wants of one item.
-pub fn manage(policy: &Policy, wish: &Manage, read: ManageRead) -> (Changes, Result<ManageAnswer, ManageRefused>) {
+/// Decides what a person wants of one item, after its lane's delivery was taken back if its time is over: that nobody has
+/// swept yet must not show.
+pub fn manage(policy: &Policy, wish: &Manage, mut read: ManageRead) -> Managed {
+    let (over, expired) = take_back(policy, &mut read);
     let mut changes = Changes::default();
     let answer = match wish {
         Manage::Retry => retry(policy, None, read, &mut changes),
         Manage::RetryWith { payload } => retry(policy, Some(payload), read, &mut changes),
         Manage::Cancel => cancel(policy, read, &mut changes),
+        Manage::Release => release(policy, read, &mut changes),
         Manage::Revive => match &read.item {
             // Whoever was faster has sent it round already.
             Some(item) if !item.parked => Err(ManageRefused::Waiting),
             _ => retry(policy, None, read, &mut changes),
         },
     };
-    (changes, answer)
+    Managed { changes: joined(over, changes), answer, expired }
 }
 
 fn retry(
@@ -100,8 +126,9 @@ fn retry(
     changes: &mut Changes,
 ) -> Result<ManageAnswer, ManageRefused> {
     let now = read.now;
+    let exhausted = read.item.as_ref().is_none_or(|item| item.parked);
     let mut item = match (read.item, read.done) {
-        (Some(item), _) if item.expires_at.is_some() => return Err(ManageRefused::InProcess),
+        (Some(item), _) if item.expires_at.is_some() => return Err(busy(&item)),
         (Some(item), _) if item.parked || item.last == Last::Failed => {
             let attempt = if item.parked { 0 } else { item.attempt };
             Item { attempt, parked: false, not_before: now, last: Last::None, ..item }
@@ -121,6 +148,9 @@ fn retry(
         changes.replaced.push(Body { payload: payload.clone(), ..body });
         item.revision = read.numbers.take();
     }
+    if exhausted {
+        changes.tell(policy, &item, "item.revived", None, now);
+    }
     settle_front(policy, item, read.front, now, changes);
     Ok(ManageAnswer::Retried)
 }
@@ -130,16 +160,38 @@ fn cancel(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<Ma
         return Err(if read.done.is_some() { ManageRefused::Finished } else { ManageRefused::Unknown });
     };
     if item.expires_at.is_some() {
-        return Err(ManageRefused::InProcess);
+        return Err(busy(&item));
     }
-    changes.finish(&item, Ended::Cancelled, read.now);
-    let busy = read.front.iter().any(|other| other.expires_at.is_some());
+    take_out(policy, item, Ended::Cancelled, read.front, read.now, changes);
+    Ok(ManageAnswer::Cancelled)
+}
+
+/// As if the policy of now had been in force when it was exhausted.
+fn release(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
+    let Some(item) = read.item else {
+        return Err(if read.done.is_some() { ManageRefused::Finished } else { ManageRefused::Unknown });
+    };
+    if !item.parked || policy.holds_exhausted() {
+        return Err(ManageRefused::Waiting);
+    }
+    take_out(policy, item, Ended::Exhausted, read.front, read.now, changes);
+    Ok(ManageAnswer::Released)
+}
+
+/// Finishes an item, and makes who comes next the head of its lane.
+fn take_out(policy: &Policy, item: Item, ended: Ended, front: Vec<Item>, now: Time, changes: &mut Changes) {
+    changes.finish(&item, ended, now);
+    let busy = front.iter().any(|other| other.expires_at.is_some());
     if item.lane.is_some() && !busy {
         let next =
-            read.front.into_iter().find(|other| other.seq != item.seq && !(other.parked && policy.kind == Kind::Sync));
-        promote(policy, Vec::new(), next, read.now, changes);
+            front.into_iter().find(|other| other.seq != item.seq && !(other.parked && policy.kind == Kind::Sync));
+        promote(policy, Vec::new(), next, now, changes);
     }
-    Ok(ManageAnswer::Cancelled)
+}
+
+/// Why nothing can be done to an item that is handed out, as its state says it.
+fn busy(item: &Item) -> ManageRefused {
+    if item.revision > item.handed { ManageRefused::Changing } else { ManageRefused::InProcess }
 }
 
 /// Puts `item` into its place: at the head if nothing stands before it and nothing is in process.
@@ -189,6 +241,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         parked: false,
         holder: None,
         size: 1,
+        past: done.past,
     }
 }
 
@@ -243,10 +296,11 @@ pub fn clear(policy: &Policy, until: Time, read: ClearRead) -> (Changes, Cleared
     (changes, Cleared { count, more: more && count > 0 })
 }
 
-/// Somebody is typing in a lane: worth remembering only while a fresh message waits there for its window.
+/// Somebody is typing in a lane: worth remembering only while a fresh message waits there for its window, be it behind
+/// those that are being answered or wait for a retry.
 pub fn typing(policy: &Policy, queue: QueueId, lane: Lane, front: &[FrontItem], now: Time, changes: &mut Changes) {
-    let waits = front.first().is_some_and(|head| head.item.is_fresh() && head.item.ready_at.is_some());
-    if waits && policy.typing_extension > Span::ZERO && policy.window > Span::ZERO {
+    let waits = front.iter().any(|known| known.item.is_fresh());
+    if waits && policy.batch() > 1 && policy.typing_extension > Span::ZERO && policy.window > Span::ZERO {
         changes.typing.push((queue, lane, now));
     }
 }

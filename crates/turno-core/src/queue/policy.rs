@@ -36,13 +36,14 @@ pub struct Policy {
     pub lock_timeout: Span,
     /// How long a hand-out lasts at most, whatever the beats.
     pub max_hold: Option<Span>,
-    /// Messages of a key that arrive within this span of each other are handed over together.
+    /// Messages of a key that arrive within this span of each other are handed over together. This and the three below say
+    /// how a lane makes groups; other kinds keep them as they were given, and hand out as if they were not there.
     pub window: Span,
     /// How much longer the window stays open after a sign of typing.
     pub typing_extension: Span,
     /// The longest that a window may be stretched.
     pub max_wait: Span,
-    /// The most items in one delivery.
+    /// The most items in one delivery of a lane; what counts is [`Policy::batch`].
     pub batch_max: u32,
     /// Hand-outs before an item is exhausted.
     pub max_attempts: u32,
@@ -98,6 +99,18 @@ impl Policy {
         }
     }
 
+    /// Whether what is exhausted stays among the unfinished items: in a sync queue until a newer change, in a lane that
+    /// holds until a person decides.
+    pub fn holds_exhausted(&self) -> bool {
+        self.kind == Kind::Sync || (self.kind == Kind::Lane && self.on_exhausted == OnExhausted::Hold)
+    }
+
+    /// The most items in one delivery. Only a lane hands items over together, and where one goes at a time there is no window
+    /// to wait for either.
+    pub fn batch(&self) -> u32 {
+        if self.kind == Kind::Lane { self.batch_max } else { 1 }
+    }
+
     /// Checks every bound; the first that is broken is named.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let bound = |field, value: i64, min: i64, max: i64| {
@@ -110,8 +123,7 @@ impl Policy {
         bound("window_ms", self.window.0, 0, SPAN_MAX.0)?;
         bound("typing_extension_ms", self.typing_extension.0, 0, SPAN_MAX.0)?;
         bound("max_wait_ms", self.max_wait.0, 0, SPAN_MAX.0)?;
-        let most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
-        bound("batch_max", self.batch_max.into(), 1, most)?;
+        bound("batch_max", self.batch_max.into(), 1, BATCH_MAX as i64)?;
         bound("max_attempts", self.max_attempts.into(), 1, ATTEMPTS_MAX.into())?;
         bound("backoff_ms", self.backoff.0, 1, SPAN_MAX.0)?;
         bound("retention_s", self.retention.0 / 1000, 1, SPAN_MAX.0 / 1000)
@@ -121,9 +133,11 @@ impl Policy {
     /// spreads neighbours and yet is the same every time it is asked.
     pub fn backoff_after(&self, seq: Seq, attempt: u32) -> Span {
         let doubled = self.backoff.0.saturating_mul(1 << attempt.saturating_sub(1).min(30));
-        let bounded = doubled.min(BACKOFF_MAX.0.max(self.backoff.0));
+        let most = BACKOFF_MAX.0.max(self.backoff.0);
+        let bounded = doubled.min(most);
         let spread = scatter(seq.0 as u64 ^ (u64::from(attempt) << 48)) % 256;
-        Span(bounded + bounded.saturating_mul(spread as i64) / 1024)
+        // Bounded again: the hour is promised with the jitter in it.
+        Span((bounded + bounded.saturating_mul(spread as i64) / 1024).min(most))
     }
 }
 
@@ -132,4 +146,21 @@ fn scatter(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_groups_is_taken_by_every_kind_within_its_bounds_and_only_a_lane_goes_by_it() {
+        for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+            let (window, typing_extension, max_wait) = (Span(5), Span(6), Span(7));
+            let full = Policy { window, typing_extension, max_wait, batch_max: 8, ..Policy::of(kind) };
+            assert_eq!(full.check(), Ok(()), "{kind:?}");
+            assert_eq!(full.batch(), if kind == Kind::Lane { 8 } else { 1 }, "{kind:?}");
+            let wrong = Policy { batch_max: 1_001, ..full };
+            assert_eq!(wrong.check().map_err(|bad| bad.field), Err("batch_max"), "{kind:?}");
+        }
+    }
 }

@@ -3,8 +3,7 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
-use super::{AttemptError, Changes, Delivery, Done, Ended, Item, Kind, Last, OnExhausted, Policy};
-use crate::event::{Event, Topic};
+use super::{AttemptError, Changes, Delivery, Done, Ended, Item, Kind, Last, Policy};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
 use crate::time::{Span, Time};
@@ -51,6 +50,8 @@ pub enum Act {
         /// The last item that is done.
         through: Option<ItemId>,
     },
+    /// There is nothing to do for it any more: finished, and nobody was told anything.
+    Skip,
     /// Failed; with `item`, what stands before it is done and what stands behind it goes back unattempted.
     Fail {
         /// What went wrong.
@@ -64,6 +65,13 @@ pub enum Act {
     },
     /// Given back unprocessed: the attempt does not count.
     Return,
+    /// It could not even be tried, by nobody's failure who was to take it: the attempt does not count, and it waits.
+    Defer {
+        /// What stood in the way, unless it was told before.
+        error: Option<String>,
+        /// How long it waits.
+        retry_in: Span,
+    },
     /// Still working on it.
     Beat,
     /// The sweeper saw it expire; decided anew here.
@@ -137,8 +145,10 @@ impl AttemptError {
 pub struct Trace {
     /// Its first item finished under this fence.
     pub ended: Option<Ended>,
-    /// Its first item waits, and this was its last hand-out: how that ended.
-    pub waiting: Option<Last>,
+    /// Its first item was given back under this fence, whoever has had it since.
+    pub returned: bool,
+    /// Its first item was queued again under this fence, for a newer change.
+    pub superseded: bool,
     /// An attempt under this fence failed: the error, and when it was to be tried again, if at all.
     pub failed: Option<(String, Option<Time>)>,
 }
@@ -146,11 +156,12 @@ pub struct Trace {
 impl Trace {
     /// What the rows of one item tell about its hand-out under `fence`.
     pub fn of(fence: Fence, item: Option<&Item>, done: Option<&Done>, errors: &[AttemptError]) -> Trace {
-        let waiting = item.filter(|item| item.fence == fence && item.expires_at.is_none());
+        let past = item.map(|item| item.past).or(done.map(|done| done.past)).unwrap_or_default();
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {
             ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
-            waiting: waiting.map(|item| item.last),
+            returned: past.returned == Some(fence),
+            superseded: past.superseded == Some(fence),
             failed: failed.map(|error| (error.error.clone(), error.retry_at)),
         }
     }
@@ -165,10 +176,10 @@ impl Trace {
             Some((_, None)) => return Some(SettleOutcome::Exhausted),
             None => {}
         }
-        match (self.ended, self.waiting) {
-            (Some(Ended::Processed), _) => Some(SettleOutcome::Acked),
-            (_, Some(Last::Returned)) => Some(SettleOutcome::Returned),
-            (_, Some(Last::Superseded)) => Some(SettleOutcome::Superseded),
+        match self {
+            Trace { ended: Some(Ended::Processed), .. } => Some(SettleOutcome::Acked),
+            Trace { returned: true, .. } => Some(SettleOutcome::Returned),
+            Trace { superseded: true, .. } => Some(SettleOutcome::Superseded),
             _ => None,
         }
     }
@@ -205,14 +216,25 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let members = std::mem::take(&mut loaded.members).into_iter().map(|member| member.item).collect();
     let mut work = Work { policy, now, changes, left: Vec::new() };
     let outcome = match &command.act {
-        Act::Ack { .. } | Act::Complete => work.ack(members, split),
+        Act::Ack { .. } | Act::Complete => work.ack(members, split, "item.delivered"),
+        Act::Skip => work.ack(members, None, "item.skipped"),
         Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
         Act::Return => work.give_back(members),
+        Act::Defer { error, retry_in } => work.defer(members, error.as_deref(), *retry_in),
         Act::Expire | Act::Beat => work.expire(members),
     };
     let left = work.left;
     promote(policy, left, loaded.next.take(), now, changes);
     outcome
+}
+
+/// What expiry makes of one item, whatever else is in its delivery: what is written, and the item if it stays.
+pub(super) fn expire_alone(policy: &Policy, item: Item, now: Time) -> (Changes, Option<Item>) {
+    let mut changes = Changes::default();
+    let mut work = Work { policy, now, changes: &mut changes, left: Vec::new() };
+    work.expire(vec![item]);
+    let left = work.left.pop();
+    (changes, left)
 }
 
 /// Whether the items under the fence are exactly the delivery that is named. The name travels outside, where it can be
@@ -252,19 +274,32 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn ack(&mut self, members: Vec<Item>, through: Option<usize>) -> SettleOutcome {
+    fn ack(&mut self, members: Vec<Item>, through: Option<usize>, told: &'static str) -> SettleOutcome {
         let mut outcome = SettleOutcome::Acked;
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
-                self.unattempted(item, Last::Returned);
+                self.unattempted(item);
             } else if item.revision > item.handed {
                 self.supersede(item, Last::Superseded);
                 outcome = SettleOutcome::Superseded;
             } else {
                 self.changes.finish(&item, Ended::Processed, self.now);
+                if self.policy.kind == Kind::Sync {
+                    self.changes.tell(self.policy, &item, told, None, self.now);
+                }
             }
         }
+        self.reopen();
         outcome
+    }
+
+    /// What comes back untried from its first hand-out is as if it had never been handed out: who has arrived meanwhile
+    /// goes with it, by the window of its arrival. A group in which anything has failed stays as it is.
+    fn reopen(&mut self) {
+        let untried = |item: &Item| item.last == Last::Returned && item.group == item.fence;
+        if self.policy.kind == Kind::Lane && self.left.iter().all(untried) {
+            self.left.iter_mut().for_each(|item| item.group = Fence(0));
+        }
     }
 
     fn fail(
@@ -280,7 +315,7 @@ impl Work<'_> {
         for (index, item) in members.into_iter().enumerate() {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
-                Some(at) if index > at => self.unattempted(item, Last::Returned),
+                Some(at) if index > at => self.unattempted(item),
                 _ if item.revision > item.handed => {
                     self.supersede(item, Last::Superseded);
                     outcome.get_or_insert(SettleOutcome::Superseded);
@@ -296,16 +331,40 @@ impl Work<'_> {
 
     fn give_back(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
-            self.unattempted(item, Last::Returned);
+            self.unattempted(item);
         }
+        self.reopen();
         SettleOutcome::Returned
+    }
+
+    /// Shows as failed and waits as if it were, with no attempt spent.
+    fn defer(&mut self, members: Vec<Item>, error: Option<&str>, wait: Span) -> SettleOutcome {
+        let retry_at = self.now + wait;
+        let mut outcome = SettleOutcome::Retrying { retry_at };
+        for mut item in members {
+            if item.revision > item.handed {
+                self.supersede(item, Last::Superseded);
+                outcome = SettleOutcome::Superseded;
+                continue;
+            }
+            item.attempt = item.attempt.saturating_sub(1);
+            if let Some(error) = error {
+                let error = kept(error);
+                // No attempt was made: its error must not be taken for that of the one before.
+                self.note(&item, 0, error.clone(), Some(retry_at));
+                self.changes.tell(self.policy, &item, "item.failed", Some(error), self.now);
+            }
+            item.put_back(Last::Failed);
+            item.not_before = retry_at;
+            self.left.push(item);
+        }
+        outcome
     }
 
     /// An expired hand-out counts as an attempt, and is available again at once: no back-off.
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
             if item.revision > item.handed {
-                // Nobody has settled it: whoever comes late must not be told that they did.
                 self.supersede(item, Last::Expired);
             } else {
                 self.attempt_failed(item, NOT_SETTLED, Some(Span::ZERO), false, Last::Expired);
@@ -315,15 +374,22 @@ impl Work<'_> {
     }
 
     /// Back to its place with the attempt taken back. A change that came meanwhile has reset it to 0 already.
-    fn unattempted(&mut self, mut item: Item, last: Last) {
+    fn unattempted(&mut self, mut item: Item) {
         item.attempt = item.attempt.saturating_sub(1);
-        item.put_back(last);
-        item.not_before = self.now;
+        item.past.returned = Some(item.fence);
+        item.put_back(Last::Returned);
+        // Not later: a mate's back-off may have been a little longer than that of the head it went with. Nor the time of
+        // the return: its window counts from when it came.
+        item.not_before = item.not_before.min(self.now);
         self.left.push(item);
     }
 
     fn supersede(&mut self, mut item: Item, last: Last) {
         item.attempt = 0;
+        // Nobody has settled what expired: whoever comes late must not be told that they did.
+        if last == Last::Superseded {
+            item.past.superseded = Some(item.fence);
+        }
         item.put_back(last);
         item.not_before = self.now;
         self.left.push(item);
@@ -340,17 +406,9 @@ impl Work<'_> {
         let error = kept(error);
         let exhausted = give_up || item.attempt >= self.policy.max_attempts;
         let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
-        self.changes.errors.push(AttemptError {
-            seq: item.seq,
-            attempt: item.attempt,
-            fence: item.fence,
-            at: self.now,
-            error: error.clone(),
-            retry_at: (!exhausted).then_some(self.now + wait),
-            holder: item.holder.clone(),
-            handed_at: item.claimed_at,
-        });
-        self.announce(&item, if exhausted { "item.exhausted" } else { "item.failed" }, error);
+        self.note(&item, item.attempt, error.clone(), (!exhausted).then_some(self.now + wait));
+        let name = if exhausted { "item.exhausted" } else { "item.failed" };
+        self.changes.tell(self.policy, &item, name, Some(error), self.now);
         item.put_back(last);
         if !exhausted {
             item.not_before = self.now + wait;
@@ -358,9 +416,7 @@ impl Work<'_> {
             self.left.push(item);
             return SettleOutcome::Retrying { retry_at };
         }
-        let stays = self.policy.kind == Kind::Sync
-            || (self.policy.kind == Kind::Lane && self.policy.on_exhausted == OnExhausted::Hold);
-        if stays {
+        if self.policy.holds_exhausted() {
             item.parked = true;
             self.left.push(item);
         } else {
@@ -369,15 +425,17 @@ impl Work<'_> {
         SettleOutcome::Exhausted
     }
 
-    fn announce(&mut self, item: &Item, name: &'static str, detail: String) {
-        self.changes.events.push(Event {
-            topic: Topic::Queues,
-            name: name.into(),
-            resource: format!("{}/{}", item.queue.0, item.seq.0).into(),
+    /// Keeps what went wrong with an item that is still as it was handed out.
+    fn note(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>) {
+        self.changes.errors.push(AttemptError {
+            seq: item.seq,
+            attempt,
+            fence: item.fence,
             at: self.now,
-            fence: Some(item.fence),
-            by: None,
-            detail: Some(detail),
+            error,
+            retry_at,
+            holder: item.holder.clone(),
+            handed_at: item.claimed_at,
         });
     }
 }

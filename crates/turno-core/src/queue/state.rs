@@ -81,7 +81,10 @@ impl Item {
             Some(_) if self.revision > self.handed => ItemState::Pending,
             Some(at) if now < at => ItemState::InProcess,
             Some(_) => ItemState::Error,
-            None if matches!(self.last, Last::Failed | Last::Expired) => ItemState::Error,
+            None if self.last == Last::Failed => ItemState::Error,
+            // As if it had not been handed out: what it has still spent are attempts that failed before. After an expiry that
+            // is the expired one, unless a change came meanwhile, of which nothing was tried.
+            None if matches!(self.last, Last::Returned | Last::Expired) && self.attempt > 0 => ItemState::Error,
             None => ItemState::Pending,
         }
     }

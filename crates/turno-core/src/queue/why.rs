@@ -5,7 +5,7 @@
 
 use super::claim::{Ripe, mates, ripe};
 use super::settle::NOT_SETTLED;
-use super::{Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
+use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
 use crate::id::{Fence, ItemId, Key};
 use crate::time::Time;
 
@@ -40,6 +40,16 @@ pub enum WhyReason {
         /// Until when, unless settled or renewed.
         expires_at: Time,
     },
+    /// The time of its hand-out is over, and an application is completing it in a transaction that is still open: nobody
+    /// else gets it until that ends.
+    Completing {
+        /// Who was handed it.
+        taker: Option<Taker>,
+        /// Under which fence.
+        fence: Fence,
+        /// Since when.
+        since: Time,
+    },
     /// Its queue is paused.
     Paused,
     /// More messages of its key may come, and would be handed over with it.
@@ -52,11 +62,11 @@ pub enum WhyReason {
         /// Until then.
         until: Time,
     },
-    /// Its last attempt failed, and it waits before the next.
+    /// Its last attempt failed, or could not even be made, and it waits before the next.
     RetryLater {
         /// Until then.
         until: Time,
-        /// The attempt that failed.
+        /// The attempt that failed; 0 if none was made.
         attempt: u32,
         /// What went wrong.
         error: Option<String>,
@@ -110,6 +120,7 @@ impl WhyReason {
     pub fn code(&self) -> &'static str {
         match self {
             WhyReason::Running { .. } => "running",
+            WhyReason::Completing { .. } => "completing",
             WhyReason::Paused => "paused",
             WhyReason::WindowOpen { .. } => "window_open",
             WhyReason::Delayed { .. } => "delayed",
@@ -139,14 +150,23 @@ pub struct WhyRead<'a> {
     pub front: &'a [FrontItem],
     /// When somebody last typed in the lane.
     pub typed_at: Option<Time>,
+    /// The fence of a delivery whose time is over, and that an application is completing at this moment.
+    pub completing: Option<Fence>,
 }
 
-/// Why this unfinished item is not running; `error` is what its last failed attempt said.
-pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&str>) -> Why {
+impl WhyRead<'_> {
+    fn is_completing(&self, item: &Item) -> bool {
+        item.expires_at.is_some() && self.completing == Some(item.fence)
+    }
+}
+
+/// Why this unfinished item is not running; `error` is the last one that is kept of it.
+pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptError>) -> Why {
     let item = &known.item;
     let reason = match item.expires_at {
-        _ if item.parked => WhyReason::Exhausted { error: error.map(str::to_owned) },
+        _ if item.parked => WhyReason::Exhausted { error: error.map(|error| error.error.clone()) },
         Some(expires_at) if read.now < expires_at => running(item, expires_at),
+        Some(_) if read.is_completing(item) => completing(item),
         Some(_) if item.revision <= item.handed && item.attempt >= read.policy.max_attempts => {
             WhyReason::Exhausted { error: Some(NOT_SETTLED.to_owned()) }
         }
@@ -156,20 +176,37 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&str>) -> W
     why(read.now, known, reason)
 }
 
-/// How an item that is finished ended; `error` is what its last failed attempt said.
-pub fn why_done(done: &Done, id: ItemId, key: Option<Key>, error: Option<&str>, now: Time) -> Why {
+/// As [`why_item`], for somebody who wants this very item: one that would go along with the head of its lane is not to be
+/// had without it.
+pub fn why_alone(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptError>) -> Why {
+    let why = why_item(read, known, error);
+    let head = read.front.iter().find(|of| stands(read, of)).filter(|head| head.item.seq != known.item.seq);
+    match (&why.reason, head) {
+        (WhyReason::Ready, Some(head)) => Why { reason: WhyReason::BehindHead { id: head.id.clone() }, ..why },
+        _ => why,
+    }
+}
+
+/// Whether it stands in the way of what comes behind it.
+fn stands(read: &WhyRead<'_>, known: &FrontItem) -> bool {
+    !(known.item.parked && read.policy.kind == Kind::Sync)
+}
+
+/// How an item that is finished ended; `error` is the last one that is kept of it.
+pub fn why_done(done: &Done, id: ItemId, key: Option<Key>, error: Option<&AttemptError>, now: Time) -> Why {
     let reason = match done.ended {
         Ended::Processed => WhyReason::Processed { at: done.at },
-        Ended::Exhausted => WhyReason::Exhausted { error: error.map(str::to_owned) },
+        Ended::Exhausted => WhyReason::Exhausted { error: error.map(|error| error.error.clone()) },
         Ended::Cancelled => WhyReason::Cancelled { at: done.at },
     };
     Why { running: false, reason, now, item: Some(id), key, attempt: done.attempt }
 }
 
-/// Why a key is not running, from its unfinished items in order; `error` is what the last failed attempt of the first
-/// of them said.
-pub fn why_key(read: &WhyRead<'_>, key: &Key, items: &[FrontItem], error: Option<&str>) -> Why {
-    let live = |known: &&FrontItem| known.item.expires_at.is_some_and(|at| read.now < at);
+/// Why a key is not running, from its unfinished items in order; `error` is the last one that is kept of the
+/// first of them.
+pub fn why_key(read: &WhyRead<'_>, key: &Key, items: &[FrontItem], error: Option<&AttemptError>) -> Why {
+    let live =
+        |known: &&FrontItem| known.item.expires_at.is_some_and(|at| read.now < at) || read.is_completing(&known.item);
     let Some(known) = items.iter().find(live).or(items.first()) else {
         let reason = WhyReason::Empty;
         return Why { running: false, reason, now: read.now, item: None, key: Some(key.clone()), attempt: 0 };
@@ -181,7 +218,7 @@ pub fn why_key(read: &WhyRead<'_>, key: &Key, items: &[FrontItem], error: Option
 }
 
 fn why(now: Time, known: &FrontItem, reason: WhyReason) -> Why {
-    let running = matches!(reason, WhyReason::Running { .. });
+    let running = matches!(reason, WhyReason::Running { .. } | WhyReason::Completing { .. });
     let (item, key) = (Some(known.id.clone()), known.key.clone());
     Why { running, reason, now, item, key, attempt: known.item.attempt }
 }
@@ -191,8 +228,13 @@ fn running(item: &Item, expires_at: Time) -> WhyReason {
     WhyReason::Running { taker: item.holder.clone(), fence: item.fence, since, expires_at }
 }
 
+fn completing(item: &Item) -> WhyReason {
+    let since = item.claimed_at.unwrap_or(item.enqueued_at);
+    WhyReason::Completing { taker: item.holder.clone(), fence: item.fence, since }
+}
+
 /// Why an item of a queue that hands out is not handed out.
-fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&str>) -> WhyReason {
+fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&AttemptError>) -> WhyReason {
     let own = || match item.expires_at {
         None if read.now < item.not_before => later(item, error),
         _ => WhyReason::Ready,
@@ -207,8 +249,10 @@ fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&str>) -> WhyReason {
         let (id, taker, fence) = (known.id.clone(), other.holder.clone(), other.fence);
         return WhyReason::BehindInFlight { id, taker, fence, since, expires_at: other.expires_at.unwrap_or(since) };
     }
-    let stands = |known: &&FrontItem| !(known.item.parked && read.policy.kind == Kind::Sync);
-    let lane: Vec<&FrontItem> = read.front.iter().filter(stands).collect();
+    if let Some(first) = read.front.iter().find(|known| read.is_completing(&known.item)) {
+        return WhyReason::BehindHead { id: first.id.clone() };
+    }
+    let lane: Vec<&FrontItem> = read.front.iter().filter(|known| stands(read, known)).collect();
     let Some(head) = lane.first() else {
         return own();
     };
@@ -223,9 +267,7 @@ fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&str>) -> WhyReason {
 /// Whether it goes with the head of its lane, which waits for nothing but its window.
 fn together(read: &WhyRead<'_>, lane: &[&FrontItem], index: Option<usize>) -> WhyReason {
     let head = &lane[0];
-    let groups = read.policy.kind == Kind::Lane && read.policy.batch_max > 1;
-    let most = if groups { read.policy.batch_max as usize } else { 1 };
-    let front: Vec<Item> = lane.iter().take(most).map(|known| known.item.clone()).collect();
+    let front: Vec<Item> = lane.iter().take(read.policy.batch() as usize).map(|known| known.item.clone()).collect();
     let goes_along = |count: usize| index.is_some_and(|index| index < count);
     match ripe(read.policy, &front, read.typed_at, read.now) {
         Ripe::Now(count) if goes_along(count) => WhyReason::Ready,
@@ -234,10 +276,11 @@ fn together(read: &WhyRead<'_>, lane: &[&FrontItem], index: Option<usize>) -> Wh
     }
 }
 
-fn later(item: &Item, error: Option<&str>) -> WhyReason {
+fn later(item: &Item, error: Option<&AttemptError>) -> WhyReason {
     let until = item.not_before;
     if item.last == Last::Failed {
-        WhyReason::RetryLater { until, attempt: item.attempt, error: error.map(str::to_owned) }
+        let attempt = error.map_or(item.attempt, |error| error.attempt);
+        WhyReason::RetryLater { until, attempt, error: error.map(|error| error.error.clone()) }
     } else {
         WhyReason::Delayed { until }
     }

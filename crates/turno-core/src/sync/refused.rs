@@ -1,6 +1,7 @@
 //! Why a source cannot be used as it is described, for people: what is wrong, and what to do about it.
 
 use super::BadIdent;
+use crate::text::counted;
 
 /// Why a source is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +70,7 @@ pub enum SourceRefused {
         name: String,
     },
     /// Several rows speak for one key.
-    #[error("{} of {table} have more than one current row: {}", keys(*count), listed(found, *count))]
+    #[error("more than one current row for {} of {table}: {}", counted(*count, "key", "keys"), listed(found, *count))]
     Duplicates {
         /// The table.
         table: String,
@@ -91,7 +92,10 @@ impl SourceRefused {
                 "put changes into the queue with `turno queue enqueue` or POST /v1/queues/{q}/items, or use PostgreSQL"
                     .to_owned()
             }
-            SourceRefused::NoTable(_) => "create it first, or correct `table` of the source".to_owned(),
+            SourceRefused::NoTable(_) => {
+                "create it first, or correct `table` of the source: capitals count, and it is written without quotes"
+                    .to_owned()
+            }
             SourceRefused::NotATable(_) => "name an ordinary or a partitioned table".to_owned(),
             SourceRefused::NoColumns { .. } => {
                 "correct `key`, `watch` and `payload` of the source; capitals count".to_owned()
@@ -117,12 +121,9 @@ impl SourceRefused {
     }
 }
 
-fn keys(count: i64) -> String {
-    if count == 1 { "1 key".to_owned() } else { format!("{count} keys") }
-}
-
 fn listed(found: &[(String, i64)], count: i64) -> String {
-    let mut shown: Vec<String> = found.iter().map(|(key, rows)| format!("{key} ({rows} rows)")).collect();
+    let mut shown: Vec<String> =
+        found.iter().map(|(key, rows)| format!("{key} ({})", counted(*rows, "row", "rows"))).collect();
     if count > found.len() as i64 {
         shown.push("…".to_owned());
     }
@@ -137,7 +138,7 @@ mod tests {
     fn duplicates_are_listed_and_their_number_is_said() {
         let found = vec![("42".to_owned(), 2), ("43".to_owned(), 3)];
         let refused = SourceRefused::Duplicates { table: "siper.usuarios".to_owned(), found, count: 9 };
-        let said = "9 keys of siper.usuarios have more than one current row: 42 (2 rows), 43 (3 rows), …";
+        let said = "more than one current row for 9 keys of siper.usuarios: 42 (2 rows), 43 (3 rows), …";
         assert_eq!(refused.to_string(), said);
         assert!(refused.next().contains("one_current_per_key"));
     }

@@ -178,7 +178,9 @@ impl Work<'_> {
             if !self.command.who.speaks_for(&grant.holder) {
                 return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
             }
-            self.on_lease(lease::Action::Release { fence: grant.fence, claim: None })?;
+            self.release_for_good(grant.fence, Status::Cancelled)?;
+        } else {
+            self.dismiss(Status::Cancelled);
         }
         let task = self.task_in(&open)?;
         let before = task.status;
@@ -221,8 +223,13 @@ impl Work<'_> {
             goods: patch.goods.clone().unwrap_or_else(|| before.goods.clone()),
             status: LineStatus::Pending,
             error: None,
-            ..before
+            ..before.clone()
         };
+        // The same sent twice finds its own change.
+        let stored = before.version();
+        if patch.seen.is_some_and(|seen| seen != stored) && after.version() != stored {
+            return Err(Refused::LineChanged(number));
+        }
         self.save_line(after, "line_edited", None)
     }
 
@@ -248,16 +255,16 @@ impl Work<'_> {
             let ending = self.decision.lease.ended.clone();
             return Err(Refused::Lease(lease::Refused::Lost { ending }));
         }
-        self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
-        let released = self.on_lease(lease::Action::Release { fence, claim: None })?;
+        let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
+        let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
+        let status = if whole { Status::Completed } else { Status::PartiallyCompleted };
+        let released = if whole { self.release_for_good(fence, status)? } else { self.release(fence)? };
         if released != (lease::Outcome::Released { released: true, repeated: false }) {
             // Its holder gave it back before: that is good for a release that is repeated, not for a finalize.
             let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
             return Err(Refused::Lease(lease::Refused::Lost { ending }));
         }
-        let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
-        let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
-        let status = if whole { Status::Completed } else { Status::PartiallyCompleted };
+        let task = self.task()?;
         let lines = task.lines.iter().filter_map(|line| Some((line.number, outcome_of(line, fence, lines)?))).collect();
         let finalized = Finalized { fence, status, lines };
         task.status = status;
@@ -265,6 +272,28 @@ impl Work<'_> {
         let event = if whole { "task.completed" } else { "task.partially_completed" };
         self.changed(event, "finalized", None, Some(status.as_str()));
         Ok(Outcome::Finalized { finalized, repeated: false })
+    }
+
+    fn release(&mut self, fence: Fence) -> Result<lease::Outcome, Refused> {
+        self.on_lease(lease::Action::Release { fence, claim: None })
+    }
+
+    /// Gives it back with the task over: nobody is offered what cannot be processed any more, so whoever waits is sent
+    /// away first. If it cannot be given back, they go on waiting.
+    fn release_for_good(&mut self, fence: Fence, became: Status) -> Result<lease::Outcome, Refused> {
+        let lease = &self.decision.lease;
+        let theirs = |grant: &lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
+        if lease.live(self.now.max(lease.decided_at())).is_some_and(theirs) && !lease.pinned {
+            self.dismiss(became);
+        }
+        self.release(fence)
+    }
+
+    fn dismiss(&mut self, became: Status) {
+        if self.decision.lease.dismiss() {
+            self.decision.lease_changed = true;
+            self.announce(Topic::Leases, "lease.line_closed", Some(became.as_str().to_owned()));
+        }
     }
 
     /// The lock's own decision on its state, with everything that is written for it.
@@ -282,7 +311,13 @@ impl Work<'_> {
     /// A copy of a line that the caller may change: their lock is live, which this counts as work.
     fn own_line(&mut self, fence: Fence, number: u32) -> Result<Line, Refused> {
         self.task()?;
+        let before = (self.decision.lease.clone(), self.decision.lease_changed);
         self.on_lease(lease::Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: true })?;
+        // What was on its way when its page was left is good, and overtakes the word that it was left. It keeps nothing:
+        // only whoever beats or claims is still there.
+        if before.0.leaving {
+            (self.decision.lease, self.decision.lease_changed) = before;
+        }
         let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let line = task.lines.iter().find(|line| line.number == number).cloned();
         let line = line.ok_or(Refused::NoSuchLine(number))?;
@@ -323,15 +358,13 @@ impl Work<'_> {
         let detail = detail.map(kept);
         let note = Note { at: now, actor: self.command.actor(), what: what.to_owned(), line, detail: detail.clone() };
         self.decision.notes.push(note);
-        self.decision.events.push(Event {
-            topic: Topic::Tasks,
-            name: event.into(),
-            resource: self.resource().into(),
-            at: now,
-            fence: None,
-            by: Some(self.command.who.user.clone()),
-            detail,
-        });
+        self.announce(Topic::Tasks, event, detail);
+    }
+
+    fn announce(&mut self, topic: Topic, name: &'static str, detail: Option<String>) {
+        let (resource, by) = (self.resource().into(), Some(self.command.who.user.clone()));
+        let event = Event { topic, name: name.into(), resource, key: None, at: self.now, fence: None, by, detail };
+        self.decision.events.push(event);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A line of a task: what moves, in which direction, and whether it has.
 
-use super::{Finalized, Note, Refused, Status, Task, TaskId};
+use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
 use crate::event::{Event, Topic};
 use crate::id::{Fence, Serial, Sku, UserId};
@@ -10,6 +10,7 @@ use crate::text::kept;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Into stock or out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -139,6 +140,19 @@ pub struct Line {
     pub applied: Option<(Time, Fence, UserId)>,
 }
 
+impl Line {
+    /// What is written in it: equal for equal lines. A change that is taken back is none.
+    pub fn version(&self) -> Version {
+        let mut hasher = DefaultHasher::new();
+        self.hash_written(&mut hasher);
+        Version(hasher.finish())
+    }
+
+    pub(super) fn hash_written(&self, hasher: &mut DefaultHasher) {
+        (self.movement, &self.sku, &self.goods).hash(hasher);
+    }
+}
+
 /// A line to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewLine {
@@ -166,6 +180,9 @@ pub struct Patch {
     pub sku: Option<Sku>,
     /// What moves.
     pub goods: Option<Goods>,
+    /// What whoever changes it has seen; if something else is stored by now, nothing is written over it. A fence does not
+    /// tell two windows of one person apart, and what one of them has sent may arrive late.
+    pub seen: Option<Version>,
 }
 
 /// What became of a line in a finalize.
@@ -290,6 +307,7 @@ pub fn end_line(apply: &Apply, line: Line, effect: Result<(), LineError>, now: T
         topic: Topic::Tasks,
         name: name.into(),
         resource: apply.task.resource().as_str().into(),
+        key: None,
         at: now,
         fence: Some(apply.fence),
         by: Some(apply.who.user.clone()),

@@ -1,6 +1,7 @@
 //! The rules of tasks, one by one.
 
 mod seeds;
+mod waiting;
 
 use super::*;
 use crate::audit::Draft;
@@ -31,12 +32,13 @@ struct Desk {
     lease: State,
     stock: Option<Stock>,
     audit: Vec<Draft>,
+    events: Vec<crate::event::Event>,
 }
 
 impl Desk {
     fn empty() -> Desk {
         let lease = State::unseen(TaskId(7).resource());
-        Desk { now: Time(1_000_000), number: 40, task: None, lease, stock: None, audit: Vec::new() }
+        Desk { now: Time(1_000_000), number: 40, task: None, lease, stock: None, audit: Vec::new(), events: Vec::new() }
     }
 
     /// A task that can be taken, with a line of units and one of serial numbers.
@@ -75,6 +77,7 @@ impl Desk {
             assert_eq!(decision.lease, before.1, "nor has the lease");
         }
         self.audit.extend(decision.audit);
+        self.events.extend(decision.events);
         decision.answer
     }
 
@@ -266,7 +269,7 @@ fn a_lock_lost_midway_stops_the_finalize_and_keeps_what_is_applied() {
     let mut desk = Desk::ready();
     let fence = desk.claim(ANA);
     desk.step(fence, 1, Ok(()));
-    let forced = desk.ask(LUIS, Action::Lease(OnLease::ForceClaim { reason: "urge".to_owned() }));
+    let forced = desk.ask(LUIS, Action::Lease(OnLease::ForceClaim { reason: "urge".to_owned(), fence: None }));
     assert!(forced.is_ok());
     let stopped = desk.begin(ANA, fence, 2);
     assert!(matches!(stopped, Begin::Refused(Refused::Lease(lease::Refused::Lost { ending: Some(_) }))), "{stopped:?}");
@@ -329,6 +332,39 @@ fn only_drafts_are_edited_as_a_whole() {
     assert!(desk.ask(LUIS, Action::Ready).is_ok());
     assert_eq!(desk.ask(LUIS, edit(&lines)), Err(Refused::WrongStatus(Status::Ready)));
     assert_eq!(desk.ask(LUIS, Action::Ready), Err(Refused::WrongStatus(Status::Ready)));
+}
+
+#[test]
+fn what_a_page_says_while_it_is_left_is_saved_and_keeps_the_lock_no_longer() {
+    let mut desk = Desk::ready();
+    let fence = desk.claim(ANA);
+    let grace = Span::from_secs(5);
+    desk.ask(ANA, Action::Lease(OnLease::Leave { fence, claim: None, grace })).expect("left");
+    let left = desk.lease.clone();
+    assert_eq!(desk.ask(ANA, quantity(1, fence, 45)), Ok(Outcome::Done));
+    assert_eq!(desk.task.as_ref().expect("there is one").lines[0].goods, Goods::Quantity(45));
+    assert_eq!(desk.lease, left, "it ends when it would have");
+    desk.now = desk.now + grace;
+    assert!(lost(&desk.ask(ANA, quantity(1, fence, 46))));
+    assert_ne!(desk.claim(LUIS), fence);
+}
+
+#[test]
+fn a_line_that_was_changed_since_it_was_seen_is_not_written_over_under_the_same_fence_either() {
+    let mut desk = Desk::ready();
+    let fence = desk.claim(ANA);
+    let stored = |desk: &Desk| desk.task.clone().expect("there is one").lines[0].clone();
+    let patch = |quantity, seen| {
+        let patch = Patch { goods: Some(Goods::Quantity(quantity)), seen, ..Patch::default() };
+        Action::Patch { fence, number: 1, patch }
+    };
+    let first = stored(&desk).version();
+    assert!(desk.ask(ANA, patch(41, Some(first))).is_ok());
+    assert_eq!(desk.ask(ANA, patch(42, Some(first))), Err(Refused::LineChanged(1)), "from another window");
+    assert_eq!(stored(&desk).goods, Goods::Quantity(41));
+    assert!(desk.ask(ANA, patch(41, Some(first))).is_ok(), "the same once more is its own change");
+    assert!(desk.ask(ANA, patch(42, Some(stored(&desk).version()))).is_ok(), "who has seen it may");
+    assert!(desk.ask(ANA, patch(43, None)).is_ok(), "who says nothing about it is asked nothing");
 }
 
 #[test]

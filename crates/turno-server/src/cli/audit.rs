@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use turno::core::audit::Head;
+use turno::core::text::counted;
 
 use super::check::Progress;
 use super::output::{Format, Table, cell, say, talk};
@@ -118,7 +119,10 @@ async fn verify(kept: Option<Head>, format: Format, place: &PlaceArgs) -> Result
             } else {
                 say(&[head.to_string()]);
             }
-            talk(&format!("the chain of {} entries is whole; keep its head elsewhere", head.n));
+            talk(&format!(
+                "the chain of {} is whole; keep its head elsewhere",
+                counted(head.n.unsigned_abs(), "entry", "entries")
+            ));
             Ok(())
         }
         Err(broken) => {

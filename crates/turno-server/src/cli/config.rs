@@ -3,6 +3,7 @@
 use super::output::{Format, say};
 use super::place::PlaceArgs;
 use crate::config::{Overrides, origin};
+use crate::database;
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -11,7 +12,8 @@ Examples:
   turno config --env production            … and whether it would start so
   turno config --json | jq '.[] | select(.origin != \"default\")'
 
-Passwords are masked. Exit code 2 if production would refuse to start with it.
+Passwords are masked. Exit code 2 if `serve` would refuse to start with it: in
+production for what is unsafe, everywhere for a missing `secret_env`.
 docs/reference/configuration.md explains every key.";
 
 /// What showing settings takes: the same flags as serving.
@@ -33,5 +35,6 @@ pub(crate) fn run(arguments: ConfigArgs, place: &PlaceArgs) -> Result<(), Failur
     } else {
         say(&[origin::columns(rows).trim_end()]);
     }
-    settings.check_production()
+    database::describe(&settings.database)?;
+    settings.check(|name| std::env::var(name).ok())
 }

@@ -7,6 +7,8 @@ mod traffic;
 
 pub(super) use office::DEMO;
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use tokio::net::TcpListener;
 
 use super::output::say;
@@ -18,6 +20,7 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
+use crate::texts::terminal::told;
 
 const ABOUT: &str = "\
 Everything is in a temporary place and gone at the end. With --database and an
@@ -80,16 +83,16 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         ),
         format!("  console   {base}/   API {base}/docs"),
     ];
-    // Each opens once: two windows, two people.
-    let who = |person: &office::Entrance| {
-        format!("  {:<9} {base}/sign-in?link={}   {}", person.name, person.link, person.what)
-    };
-    lines.extend(office.entrances.iter().map(who));
+    // Whoever looks around closes tabs and opens the links again.
+    app.open_doors = office.entrances.iter().map(|person| (person.link.clone(), person.user.clone())).collect();
+    lines.extend(office.entrances.iter().enumerate().map(|(at, person)| entrance(server.address(), at, person)));
     let sync = if users.is_some() { " · 4 in SQL, update siper.usuarios" } else { "" };
     lines.push(format!(
         "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away{sync}"
     ));
     lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
+    let mut lines: Vec<String> = lines.iter().map(|line| told(line)).collect();
+    // Programs wait for this one.
     lines.push(format!("listening on {base}"));
     say(&lines);
     tokio::select! {
@@ -98,6 +101,23 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         stopped = synchronise(users, module) => stopped.map_err(failed),
         stopped = office::colleagues(database.turno, office) => stopped.map_err(failed),
     }
+}
+
+/// One person's way in. A browser keeps one person per host name, so the first two, who are to be looked at side by side,
+/// have one each; the third needs a private window.
+fn entrance(address: SocketAddr, at: usize, person: &office::Entrance) -> String {
+    let two = address.ip() == Ipv4Addr::LOCALHOST;
+    let (host, hint) = match (at, two) {
+        (0, _) => (address.to_string(), ""),
+        (1, true) => (format!("localhost:{}", address.port()), ", beside Ana in the same browser"),
+        _ => (address.to_string(), ", in a private window"),
+    };
+    format!(
+        "  {:<9} http://{host}/sign-in?link={}   {}",
+        person.name,
+        person.link,
+        told(&format!("{}{hint}", person.what))
+    )
 }
 
 /// On PostgreSQL the application and the module; elsewhere the queue is fed with the rest of the traffic.

@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::help::command;
 use super::output::talk;
 use crate::failure::Failure;
 
@@ -40,7 +39,7 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "turno", &mut script);
+    clap_complete::generate(arguments.shell, &mut command(), "turno", &mut script);
     // Whoever closed stdout does not want to hear.
     let _ = std::io::stdout().write_all(&script);
     Ok(())
@@ -52,13 +51,13 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
     };
     let Some(folder) = &arguments.folder else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(|error| cannot("the page", &error))?;
+        clap_mangen::Man::new(command()).render(&mut page).map_err(|error| cannot("the page", &error))?;
         let _ = std::io::stdout().write_all(&page);
         return Ok(());
     };
     let place = folder.display().to_string();
     std::fs::create_dir_all(folder).map_err(|error| cannot(&place, &error))?;
-    clap_mangen::generate_to(Cli::command(), folder).map_err(|error| cannot(&place, &error))?;
+    clap_mangen::generate_to(command(), folder).map_err(|error| cannot(&place, &error))?;
     talk(&format!("the manual is in {place}; begin with `man -l {place}/turno.1`"));
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::place::PlaceArgs;
 use crate::client::{Client, TokenArgs};
 use crate::config::Overrides;
 use crate::failure::Failure;
+use crate::texts::terminal::word;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +31,7 @@ pub(crate) async fn run(arguments: &HealthcheckArgs, place: &PlaceArgs) -> Resul
         None => reached(&place.settings(Overrides::default())?.listen),
     };
     Client::of(&server, &TokenArgs::default())?.get("/readyz").await?;
-    say(&["ready"]);
+    say(&[word("server", "ready")]);
     Ok(())
 }
 

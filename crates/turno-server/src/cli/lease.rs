@@ -6,7 +6,8 @@ mod wait;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use turno::core::id::{BadName, Resource};
 
 pub(super) use show::sentence;
 pub(super) use show::{card, how, person, state};
@@ -16,6 +17,7 @@ use super::duration;
 use super::output::{Table, cell, span, talk};
 use crate::client::{Answer, Client, ServerArgs, part, query};
 use crate::failure::Failure;
+use crate::texts::terminal::told;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +49,7 @@ enum What {
     /// Show the lease of a resource; one never seen is free
     Get {
         /// Which resource
+        #[arg(value_parser = resource)]
         resource: String,
     },
     /// List what is held now
@@ -54,6 +57,7 @@ enum What {
     /// Show who held it before, and how it ended
     History {
         /// Which resource
+        #[arg(value_parser = resource)]
         resource: String,
         #[command(flatten)]
         page: Page,
@@ -71,6 +75,7 @@ enum What {
     /// Ask the holder to let go
     RequestRelease {
         /// Which resource
+        #[arg(value_parser = resource)]
         resource: String,
         /// What the holder is told
         #[arg(long)]
@@ -79,6 +84,7 @@ enum What {
     /// Stand in line, or keep one's place: a place lives for 30 s and is kept by asking again
     Turn {
         /// Which resource
+        #[arg(value_parser = resource)]
         resource: String,
         /// Leave the line
         #[arg(long)]
@@ -101,6 +107,11 @@ struct List {
     page: Page,
 }
 
+/// The name of something to hold, or its beginning. An empty one names nothing, and begins every name.
+pub(super) fn resource(text: &str) -> Result<String, BadName> {
+    Resource::new(text).map(|_| text.to_owned())
+}
+
 /// Which part of a list.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Page {
@@ -115,6 +126,7 @@ pub(super) struct Page {
 #[derive(Args, Debug)]
 struct Claim {
     /// Which resource
+    #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
     wish: ClaimWish,
@@ -137,6 +149,7 @@ pub(super) struct ClaimWish {
 #[derive(Args, Debug)]
 struct Heartbeat {
     /// Which resource
+    #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
     own: Own,
@@ -152,7 +165,7 @@ struct Heartbeat {
 #[derive(Args, Clone, Debug)]
 pub(super) struct Own {
     /// The fence that the claim was answered with
-    #[arg(long, value_name = "N", env = "TURNO_FENCE")]
+    #[arg(long, value_name = "N", env = "TURNO_FENCE", hide_env_values = true)]
     pub(super) fence: i64,
     /// Which process holds it, if the claim named one
     #[arg(long, value_name = "NAME")]
@@ -168,6 +181,7 @@ impl Own {
 #[derive(Args, Debug)]
 struct Release {
     /// Which resource
+    #[arg(value_parser = resource)]
     resource: String,
     #[command(flatten)]
     own: Own,
@@ -179,10 +193,20 @@ struct Release {
 #[derive(Args, Debug)]
 struct Force {
     /// Which resource
+    #[arg(value_parser = resource)]
     resource: String,
     /// Why; it is written into the audit and shown to the holder
     #[arg(long)]
     reason: String,
+    /// The ownership it is meant for, as `lease get` shows it; one that somebody else has begun meanwhile is left alone
+    #[arg(long)]
+    fence: Option<i64>,
+}
+
+impl Force {
+    fn body(&self) -> Body {
+        Body::new().maybe("reason", Some(self.reason.clone())).maybe("fence", self.fence)
+    }
 }
 
 /// A body of a request: only what was given.
@@ -228,16 +252,12 @@ pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
             let body = wish.own.body().maybe("claim", wish.claim);
             client.post(&of(&wish.resource, "release"), &body).await?
         }
-        What::ForceClaim(force) => {
-            client.post(&of(&force.resource, "force-claim"), &json!({ "reason": force.reason })).await?
-        }
-        What::ForceRelease(force) => {
-            client.post(&of(&force.resource, "force-release"), &json!({ "reason": force.reason })).await?
-        }
+        What::ForceClaim(force) => client.post(&of(&force.resource, "force-claim"), &force.body()).await?,
+        What::ForceRelease(force) => client.post(&of(&force.resource, "force-release"), &force.body()).await?,
         What::RequestRelease { resource, message } => {
             let body = Body::new().maybe("message", message.clone());
             let answer = client.post(&of(resource, "request-release"), &body).await?;
-            return said(&answer, arguments.json, "the holder was asked to let go");
+            return said(&answer, arguments.json, asked(&answer.json));
         }
         What::Turn { resource, leave: true, .. } => {
             let answer = client.delete(&of(resource, "turn")).await?;
@@ -262,7 +282,7 @@ fn not_renewed(lease: &Value) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = lease["reason"].as_str().unwrap_or("unknown").replace('_', " ");
-    let until = lease["expires_in_ms"].as_i64().map_or_else(|| "soon".to_owned(), |ms| format!("in {}", span(ms)));
+    let until = lease["expires_in_ms"].as_i64().map_or_else(|| told("soon"), |ms| told(&format!("in {}", span(ms))));
     Err(Failure::failed(
         format!("it was not renewed ({reason}) and ends {until}"),
         "do some work and say so with --worked, or claim it again once it is free",
@@ -279,14 +299,25 @@ pub(super) fn said(answer: &Answer, json: bool, sentence: &str) -> Result<(), Fa
     Ok(())
 }
 
+/// Whether there was anybody to ask.
+fn asked(answer: &Value) -> &'static str {
+    if answer["told"] == false { "nobody holds it, so nobody was asked" } else { "the holder was asked to let go" }
+}
+
 fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
     if json {
         answer.print_json();
         return Ok(());
     }
-    let left =
-        answer.json["ticket_expires_in_ms"].as_i64().map_or_else(String::new, |ms| format!(", kept for {}", span(ms)));
-    super::output::say(&[format!("number {} in line{left}", cell(&answer.json["position"]))]);
+    let position = cell(&answer.json["position"]);
+    let sentence = match answer.json["ticket_expires_in_ms"].as_i64() {
+        Some(ms) if answer.json["offered"] == true => {
+            format!("it is your turn now: claim it within {}", span(ms))
+        }
+        Some(ms) => format!("number {position} in line, kept for {}", span(ms)),
+        None => format!("number {position} in line"),
+    };
+    super::output::say(&[told(&sentence)]);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::texts::terminal::{heading, shown, told};
 use crate::uptime;
 
 /// Whether programs read the output.
@@ -27,9 +28,9 @@ pub(crate) fn say<T: AsRef<str>>(lines: &[T]) {
     let _ = stdout.flush();
 }
 
-/// Writes a line to stderr: talk, which scripts do not read.
+/// Writes a line to stderr: talk, which scripts do not read, in the reader's language.
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", told(line));
 }
 
 /// Whether a person looks at stdout and wants colours: see <https://no-color.org>.
@@ -47,7 +48,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(header: &[&str]) -> Table {
-        Table { header: header.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+        Table { header: header.iter().map(|name| heading(name)).collect(), rows: Vec::new() }
     }
 
     /// Adds a row with as many cells as the header has.
@@ -91,7 +92,7 @@ impl Card {
     /// A line; left out where there is nothing to say.
     pub(crate) fn line(&mut self, name: &str, value: impl Into<Option<String>>) {
         if let Some(value) = value.into().filter(|value| !value.is_empty()) {
-            self.rows.push((name.to_owned(), printable(&value)));
+            self.rows.push((heading(name), printable(&shown(&value))));
         }
     }
 
@@ -112,12 +113,12 @@ pub(crate) fn printable(text: &str) -> String {
 /// `12 s ago`, `in 3 min 4 s`, seen from `now`.
 pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     let ms = then.as_millisecond().saturating_sub(now.as_millisecond());
-    match ms {
+    told(&match ms {
         -999..=0 => "just now".to_owned(),
         1..=999 => "in a moment".to_owned(),
         ms if ms < 0 => format!("{} ago", rounded(ms)),
         _ => format!("in {}", rounded(ms)),
-    }
+    })
 }
 
 /// How long from one time to the other: `12 s`, `3 min 4 s`.
@@ -125,8 +126,8 @@ pub(crate) fn between(from: Timestamp, to: Timestamp) -> String {
     rounded(to.as_millisecond().saturating_sub(from.as_millisecond()))
 }
 
-/// At most two units, and none that is zero: `5 min`, `5 min 3 s`.
-fn rounded(ms: i64) -> String {
+/// How long something has lasted, at most two units and none that is zero: `5 min`, `5 min 3 s`.
+pub(crate) fn rounded(ms: i64) -> String {
     let shown = uptime::shown(Duration::from_millis(ms.unsigned_abs()));
     let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| shown.strip_suffix(rest));
     short.unwrap_or(&shown).to_owned()

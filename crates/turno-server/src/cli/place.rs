@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use turno::core::access::ChangeRefused;
 use turno::{Error, Options};
 
+use super::output::talk;
 use crate::config::{self, Overrides, Settings};
 use crate::database::{self, Database};
 use crate::failure::Failure;
@@ -34,6 +35,12 @@ impl PlaceArgs {
         self.database.as_deref()
     }
 
+    /// The configuration file that somebody typed.
+    #[cfg(test)]
+    pub(crate) fn typed_config(&self) -> Option<&std::path::Path> {
+        self.config.as_deref()
+    }
+
     /// What is in force: flags, variables, the file, defaults.
     pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
         let flags = flags.with("database", self.database.clone());
@@ -52,6 +59,7 @@ impl PlaceArgs {
     pub(crate) async fn open_existing(&self) -> Result<Database, Failure> {
         let settings = self.settings(Overrides::default())?;
         let file = settings.database.strip_prefix("sqlite:").map(std::path::Path::new);
+        let file = file.filter(|file| !file.as_os_str().is_empty());
         if let Some(file) = file.filter(|file| settings.is_default("database") && !file.exists()) {
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
             return Err(Failure::failed(
@@ -59,7 +67,13 @@ impl PlaceArgs {
                 "go to its folder, or name it with --database or TURNO_DATABASE; `turno migrate` makes a new one",
             ));
         }
-        self.open().await
+        let is_new = file.is_some_and(|file| !file.exists());
+        let database = self.open().await?;
+        if is_new {
+            // It may be a slip in the name, and all that is looked for is somewhere else.
+            talk(&format!("a new, empty database was made: {}", database.place.name));
+        }
+        Ok(database)
     }
 }
 
@@ -79,9 +93,16 @@ pub(crate) fn refused(error: Error) -> Failure {
         }
         Error::Refused(ChangeRefused::Exists(_)) => "use `turno user change`, or another id",
         Error::Refused(ChangeRefused::LastAdmin(_)) => "add another one first: `turno user add ID --role admin`",
-        Error::Refused(_) | Error::Invalid(_) => "correct it and try again",
+        Error::Refused(_) | Error::Invalid(_) | Error::Policy(_) | Error::TooDeep { .. } => "correct it and try again",
         Error::Overloaded => "try again in a moment",
         _ => "check that the database runs and can be written, and try again",
     };
-    Failure::failed(error.to_string(), next)
+    let cause = error.to_string();
+    match &error {
+        // Whoever asks for what can never be has typed something wrong; so it is at a server.
+        Error::Invalid(_) | Error::Policy(_) | Error::TooDeep { .. } | Error::Refused(ChangeRefused::Invalid(_)) => {
+            Failure::usage(cause, next)
+        }
+        _ => Failure::failed(cause, next),
+    }
 }

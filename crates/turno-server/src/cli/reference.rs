@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use clap::{Arg, Command, CommandFactory};
-
-use super::Cli;
+use clap::{Arg, Command};
 
 const PAGE: &str = "../../docs/reference/cli.md";
 
@@ -17,7 +15,7 @@ Made from `turno --help` of every command; a test keeps it so. Run the tests of 
 ";
 
 fn page() -> String {
-    let mut command = Cli::command();
+    let mut command = super::help::command();
     command.build();
     let mut page = INTRODUCTION.to_owned();
     write(&mut page, &command, "turno", true);

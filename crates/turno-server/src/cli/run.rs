@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::duration;
+use super::lease::resource;
 use super::output::talk;
 use super::place::PlaceArgs;
 use crate::client::TokenArgs;
@@ -42,7 +43,7 @@ pub(crate) struct RunArgs {
     #[arg(last = true, required = true, num_args = 1.., value_name = "CMD")]
     command: Vec<String>,
     /// What to hold
-    #[arg(long)]
+    #[arg(long, value_parser = resource)]
     resource: String,
     /// How soon others may have it after this machine has died [default: the policy's]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
@@ -87,13 +88,14 @@ pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCo
             return Err(failure);
         }
     };
+    let name = arguments.command.first().map_or("", String::as_str);
     match ended {
         Ok(code) => match held.release().await {
             // It went on for a moment that was not its own: nobody should take that for a success.
-            Some(loss) => Err(lost(&arguments.command, &format!("{loss}, before the command had ended"))),
+            Some(loss) => Err(lost(format!("{name} went on for a moment without its lease: {loss}"))),
             None => Ok(ExitCode::from(code)),
         },
-        Err(loss) => Err(lost(&arguments.command, &format!("{loss}, and the command was stopped"))),
+        Err(loss) => Err(lost(format!("{name} was stopped: {loss}"))),
     }
 }
 
@@ -109,7 +111,7 @@ async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
                 return loss.map_or(Ok(code), Err);
             },
             reason = held.lost(), if loss.is_none() => {
-                talk(&format!("{reason}; stopping the command"));
+                talk(&format!("stopping the command: {reason}"));
                 loss = Some(reason);
                 child.terminate();
                 grace = Box::pin(tokio::time::sleep(GRACE));
@@ -120,10 +122,8 @@ async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
     }
 }
 
-fn lost(command: &[String], reason: &str) -> Failure {
-    let name = command.first().map_or("the command", String::as_str);
-    Failure::failed(
-        format!("{reason} ({name})"),
-        "see `turno why` or the lease's history for who has it now; what the command has done may be half done",
-    )
+/// What a loss says is a sentence of its own, from a server also a whole one: nothing is joined to its end.
+fn lost(cause: String) -> Failure {
+    let next = "see `turno why` or the lease's history for who has it now; what the command has done may be half done";
+    Failure::failed(cause, next)
 }

@@ -44,14 +44,14 @@ pub(crate) struct ServeArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Listen {
     /// Address and port; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", env = "TURNO_LISTEN", default_value = "127.0.0.1:7171", value_parser = address)]
+    #[arg(long, value_name = "ADDR", env = "TURNO_LISTEN", hide_env_values = true, default_value = "127.0.0.1:7171", value_parser = address)]
     pub(crate) listen: String,
 }
 
 /// Serves until told to stop. Scripts wait for the one line on stdout.
 pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
     let settings = place.settings(arguments.flags)?;
-    settings.check_production()?;
+    settings.check(|name| std::env::var(name).ok())?;
     let _logging = logging::start(settings.log.format, &settings.log.level, settings.otlp_endpoint.as_deref())?;
     // Before anything is opened: what is counted before there is a recorder is counted nowhere.
     figures::installed();

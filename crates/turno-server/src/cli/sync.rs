@@ -102,6 +102,14 @@ impl<'a> Sources<'a> {
         Broken::among(self.chosen.len())
     }
 
+    async fn plan(&self, source: &SyncSource, handle: &SyncHandle) -> Result<String, Failure> {
+        // A DBA may run what is printed: the trigger must find its queue then.
+        if handle.has_triggers() {
+            self.put_queue(&source.queue).await?;
+        }
+        handle.plan().await.map_err(refused)
+    }
+
     async fn install(&self, source: &SyncSource, handle: &SyncHandle) -> Result<(), Failure> {
         if handle.has_triggers() {
             self.put_queue(&source.queue).await?;
@@ -135,21 +143,22 @@ fn choose<'a>(sources: &'a [SyncSource], name: Option<&str>) -> Result<Vec<&'a S
 }
 
 async fn plan(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
-    let mut plans = Vec::new();
+    let (mut plans, mut views, mut broken) = (Vec::new(), Vec::new(), sources.broken());
     for (source, handle) in sources.handles() {
-        // A DBA may run what is printed: the trigger must find its queue then.
-        if handle.has_triggers() {
-            sources.put_queue(&source.queue).await?;
+        match sources.plan(source, &handle).await {
+            Ok(sql) => {
+                views.push(json!({ "name": source.name, "sql": sql }));
+                plans.push(sql.trim_end().to_owned());
+            }
+            Err(failure) => views.push(broken.note(&source.name, failure)),
         }
-        plans.push((source, handle.plan().await.map_err(refused)?));
     }
     if format.json {
-        let view = |(source, sql): &(&SyncSource, String)| json!({ "name": source.name, "sql": sql });
-        say(&[json!({ "sources": plans.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+        say(&[json!({ "sources": views }).to_string()]);
     } else {
-        say(&plans.iter().map(|(_, sql)| sql.trim_end()).collect::<Vec<_>>());
+        say(&plans);
     }
-    Ok(())
+    broken.end()
 }
 
 async fn install(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {

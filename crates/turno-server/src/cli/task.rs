@@ -10,6 +10,7 @@ use super::lease::{ClaimWish, Own, Page, card, claim};
 use super::output::{Table, cell};
 use crate::client::{Answer, Client, ServerArgs, query};
 use crate::failure::Failure;
+use crate::texts::terminal::told;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -177,5 +178,5 @@ async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
 }
 
 fn status(task: &Value) -> String {
-    cell(&task["status"]).replace('_', " ")
+    told(&cell(&task["status"]).replace('_', " "))
 }

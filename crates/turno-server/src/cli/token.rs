@@ -15,7 +15,8 @@ use super::output::{Format, Table, say, talk};
 use super::place::{PlaceArgs, refused};
 use super::user::user_id;
 use crate::failure::Failure;
-use crate::http::Stamp;
+use crate::http::{RESOURCES_MAX, Stamp};
+use crate::texts::terminal::told;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,7 +68,7 @@ struct Create {
     #[arg(long, value_name = "PERMISSION", num_args = 1.., value_delimiter = ',', value_parser = permission())]
     can: Vec<Permission>,
     /// Only leases whose names begin with one of these [default: all]
-    #[arg(long, value_name = "PREFIX", num_args = 1..)]
+    #[arg(long, value_name = "PREFIX", num_args = 1.., value_parser = super::lease::resource)]
     resource: Vec<String>,
     /// It dies after this long [default: when it is revoked]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
@@ -81,6 +82,15 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 }
 
 pub(crate) async fn run(arguments: TokenArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    if let What::Create(wish) = &arguments.what
+        && wish.resource.len() > RESOURCES_MAX
+    {
+        let next = "give the beginnings that they share";
+        return Err(Failure::usage(
+            format!("a token is confined to at most {RESOURCES_MAX} beginnings of names"),
+            next,
+        ));
+    }
     let turno = place.open_existing().await?.turno;
     match arguments.what {
         What::Create(wish) => create(&turno, wish).await,
@@ -147,14 +157,14 @@ async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(),
     let mut table = Table::new(&["ID", "USER", "FOR", "MAY", "RESOURCES", "EXPIRES", "LAST USED"]);
     for token in &tokens {
         let day = |time: Option<turno::core::time::Time>, never: &str| {
-            time.map_or_else(|| never.to_owned(), |time| Stamp(time).to_string()[..16].replace('T', " "))
+            time.map_or_else(|| told(never), |time| Stamp(time).to_string()[..16].replace('T', " "))
         };
         table.row([
             token.id.clone(),
             token.user.to_string(),
-            if token.machine { "machine" } else { "person" }.to_owned(),
-            token.scope.map_or_else(|| "all of theirs".to_owned(), |scope| scope.to_string()),
-            if token.resources.is_empty() { "all".to_owned() } else { token.resources.join(" ") },
+            told(if token.machine { "machine" } else { "person" }),
+            token.scope.map_or_else(|| told("all of theirs"), |scope| scope.to_string()),
+            if token.resources.is_empty() { told("all") } else { token.resources.join(" ") },
             day(token.expires_at, "never"),
             day(token.last_used_at, "never"),
         ]);

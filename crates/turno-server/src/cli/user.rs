@@ -7,13 +7,15 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use turno::core::access::Person;
 use turno::core::id::{BadName, UserId};
+use turno::core::time::Time;
 use turno::{NewPerson, PersonChange, Role, Turno};
 
 use super::output::{Card, Format, Table, say, talk};
 use super::place::{PlaceArgs, refused};
 use crate::failure::Failure;
-use crate::http::Stamp;
+use crate::http::{Stamp, person_called};
 use crate::passwords;
+use crate::texts::terminal::told;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +46,7 @@ enum What {
         #[arg(long, value_parser = role())]
         role: Role,
         /// How people call them [default: the id]
-        #[arg(long)]
+        #[arg(long, value_parser = person_called)]
         name: Option<String>,
         #[command(flatten)]
         password: PasswordArgs,
@@ -68,10 +70,10 @@ enum What {
         #[arg(value_parser = user_id)]
         id: UserId,
         /// What they may do from now on
-        #[arg(long, value_parser = role(), required_unless_present = "name")]
+        #[arg(long, value_parser = role())]
         role: Option<Role>,
         /// How people call them from now on
-        #[arg(long)]
+        #[arg(long, value_parser = person_called)]
         name: Option<String>,
     },
     /// Lock somebody out: their tokens are refused and what they hold is freed
@@ -121,10 +123,16 @@ pub(super) fn user_id(text: &str) -> Result<UserId, BadName> {
 }
 
 pub(crate) async fn run(arguments: UserArgs, place: &PlaceArgs) -> Result<(), Failure> {
+    if let What::Change { id, role: None, name: None } = &arguments.what {
+        let next = format!("say what: turno user change {id} --role viewer|editor|admin, or --name NAME");
+        return Err(Failure::usage("there is nothing to change", next));
+    }
     // Read before the database is opened: nobody should wait for a person who types.
     let password = match &arguments.what {
-        What::Add { password, .. } if password.password_stdin => Some(password_hash()?),
-        What::Password { .. } => Some(password_hash()?),
+        What::Add { id, role, password, .. } if password.password_stdin => {
+            Some(password_hash(&format!("turno user add {id} --role {} --password-stdin < FILE", role.as_str()))?)
+        }
+        What::Password { id, .. } => Some(password_hash(&format!("turno user password {id} < FILE"))?),
         _ => None,
     };
     let turno = match &arguments.what {
@@ -201,8 +209,8 @@ async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
     let mut table = Table::new(&["ID", "NAME", "ROLE", "STATE", "PASSWORD", "SINCE"]);
     for person in &people {
         let since = Stamp(person.created_at).to_string();
-        let password = if person.password.is_some() { "yes" } else { "no" };
-        table.row([person.id.as_str(), &person.name, person.role.as_str(), state(person), password, &since[..10]]);
+        let password = has_password(person);
+        table.row([person.id.as_str(), &person.name, person.role.as_str(), &state(person), &password, &since[..10]]);
     }
     table.print("nobody yet; add somebody with `turno user add ID --role admin`");
     Ok(())
@@ -223,16 +231,27 @@ async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> 
     card.line("name", person.name.clone());
     card.line("role", person.role.as_str().to_owned());
     card.line("may", person.role.permissions().to_string());
-    card.line("state", state(&person).to_owned());
-    card.line("password", if person.password.is_some() { "yes" } else { "no" }.to_owned());
+    card.line("state", state(&person));
+    card.line("password", has_password(&person));
     card.line("since", Stamp(person.created_at).to_string());
-    card.line("tokens", tokens.len().to_string());
+    card.line("tokens", live_tokens(tokens.iter().map(|token| token.expires_at), turno.now()));
     card.print(person.id.as_str());
     Ok(())
 }
 
-fn state(person: &Person) -> &'static str {
-    if person.disabled { "locked out" } else { "active" }
+/// How many still work; those that have expired stay in the list for a while.
+fn live_tokens(ends: impl Iterator<Item = Option<Time>>, now: Time) -> String {
+    let (expired, live): (Vec<_>, Vec<_>) = ends.partition(|end| end.is_some_and(|at| at <= now));
+    let (expired, live) = (expired.len(), live.len());
+    if expired == 0 { live.to_string() } else { told(&format!("{live}, and {expired} expired")) }
+}
+
+fn state(person: &Person) -> String {
+    told(if person.disabled { "locked out" } else { "active" })
+}
+
+fn has_password(person: &Person) -> String {
+    told(if person.password.is_some() { "yes" } else { "no" })
 }
 
 /// As the API shows a person: never with the password's hash.
@@ -248,7 +267,7 @@ fn view(person: &Person) -> Value {
 }
 
 /// The hash of the password on stdin.
-fn password_hash() -> Result<String, Failure> {
+fn password_hash(example: &str) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() {
         talk("type the password and press Enter (it is shown as you type):");
     }
@@ -256,7 +275,19 @@ fn password_hash() -> Result<String, Failure> {
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Failure::failed(format!("failed to read stdin: {error}"), "pipe the password in as UTF-8"))?;
     let password = line.trim_end_matches(['\r', '\n']);
-    let next = "give one line on stdin, for example: turno user password ana < password.txt";
+    let next = format!("give one line on stdin, for example: {example}");
     passwords::acceptable(password).map_err(|error| Failure::failed(error.to_string(), next))?;
     passwords::hashed(password).map_err(|error| Failure::failed(error.to_string(), "try again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_have_expired_are_counted_apart() {
+        let now = Time(1_000);
+        assert_eq!(live_tokens([None, Some(Time(1_001))].into_iter(), now), "2");
+        assert_eq!(live_tokens([None, Some(now), Some(Time(1_001))].into_iter(), now), "2, and 1 expired");
+    }
 }

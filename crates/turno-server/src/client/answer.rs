@@ -5,6 +5,7 @@ use serde_json::Value;
 use turno::core::text::json_cut;
 
 use crate::cli::output::{between, cell, relative, say, talk};
+use crate::texts::terminal::told;
 
 /// An answer that was not a refusal.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl Answer {
     pub(crate) fn when(&self, time: &Value) -> String {
         let then = time.as_str().and_then(|time| time.parse::<Timestamp>().ok());
         match (self.now, then) {
-            (Some(now), Some(then)) if self.is_rough && now.duration_until(then).abs() < ROUGH => "now".to_owned(),
+            (Some(now), Some(then)) if self.is_rough && now.duration_until(then).abs() < ROUGH => told("now"),
             (Some(now), Some(then)) => relative(now, then),
             _ => cell(time),
         }
@@ -64,8 +65,8 @@ impl Answer {
     pub(crate) fn lasting(&self, since: &Value) -> String {
         let then = since.as_str().and_then(|time| time.parse::<Timestamp>().ok());
         match (self.now, then) {
-            (Some(now), Some(then)) => format!("for {}", between(then, now)),
-            _ => format!("since {}", cell(since)),
+            (Some(now), Some(then)) => told(&format!("for {}", between(then, now))),
+            _ => told(&format!("since {}", cell(since))),
         }
     }
 
@@ -85,7 +86,63 @@ fn read(text: &str) -> Option<Value> {
     if text.is_empty() {
         return Some(Value::Null);
     }
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json_cut(text, READ_DEPTH))).ok()
+    let cut = || json_cut(text, READ_DEPTH);
+    serde_json::from_str(text)
+        .or_else(|_| serde_json::from_str(&cut()))
+        .or_else(|_| serde_json::from_str(&readable(&cut())))
+        .ok()
+}
+
+/// The same JSON without what no reader takes, though it may be written: half characters are shown as unknown ones, and
+/// numbers beyond all range as texts. A payload may hold either; it is passed on as it came.
+fn readable(json: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(first) = rest.chars().next() {
+        let (token, shown) = match first {
+            '"' => text_token(rest),
+            '-' | '0'..='9' => {
+                let end =
+                    rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+                let number = &rest[..end];
+                let finite = number.parse::<f64>().is_ok_and(f64::is_finite);
+                (end, if finite { number.to_owned() } else { format!("\"{number}\"") })
+            }
+            other => (other.len_utf8(), other.to_string()),
+        };
+        kept.push_str(&shown);
+        rest = &rest[token..];
+    }
+    kept
+}
+
+/// How long the text is with which `json` begins, and how it is shown.
+fn text_token(json: &str) -> (usize, String) {
+    let unit = |from: &str| from.strip_prefix("\\u").and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok());
+    let (mut at, mut shown) = (1, String::from('"'));
+    while let Some(next) = json.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = &json[at..];
+        let length = match (next, unit(rest)) {
+            ('\\', Some(0xD800..=0xDBFF))
+                if rest.get(6..).and_then(unit).is_some_and(|low| (0xDC00..=0xDFFF).contains(&low)) =>
+            {
+                12
+            }
+            ('\\', Some(0xD800..=0xDFFF)) => {
+                shown.push('\u{fffd}');
+                at += 6;
+                continue;
+            }
+            ('\\', Some(_)) => 6,
+            ('\\', None) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            (other, _) => other.len_utf8(),
+        };
+        shown.push_str(&rest[..length]);
+        at += length;
+        if next == '"' {
+            break;
+        }
+    }
+    (at, shown)
 }
 
 /// Below what can be read, with room to spare.
@@ -94,6 +151,17 @@ const READ_DEPTH: usize = 120;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_reader_takes_does_not_keep_the_rest_from_being_read() {
+        let text =
+            r#"{"items":[{"id":"a","payload":"\ud83d \ud83d\ude00 \" \ude00"},{"id":"b","payload":[1e400,-2.5,1]}]}"#;
+        let answer = Answer::new(text.to_owned(), None).expect("an answer");
+        assert_eq!(answer.items()[0]["payload"], "\u{fffd} 😀 \" \u{fffd}");
+        assert_eq!(answer.items()[1]["payload"], serde_json::json!(["1e400", -2.5, 1]));
+        assert_eq!(answer.text(), text, "and it is passed on as it came");
+        assert!(Answer::new("<html>".to_owned(), None).is_none(), "what is no JSON is none");
+    }
 
     #[test]
     fn times_are_told_from_the_servers_now() {

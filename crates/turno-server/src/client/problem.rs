@@ -29,7 +29,16 @@ impl Refusal {
             return Refusal::plain(cause, "check --server or TURNO_URL: something else may listen there");
         };
         let detail = problem["detail"].as_str().filter(|detail| !detail.is_empty());
-        let cause = detail.map_or_else(|| title.to_owned(), |detail| format!("{title}: {detail}"));
+        let cause = match (code, detail) {
+            // Whoever types a command has written no question mark.
+            ("bad_query", Some(detail)) => detail.split_once(": ").map_or(detail, |(_, cause)| cause).to_owned(),
+            // The sentence says all that the title does.
+            ("bad_field", Some(detail)) => detail.to_owned(),
+            (_, Some(detail)) => format!("{title}: {detail}"),
+            (_, None) => title.to_owned(),
+        };
+        let typed = FLAGS.iter().find(|(field, _)| problem["field"] == *field);
+        let cause = typed.map_or(cause.clone(), |(field, flag)| cause.replace(field, flag));
         let next = next(code, &problem);
         let failure =
             if WRONG_USAGE.contains(&code) { Failure::usage(cause, next) } else { Failure::failed(cause, next) };
@@ -67,13 +76,29 @@ impl Refusal {
         )
     }
 
+    /// About an item of many: by the line where it stands, instead of its place in the request.
+    pub(crate) fn by_line(mut self, lines: &[usize]) -> Refusal {
+        let field = self.problem["field"].as_str().unwrap_or_default().to_owned();
+        let place = field.strip_prefix('[').and_then(|rest| rest.split_once("]."));
+        if let Some((index, name)) = place
+            && let Some(line) = index.parse::<usize>().ok().and_then(|index| lines.get(index))
+        {
+            self.failure.cause = format!("line {line}: {}", self.failure.cause.replacen(&field, name, 1));
+        }
+        self
+    }
+
     fn plain(cause: String, next: &str) -> Refusal {
         Refusal { code: None, problem: Value::Null, failure: Failure::failed(cause, next) }
     }
 }
 
 /// Refusals of what was asked, whoever asks and whenever: they end as a wrong flag does.
-const WRONG_USAGE: &[&str] = &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep"];
+const WRONG_USAGE: &[&str] =
+    &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep", "ttl_out_of_bounds"];
+
+/// Fields that are typed in no other way than as these flags.
+const FLAGS: &[(&str, &str)] = &[("ttl_ms", "--ttl"), ("wait_ms", "--wait"), ("retry_in_ms", "--retry-in")];
 
 /// What the person can do about it, in the words of the command line.
 fn next(code: &str, problem: &Value) -> String {
@@ -100,6 +125,9 @@ fn next(code: &str, problem: &Value) -> String {
         "delivered_by_turno" => {
             "send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source"
                 .to_owned()
+        }
+        "already_claimed" if problem["mine"] == true => {
+            "settle the delivery that it has, with `turno queue ack` or `fail`; it ends by itself if nobody does".to_owned()
         }
         "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
         code if WRONG_USAGE.contains(&code) => {
@@ -133,8 +161,20 @@ mod tests {
         let held = failure(r#"{"code":"lease_held","title":"Held by somebody else","detail":"By Ana","status":409}"#);
         assert_eq!(held.cause, "Held by somebody else: By Ana");
         assert!(held.next.contains("--wait"), "{}", held.next);
+        let mine = failure(r#"{"code":"already_claimed","title":"Taken","status":409,"mine":true}"#);
+        assert!(mine.next.starts_with("settle the delivery"), "{}", mine.next);
+        let theirs = failure(r#"{"code":"already_claimed","title":"Taken","status":409}"#);
+        assert!(theirs.next.starts_with("nothing to do"), "{}", theirs.next);
         let broken = failure(r#"{"code":"internal","title":"Wrong","status":500,"request_id":"r7"}"#);
         assert!(broken.cause == "Wrong" && broken.next.contains("r7"), "{broken:?}");
+    }
+
+    #[test]
+    fn what_was_typed_as_a_flag_is_called_so() {
+        let short = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"ttl_ms"}"#);
+        assert_eq!(short.cause, "--ttl: too short");
+        let other = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"window_ms"}"#);
+        assert_eq!(other.cause, "ttl_ms: too short", "only what the field is about");
     }
 
     #[test]

@@ -123,6 +123,14 @@ impl EndpointFields {
         })
     }
 
+    /// With the URL as it is kept, if this one is that with its query hidden: so what was read can be written back.
+    pub(crate) fn unhidden(mut self, kept: Option<&EndpointFields>) -> EndpointFields {
+        if let Some(kept) = kept.filter(|kept| self.url == text::without_query(&kept.url)) {
+            self.url.clone_from(&kept.url);
+        }
+        self
+    }
+
     /// The endpoint of a queue with this policy. A call that may take longer than the delivery lasts would be cut off
     /// each time.
     pub(crate) fn push(&self, policy: &Policy) -> Result<Endpoint, BadField> {
@@ -188,6 +196,16 @@ mod tests {
         assert!(push(15_000).push(&Policy::of(Kind::Lane)).is_ok());
         assert_eq!(push(15_001).push(&Policy::of(Kind::Lane)).unwrap_err().field, "push.timeout_ms");
         assert!(push(15_001).push(&Policy::of(Kind::Inbox)).is_ok(), "heartbeats stretch it");
+    }
+
+    #[test]
+    fn a_url_with_its_query_hidden_stands_for_the_one_that_is_kept_and_for_no_other() {
+        let url = |url: &str| fields(serde_json::json!({ "url": url }));
+        let kept = url("http://a/in?token=s3cret");
+        assert_eq!(url("http://a/in?***").unhidden(Some(&kept)).url, kept.url);
+        assert_eq!(url("http://b/in?***").unhidden(Some(&kept)).endpoint("POST").unwrap_err().field, "url");
+        assert_eq!(url("http://a/in?***").unhidden(None).endpoint("POST").unwrap_err().field, "url");
+        assert_eq!(url("http://a/in?token=other").unhidden(Some(&kept)).url, "http://a/in?token=other");
     }
 
     #[test]

@@ -40,7 +40,9 @@ fn arg(key: &'static Key) -> Arg {
         Some(default) if !default.is_empty() && !key.placeholder.is_empty() => format!(" [default: {default}]"),
         _ => String::new(),
     };
-    let help = format!("{}{default} [env: {}]", key.help, key.variable);
+    // The variable has the name of the key, and the flag says no to it.
+    let value = if key.flag.starts_with("no-") { "=false" } else { "" };
+    let help = format!("{}{default} [env: {}{value}]", key.help, key.variable);
     // What is rarely needed does not stand between people and the flags they look for.
     let arg = Arg::new(key.name).long(key.flag).help(help).hide_short_help(key.name.contains('.'));
     if key.placeholder.is_empty() {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::texts::terminal::told;
+
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -65,7 +67,7 @@ impl Shown {
 /// Key, value and origin in three columns, for a terminal.
 pub(crate) fn columns(rows: &[Shown]) -> String {
     let cells: Vec<[String; 3]> =
-        rows.iter().map(|row| [row.key.clone(), one_line(row), row.origin.to_string()]).collect();
+        rows.iter().map(|row| [row.key.clone(), one_line(row), told(&row.origin.to_string())]).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (keys, values) = (width(0), width(1).min(60));
     let line = |[key, value, origin]: &[String; 3]| format!("{key:keys$}  {value:values$}  {origin}\n");

@@ -34,8 +34,23 @@ pub(crate) fn refuse(problems: Vec<Problem>) -> Result<(), Failure> {
 }
 
 impl Settings {
+    /// Refuses what a server does not start with: unsafe settings in production, and a secret that is to sign and is not there.
+    pub(crate) fn check(&self, env: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
+        self.check_production()?;
+        for endpoint in self.queues.values().filter_map(|queue| queue.push.as_ref()) {
+            endpoint.secret(&env)?;
+        }
+        // A preset's destination is an example: without its secret it is not used, and the log says so.
+        for source in self.sync.iter().filter(|source| !source.deliver_is_presets) {
+            if let Some(endpoint) = &source.deliver {
+                endpoint.secret(&env)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses unsafe settings in production; in development nothing is refused.
-    pub(crate) fn check_production(&self) -> Result<(), Failure> {
+    pub(super) fn check_production(&self) -> Result<(), Failure> {
         refuse(self.production_problems())
     }
 

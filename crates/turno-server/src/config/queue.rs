@@ -6,6 +6,7 @@ use super::origin::Shown;
 use super::table::{Given, Table};
 use super::tree::{Nodes, by_line};
 use crate::failure::Failure;
+use crate::http::without_types;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +19,7 @@ use turno::core::time::Span;
 const KINDS: &[&str] = &["lane", "inbox", "sync"];
 const ON_EXHAUSTED: &[&str] = &["continue", "hold"];
 
-/// The keys of every `[queues.NAME]`. The bounds are those of the policy; of a batch, those of a lane.
+/// The keys of every `[queues.NAME]`. The bounds are those of the policy.
 pub(super) const FIELDS: &[Field] = &[
     Field { name: "kind", shape: Shape::Choice(KINDS) },
     Field { name: "lock_timeout_ms", shape: Shape::Whole(SPAN_MIN.0, SPAN_MAX.0) },
@@ -49,19 +50,19 @@ pub(crate) struct QueueFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 100)]
     pub(crate) max_hold_ms: Option<i64>,
-    /// Messages of a key that arrive within this time of each other are handed over together.
+    /// Messages of a key that arrive within this time of each other are handed over together. Accepted for every kind; without effect unless it is a lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub(crate) window_ms: Option<i64>,
-    /// How much longer the window stays open after a sign of typing.
+    /// How much longer the window stays open after a sign of typing. Accepted for every kind; without effect unless it is a lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub(crate) typing_extension_ms: Option<i64>,
-    /// The longest that a window may be stretched.
+    /// The longest that a window may be stretched. Accepted for every kind; without effect unless it is a lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub(crate) max_wait_ms: Option<i64>,
-    /// The most items in one delivery; 1 unless it is a lane.
+    /// The most items in one delivery. Accepted for every kind; without effect unless it is a lane: elsewhere each item goes alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) batch_max: Option<i64>,
@@ -172,7 +173,6 @@ impl QueueFields {
         let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
         // A longer lock that was asked for is not cut by a bound that nobody asked for.
         let max_hold = self.max_hold_ms.map(Span).or(base.max_hold.map(|hold| hold.max(lock_timeout)));
-        let batch_most = if self.kind == Kind::Lane { BATCH_MAX as i64 } else { 1 };
         let policy = Policy {
             kind: self.kind,
             lock_timeout,
@@ -180,7 +180,7 @@ impl QueueFields {
             window: time(self.window_ms, base.window),
             typing_extension: time(self.typing_extension_ms, base.typing_extension),
             max_wait: time(self.max_wait_ms, base.max_wait),
-            batch_max: counted("batch_max", self.batch_max, base.batch_max, batch_most)?,
+            batch_max: counted("batch_max", self.batch_max, base.batch_max, BATCH_MAX as i64)?,
             max_attempts: counted("max_attempts", self.max_attempts, base.max_attempts, ATTEMPTS_MAX.into())?,
             backoff: time(self.backoff_ms, base.backoff),
             retention: self.retention_s.map_or(base.retention, Span::from_secs),
@@ -240,7 +240,7 @@ fn of(given: &Given) -> Result<QueueSettings, Failure> {
     }
     // Forms and bounds have been checked; what remains is what depends on the kind.
     let fields: QueueFields = serde_json::from_value(given.json())
-        .map_err(|error| given.wrong("kind", Wrong::new(error.to_string(), "correct the table")))?;
+        .map_err(|error| given.wrong("kind", Wrong::new(without_types(&error.to_string()), "correct the table")))?;
     fields.settings().map_err(|bad| {
         let field = bad.field.split('.').next().unwrap_or_default().to_owned();
         given.wrong(&field, Wrong::new(bad.cause, bad.next))

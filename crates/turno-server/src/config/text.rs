@@ -81,6 +81,10 @@ pub(super) fn public_url(text: &str) -> Result<String, Wrong> {
 
 /// An endpoint, in which `{key}` stands for the key of what is delivered: in the path or behind it, never in the host.
 pub(super) fn endpoint_url(text: &str) -> Result<String, Wrong> {
+    if text.ends_with(HIDDEN_QUERY) {
+        let cause = "has *** where the rest is hidden, and is not what is kept here with its rest hidden";
+        return Err(Wrong::new(cause, "write the whole URL, or leave out push to keep what there is"));
+    }
     let without = text.replace("{key}", "k");
     if without.contains(['{', '}']) {
         return Err(Wrong::new("has braces around something other than key", "the only placeholder is {key}"));
@@ -109,12 +113,18 @@ pub(super) fn origin(text: &str) -> Result<String, Wrong> {
 /// Directives for what is logged.
 pub(super) fn filter(text: &str) -> Result<String, Wrong> {
     match tracing_subscriber::EnvFilter::builder().parse(text) {
-        Ok(_) if !text.trim().is_empty() => Ok(text.to_owned()),
+        Ok(_) if !text.trim().is_empty() && text.split(',').all(is_directive) => Ok(text.to_owned()),
         _ => {
-            let next = "write error, warn, info, debug or trace, or directives such as info,turno=debug";
+            let next = "write error, warn, info, debug, trace or off, or directives such as info,turno=debug";
             Err(Wrong::new("is no filter of log levels", next))
         }
     }
+}
+
+/// Whether it is a level, or says a level for a part. A word alone would be taken for a part's name, and the slip in a level
+/// would silence everything else.
+fn is_directive(text: &str) -> bool {
+    text.contains(['=', '[', '{', ']', '}']) || text.trim().parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
 }
 
 /// The name of a variable of the environment.
@@ -234,10 +244,13 @@ pub(super) fn masked(url: &str) -> String {
     }
 }
 
+/// Stands for what is not shown of an endpoint's URL.
+const HIDDEN_QUERY: &str = "?***";
+
 /// An endpoint's URL, fit to be shown: what stands behind ? may be a key to something.
 pub(super) fn without_query(url: &str) -> String {
     match url.split_once('?') {
-        Some((before, _)) => format!("{before}?***"),
+        Some((before, _)) => format!("{before}{HIDDEN_QUERY}"),
         None => url.to_owned(),
     }
 }

@@ -54,11 +54,15 @@ impl What {
 
 /// Reads and takes apart the file.
 pub(super) fn read(path: &Path) -> Result<Nodes, Failure> {
-    let failed = |why: String| {
-        let cause = format!("failed to read the configuration {}: {why}", path.display());
-        Failure::failed(cause, "check the path given with --config or TURNO_CONFIG, and that this user may read it")
-    };
-    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    let cause = |why: String| format!("failed to read the configuration {}: {why}", path.display());
+    let next = "check the path given with --config or TURNO_CONFIG, and that this user may read it";
+    let failed = |why: String| Failure::failed(cause(why), next);
+    let size = std::fs::metadata(path).map_err(|error| match error.kind() {
+        // A slip in what was typed, not something that may work the next time.
+        std::io::ErrorKind::NotFound => Failure::usage(cause(error.to_string()), next),
+        _ => failed(error.to_string()),
+    });
+    let size = size?.len();
     if size > FILE_MAX {
         return Err(failed(format!("it has {size} bytes, more than {FILE_MAX}")));
     }

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use turno::core::audit::Entry;
+use turno::core::audit::{ACTIONS, Entry};
 use turno::core::id::UserId;
 use turno::core::time::{Span, Time};
 use turno::store::AuditQuery;
@@ -22,34 +22,6 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/audit/export", get(export::download))
         .route("/console/audit/verify", post(verify))
 }
-
-/// Every action that is written, for the filter. A newer one is shown by its own name.
-pub(super) const ACTIONS: &[&str] = &[
-    "lock_force_claim",
-    "lock_force_release",
-    "item_retry",
-    "item_edit",
-    "item_cancel",
-    "lane_clear",
-    "queue_put",
-    "queue_pause",
-    "queue_resume",
-    "queue_purge",
-    "sync_install",
-    "sync_remove",
-    "sync_resync",
-    "sync_revived",
-    "task_cancel",
-    "user_add",
-    "user_change",
-    "user_remove",
-    "token_create",
-    "token_revoke",
-    "session_open",
-    "session_mint",
-    "link_make",
-    "link_redeem",
-];
 
 /// What the address says about which entries.
 #[derive(Deserialize)]
@@ -80,8 +52,9 @@ impl Wish {
     fn query(&self, page: &Page) -> Result<AuditQuery, Problem> {
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let (action, resource) = (some(&self.action), some(&self.resource));
-        if [&action, &resource].into_iter().flatten().any(|text| text.contains('\0')) {
-            return Err(Problem::new(Code::BadQuery).cause("without NUL"));
+        let texts = [("action", &action), ("resource", &resource)];
+        if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0'))) {
+            return Err(Problem::query(name, "without NUL"));
         }
         let actor = some(&self.actor).map(|typed| UserId::new(page.user_of(&typed))).transpose()?;
         Ok(AuditQuery { action, actor, resource, ..AuditQuery::default() })
@@ -113,12 +86,23 @@ impl List {
         self.page.t_or(&format!("audit-{action}"), action)
     }
 
+    /// An action in the filter; one that holds two deeds names both.
+    fn choice(&self, action: &str) -> String {
+        self.page.t_or(&format!("audit-choice-{action}"), &self.word(action))
+    }
+
+    /// What was done. A session that ended itself is called what people call it.
+    fn deed(&self, entry: &Entry) -> String {
+        let detail = serde_json::from_str::<serde_json::Value>(&entry.detail).unwrap_or_default();
+        if detail["signed_out"] == true { self.page.t("audit-signed_out") } else { self.word(&entry.action) }
+    }
+
     /// How and why, as `name: value`, in the reader's words; what is newer than this list by its own name.
     fn details(&self, entry: &Entry) -> Vec<(String, String)> {
         let Ok(serde_json::Value::Object(detail)) = serde_json::from_str(&entry.detail) else {
             return Vec::new();
         };
-        let known = detail.into_iter().filter(|(_, value)| !value.is_null());
+        let known = detail.into_iter().filter(|(name, value)| !value.is_null() && name != "signed_out");
         known.map(|(name, value)| (self.page.t_or(&format!("detail-{name}"), &name), self.told(&name, value))).collect()
     }
 

@@ -35,6 +35,8 @@ pub(super) fn tone(state: &str) -> &'static str {
         | "absent"
         | "unknown"
         | "stale"
+        | "blocked"
+        | "taken"
         | "lost" => "warn",
         "exhausted" | "failed" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
         "cancelled" | "task_cancelled" | "draft" | "empty" | "revoked" => "over",

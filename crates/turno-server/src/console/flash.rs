@@ -14,7 +14,7 @@ const TEXT_MAX: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flash {
     pub(super) good: bool,
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Flash {

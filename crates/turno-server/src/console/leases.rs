@@ -5,7 +5,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use turno::core::id::{Resource, UserId};
+use turno::core::id::{Fence, Resource, UserId};
 use turno::core::lease::{Action, Ending, Offer, State, Ticket};
 use turno::core::task::{Task, TaskId};
 use turno::core::time::Time;
@@ -13,7 +13,8 @@ use turno::store::LeaseQuery;
 
 use super::form::{Form, address, given};
 use super::page::Page;
-use crate::http::{Path, Problem, Query, Shared, Wanted, lease_act, lease_text};
+use super::titles::Titles;
+use crate::http::{Code, Path, Problem, Query, Shared, Wanted, lease_act, lease_text};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -39,6 +40,7 @@ struct List {
     holder: String,
     prefix: String,
     leases: Vec<State>,
+    titles: Titles,
     first: String,
     next: String,
 }
@@ -64,11 +66,12 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
         limit: wanted.limit,
     };
     let found = page.turno()?.leases(query).await?;
+    let titles = Titles::of_locked(page.turno()?, &found.states).await?;
     let (holder, prefix) = (holder.unwrap_or_default(), prefix.unwrap_or_default());
     let to = |cursor: &str| address("/leases", &[("holder", &holder), ("prefix", &prefix), ("cursor", cursor)]);
     let next = found.next.map(|resource| to(&Wanted::cursor(resource.as_str()))).unwrap_or_default();
     let first = filter.cursor.map(|_| to("")).unwrap_or_default();
-    page.show(|page| List { page, now: found.now, holder, prefix, leases: found.states, first, next })
+    page.show(|page| List { page, now: found.now, holder, prefix, leases: found.states, titles, first, next })
 }
 
 #[derive(Template)]
@@ -107,11 +110,11 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
     let turno = page.turno()?;
     let (now, state) = turno.lease_state(resource.clone()).await?;
     let mut history = turno.lease_history(resource, None, HISTORY).await?;
-    // An ownership that has run out is in the row until somebody asks for the lease; it belongs to the history.
-    for ended in state.ended.clone().into_iter().chain(state.ran_out(turno.lease_policy(&state.resource), now)) {
-        if history.iter().all(|one| one.grant.fence != ended.grant.fence) {
-            history.insert(0, ended);
-        }
+    // What was ended last is in the row, also where the history has been forgotten.
+    if let Some(ended) = &state.ended
+        && history.iter().all(|one| one.grant.fence < ended.grant.fence)
+    {
+        history.insert(0, ended.clone());
     }
     let task = match TaskId::of(&state.resource) {
         Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
@@ -120,31 +123,43 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
     page.show(|page| One { page, now, state, history, task })
 }
 
-/// An override's reason.
+/// An override's reason, and the ownership that was shown when it was asked for.
 #[derive(Deserialize)]
 struct Override {
     reason: String,
+    fence: Option<Fence>,
     back: Option<String>,
 }
 
 async fn force_release(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
-    let became = overridden(&page, resource, form.reason, |reason| Action::ForceRelease { reason }).await;
-    page.after(form.back.as_deref(), became.map(|resource| page.t1("leases-force-released", "resource", resource)))
+    let fence = form.fence;
+    let became = overridden(&page, &resource, form.reason, |reason| Action::ForceRelease { reason, fence }).await;
+    told(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-released", "resource", resource)))
 }
 
 async fn force_claim(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
-    let became = overridden(&page, resource, form.reason, |reason| Action::ForceClaim { reason }).await;
-    page.after(form.back.as_deref(), became.map(|resource| page.t1("leases-force-claimed", "resource", resource)))
+    let fence = form.fence;
+    let became = overridden(&page, &resource, form.reason, |reason| Action::ForceClaim { reason, fence }).await;
+    told(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-claimed", "resource", resource)))
+}
+
+/// What became of an override. The only way in which somebody's lock stands in its way is that it is another one by now.
+fn told(page: &Page, back: Option<&str>, became: Result<String, Problem>) -> Response {
+    match became {
+        Err(problem) if problem.code() == Code::LeaseHeld => {
+            page.refused(back, page.t1("leases-changed-hands", "name", problem.holder()))
+        }
+        became => page.after(back, became),
+    }
 }
 
 async fn overridden(
     page: &Page,
-    resource: Resource,
+    resource: &Resource,
     reason: String,
     action: impl FnOnce(String) -> Action,
-) -> Result<Resource, Problem> {
+) -> Result<(), Problem> {
     let caller = page.caller()?;
     let action = action(lease_text("reason", reason, true)?);
-    lease_act(&caller, resource.clone(), caller.holder(None), action).await?;
-    Ok(resource)
+    lease_act(&caller, resource.clone(), caller.holder(None), action).await.map(drop)
 }

@@ -14,6 +14,7 @@ use turno::{LaneLocks, Overview as QueueOverview, TaskQuery};
 use super::form::address;
 use super::page::Page;
 use super::queues::has;
+use super::titles::Titles;
 use super::trend::{Chart, Counters};
 use crate::http::{Problem, Shared, way_in};
 
@@ -26,8 +27,8 @@ const SHOWN: usize = 6;
 /// Tasks that are finished in part and shown.
 const TASKS: u32 = 5;
 
-/// Ready tasks that are counted; beyond, it says "more than".
-const READY_MAX: u32 = 50;
+/// Tasks that nobody has and that are counted; beyond, it says "more than".
+const FREE_MAX: u32 = 50;
 
 /// Something that does not go on by itself.
 struct Need {
@@ -59,6 +60,7 @@ struct Overview {
     now: Time,
     /// Who holds what, the newest first.
     locks: Vec<LeaseState>,
+    titles: Titles,
     queues: Arc<Vec<QueueOverview>>,
 }
 
@@ -106,7 +108,10 @@ pub(super) async fn show(
         text: page.t1("needs-task", "title", &task.title),
         address: format!("/tasks/{}", task.id.0),
     }));
-    needs.extend(of_ready(&page).await?);
+    for (status, state, text) in [(Status::Ready, "ready", "needs-ready"), (Status::Processing, "begun", "needs-begun")]
+    {
+        needs.extend(of_tasks(&page, status, state, text).await?);
+    }
     let sum = |of: fn(&QueueOverview) -> i64| queues.iter().map(of).sum::<i64>();
     let trend = &page.app().trend;
     let rates = trend.rates(now);
@@ -128,6 +133,7 @@ pub(super) async fn show(
     let mut locks: Vec<LeaseState> = held.states;
     locks.sort_by_key(|state| std::cmp::Reverse(state.grant.as_ref().map(|grant| grant.locked_at)));
     locks.truncate(SHOWN);
+    let titles = Titles::of_locked(turno, &locks).await?;
     page.show(|page| Overview {
         page,
         to_failing,
@@ -147,21 +153,27 @@ pub(super) async fn show(
         needs,
         now,
         locks,
+        titles,
         queues,
     })
 }
 
-/// The tasks that wait for anybody who processes them.
-async fn of_ready(page: &Page) -> Result<Option<Need>, Problem> {
+/// The tasks that wait for anybody who processes them: those that nobody has, never begun or left.
+async fn of_tasks(
+    page: &Page,
+    status: Status,
+    state: &'static str,
+    text: &'static str,
+) -> Result<Option<Need>, Problem> {
     if !page.may("inventory.manage") {
         return Ok(None);
     }
-    let query = TaskQuery { status: Some(Status::Ready), limit: READY_MAX, ..TaskQuery::default() };
+    let query = TaskQuery { status: Some(status), locked: Some(false), limit: FREE_MAX, ..TaskQuery::default() };
     let found = page.turno()?.tasks(query).await?;
     let more = if found.next.is_some() { "yes" } else { "no" };
-    let text = page.t2("needs-ready", "count", found.tasks.len(), "more", more);
-    let address = address("/tasks", &[("status", Status::Ready.as_str())]);
-    Ok((!found.tasks.is_empty()).then_some(Need { state: "ready", text, address }))
+    let text = page.t2(text, "count", found.tasks.len(), "more", more);
+    let address = address("/tasks", &[("status", status.as_str()), ("lock", "free")]);
+    Ok((!found.tasks.is_empty()).then_some(Need { state, text, address }))
 }
 
 /// The items in this state if one queue has them all, or else the queues that have some.
@@ -179,7 +191,8 @@ fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
     let address = |state: &str| address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
     let mut needs = Vec::new();
     if queue.counts.exhausted > 0 {
-        let text = page.t2("needs-exhausted", "count", queue.counts.exhausted, "queue", name);
+        let text = if page.may("queues.manage") { "needs-exhausted" } else { "needs-exhausted-others" };
+        let text = page.t2(text, "count", queue.counts.exhausted, "queue", name);
         needs.push(Need { state: "exhausted", text, address: address("exhausted") });
     }
     if queue.row.paused {

@@ -51,12 +51,13 @@ impl Theme {
         [Theme::Auto, Theme::Light, Theme::Dark].into_iter().find(|theme| theme.name() == name)
     }
 
-    /// What the one button leads to.
-    pub(crate) fn next(self) -> &'static str {
+    /// What the one button leads to. Which way it is from the machine's own colours only the machine knows: the style
+    /// shows one of both.
+    pub(crate) fn next(self) -> &'static [&'static str] {
         match self {
-            Theme::Auto => "dark",
-            Theme::Dark => "light",
-            Theme::Light => "auto",
+            Theme::Auto => &["dark", "light"],
+            Theme::Dark => &["light"],
+            Theme::Light => &["auto"],
         }
     }
 }
@@ -285,6 +286,11 @@ impl Page {
     /// At what o'clock.
     pub(crate) fn clock(&self, at: &Time) -> When {
         When::clock(*at)
+    }
+
+    /// At what o'clock, to the second.
+    pub(crate) fn exact_clock(&self, at: &Time) -> When {
+        When::exact_clock(*at)
     }
 
     /// Where a file of ours is found.

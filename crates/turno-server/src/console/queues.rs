@@ -11,6 +11,8 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use turno::core::id::Key;
 use turno::core::queue::{ItemState, Kind, Latency};
+use turno::core::sync::NOTHING;
+use turno::core::time::Span;
 use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
 pub(super) use one::spoken;
@@ -38,6 +40,26 @@ pub(super) fn kind(kind: Kind) -> &'static str {
         Kind::Lane => "lane",
         Kind::Inbox => "inbox",
         Kind::Sync => "sync",
+    }
+}
+
+/// What is to be done, or was, about an item.
+pub(super) enum Act {
+    /// The word that the receiver knows.
+    Word(String),
+    /// In words for people.
+    Said(String),
+}
+
+impl Act {
+    /// A mark of a trigger says nothing itself: what is done is decided when it is delivered.
+    pub(super) fn of(record: &ItemRecord, page: &Page) -> Act {
+        match record.body.action.as_deref() {
+            Some(NOTHING) => Act::Said(page.t("sync-nothing")),
+            Some(word) => Act::Word(word.to_owned()),
+            None if record.done.is_none() && &*record.body.payload == "null" => Act::Said(page.t("sync-decided")),
+            None => Act::Said("–".to_owned()),
+        }
     }
 }
 
@@ -75,12 +97,24 @@ impl List {
 
     /// How long items waited that were done in the last minute: half of them, and nearly all.
     fn waited(&self, latency: &Latency) -> String {
-        format!("{} / {}", one::spoken(latency.waited.p50), one::spoken(latency.waited.p95))
+        let measured = |span: Span| measured(span, self.page.lang());
+        format!("{} / {}", measured(latency.waited.p50), measured(latency.waited.p95))
     }
 
     /// Items of one queue in this state.
     fn of(&self, queue: &Overview, state: &str) -> String {
         super::form::address(&format!("/queues/{}", self.page.part(&queue.row.name)), &[("state", state)])
+    }
+}
+
+/// What was measured, and not set: a tenth of a second is exact enough for whoever waits longer than one.
+fn measured(span: Span, language: &str) -> String {
+    match span.0 {
+        ..1_000 => format!("{} ms", span.0),
+        ms => {
+            let seconds = format!("{}.{} s", ms / 1_000, ms % 1_000 / 100);
+            if language == "es" { seconds.replace('.', ",") } else { seconds }
+        }
     }
 }
 
@@ -119,4 +153,16 @@ pub(super) async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<
         }
     }
     Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_said_in_milliseconds_below_a_second_and_in_tenths_above() {
+        for (ms, spanish, english) in [(0, "0 ms", "0 ms"), (999, "999 ms", "999 ms"), (2_057, "2,0 s", "2.0 s")] {
+            assert_eq!([measured(Span(ms), "es"), measured(Span(ms), "en")], [spanish, english]);
+        }
+    }
 }

@@ -14,11 +14,17 @@ use turno::{ItemQuery, ItemRecord, Overview};
 use super::badge::Badge;
 use super::form::{Form, address, given};
 use super::page::Page;
+use super::queues::Act;
 use super::queues::unfinished;
-use crate::http::{Code, Path, Problem, Query, Shared, SourceView, Wanted, sync_resync, sync_sources};
+use crate::http::{
+    Path, Problem, Query, Shared, SourceView, Wanted, lease_text, sync_resync, sync_resync_all, sync_size, sync_sources,
+};
 
 pub(super) fn routes() -> Router<Shared> {
-    Router::new().route("/sync", get(show)).route("/console/sync/{name}/resync", post(resync))
+    Router::new()
+        .route("/sync", get(show))
+        .route("/console/sync/{name}/resync", post(resync))
+        .route("/console/sync/{name}/resync-all", post(resync_all))
 }
 
 /// Which events.
@@ -28,6 +34,8 @@ struct Filter {
     state: Option<String>,
     key: Option<String>,
     cursor: Option<String>,
+    /// The source that somebody thinks about sending again as a whole.
+    all: Option<String>,
 }
 
 /// A queue of changes, with its source if the configuration names one.
@@ -61,6 +69,13 @@ impl Line {
     }
 }
 
+/// A source before it is sent again as a whole. Its keys are counted only when somebody thinks about it: it takes a look at
+/// the whole table.
+struct Whole {
+    name: String,
+    keys: i64,
+}
+
 #[derive(Template)]
 #[template(path = "sync.html")]
 struct Sync {
@@ -72,6 +87,7 @@ struct Sync {
     state: String,
     key: String,
     events: Vec<ItemRecord>,
+    all: Option<Whole>,
     first: String,
     next: String,
 }
@@ -93,6 +109,20 @@ impl Sync {
 
     fn events_of(&self, line: &Line, state: &str) -> String {
         address("/sync", &[("queue", line.queue.row.name.as_str()), ("state", state)])
+    }
+
+    fn whole(&self, line: &Line, source: &SourceView) -> String {
+        address("/sync", &[("queue", line.queue.row.name.as_str()), ("all", &source.name)])
+    }
+
+    fn how_many(&self, whole: &Whole) -> String {
+        let most = turno::store::SourceLook::MOST;
+        self.page.t1(if whole.keys < most { "sync-all-what" } else { "sync-all-many" }, "count", whole.keys)
+    }
+
+    /// What is done about an event, in words.
+    fn action(&self, record: &ItemRecord) -> Act {
+        Act::of(record, &self.page)
     }
 
     fn unfiltered(&self) -> String {
@@ -119,9 +149,13 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     let [queue, state, key] = [filter.queue, filter.state, filter.key].map(given);
     // The first one, unless another is asked for.
     let queue = queue.or_else(|| lines.first().map(|line| line.queue.row.name.to_string())).unwrap_or_default();
+    let all = match given(filter.all).filter(|_| page.may("sync.manage")) {
+        Some(name) => Some(Whole { keys: sync_size(page.app(), &page.caller()?, &name).await?, name }),
+        None => None,
+    };
     let (mut events, mut cursor) = (Vec::new(), None);
     if !queue.is_empty() {
-        let bad = |cause: String| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}"));
+        let bad = |cause: String| Problem::query("state", cause);
         let query = ItemQuery {
             state: state.as_deref().map(str::parse::<ItemState>).transpose().map_err(bad)?,
             key: key.as_deref().map(Key::new).transpose()?,
@@ -141,7 +175,7 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
         |cursor: &str| address("/sync", &[("queue", &queue), ("state", &state), ("key", &key), ("cursor", cursor)]);
     let next = cursor.map(|cursor| to(&cursor)).unwrap_or_default();
     let first = filter.cursor.map(|_| to("")).unwrap_or_default();
-    page.show(|page| Sync { page, lines, absent, queue, state, key, events, first, next })
+    page.show(|page| Sync { page, lines, absent, queue, state, key, events, all, first, next })
 }
 
 /// Every queue of changes, those of the configuration's sources first.
@@ -181,8 +215,24 @@ struct Again {
 async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Again>) -> Response {
     let became = async {
         let key = Key::new(form.key.trim())?;
-        let key = sync_resync(page.app(), &page.caller()?, &name, key).await?;
+        let key = sync_resync(page.app(), &page.caller()?, &name, key, None).await?;
         Ok(page.t1("sync-resynced", "key", key))
+    };
+    page.after(form.back.as_deref(), became.await)
+}
+
+/// Why everything is sent again.
+#[derive(Deserialize)]
+struct All {
+    reason: String,
+    back: Option<String>,
+}
+
+async fn resync_all(page: Page, Path(name): Path<String>, Form(form): Form<All>) -> Response {
+    let became = async {
+        let reason = lease_text("reason", form.reason, true)?;
+        sync_resync_all(&page.shared(), &page.caller()?, &name, Some(reason)).await?;
+        Ok(page.t1("sync-all-sent", "name", &name))
     };
     page.after(form.back.as_deref(), became.await)
 }

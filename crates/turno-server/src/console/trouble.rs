@@ -5,7 +5,8 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::page::Page;
+use super::flash::Flash;
+use super::page::{Page, put_cookie};
 use crate::http::{Problem, Shared, identify};
 
 /// A request whose answer is read by a person, as far as a page about its trouble needs it.
@@ -28,6 +29,27 @@ impl Asked {
         let address = request.uri().path_and_query().map_or_else(|| path.to_owned(), ToString::to_string);
         Some(Asked { headers: request.headers().clone(), method: request.method().clone(), path: address })
     }
+
+    /// The page that can be opened again: the one that was asked for, or the one whose form was sent.
+    fn opened(&self) -> String {
+        if self.method == Method::GET {
+            return self.path.clone();
+        }
+        // A form that came back with what is wrong stands under the address that it was sent to.
+        match self.path.strip_prefix("/console/tasks") {
+            Some("") => return "/tasks/new".to_owned(),
+            Some(rest) if rest.ends_with("/edit") => return format!("/tasks{rest}"),
+            _ => {}
+        }
+        let text = |name| self.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let from = text(header::REFERER).and_then(|from| from.split_once("://")?.1.split_once('/'));
+        match from {
+            Some((host, path)) if text(header::HOST) == Some(host) && !path.starts_with("console/") => {
+                format!("/{path}")
+            }
+            _ => "/".to_owned(),
+        }
+    }
 }
 
 #[derive(Template)]
@@ -42,18 +64,18 @@ struct Trouble {
 
 /// The page for a problem. Whoever is not in is shown the way in, and comes back from there.
 pub(crate) async fn answer(app: &Shared, asked: Asked, problem: &Problem, request: &str) -> Response {
-    let again = asked.headers.contains_key("hx-request");
     if problem.is_unauthenticated() {
-        let next = if asked.method == Method::GET { asked.path.as_str() } else { "/" };
-        let next = percent_encoding::utf8_percent_encode(next, percent_encoding::NON_ALPHANUMERIC);
-        let way_in = format!("/sign-in?next={next}");
-        if !again {
-            return Redirect::to(&way_in).into_response();
+        // A part of a page cannot be sent on, and the page knows whether it has signed out itself.
+        if asked.headers.contains_key("hx-request") {
+            return StatusCode::UNAUTHORIZED.into_response();
         }
-        // A part of a page cannot be sent on; the page itself is.
-        let mut answer = StatusCode::UNAUTHORIZED.into_response();
-        if let Ok(way_in) = HeaderValue::from_str(&way_in) {
-            answer.headers_mut().insert("hx-redirect", way_in);
+        let next = asked.opened();
+        let next = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
+        let mut answer = Redirect::to(&format!("/sign-in?next={next}")).into_response();
+        if asked.method != Method::GET {
+            // Whoever sent a form and is asked who they are is told why.
+            let page = Page::new(app.clone(), &asked.headers, &asked.path, None);
+            put_cookie(&mut answer, &Flash::bad(page.t("session-ended")).cookie());
         }
         return answer;
     }

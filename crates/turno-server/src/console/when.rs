@@ -11,8 +11,8 @@ use crate::http::Stamp;
 #[template(path = "parts/when.html")]
 pub(crate) struct When {
     at: Stamp,
-    /// Shown as a time of day, which only the browser knows in the reader's own zone.
-    clock: bool,
+    /// Shown as a time of day, which only the browser knows in the reader's own zone: to the minute (`m`) or second (`s`).
+    clock: Option<char>,
     said: String,
 }
 
@@ -21,18 +21,27 @@ impl askama::filters::HtmlSafe for When {}
 impl When {
     /// "hace 12 s", or "en 12 s" for what is to come.
     pub(super) fn ago(page: &Page, at: Time, now: Time) -> When {
-        When { at: Stamp(at), clock: false, said: spoken(page, at.until(now)) }
+        When { at: Stamp(at), clock: None, said: spoken(page, at.until(now)) }
     }
 
     /// "10:32"; without scripts in the server's own zone, which is said.
     pub(super) fn clock(at: Time) -> When {
-        When { at: Stamp(at), clock: true, said: When::day(at) }
+        When { at: Stamp(at), clock: Some('m'), said: When::day(at) }
+    }
+
+    /// "10:32:07", where minutes say nothing.
+    pub(super) fn exact_clock(at: Time) -> When {
+        When { at: Stamp(at), clock: Some('s'), said: When::cut(at, 19) }
     }
 
     /// "2026-01-15 10:30 UTC".
     pub(super) fn day(at: Time) -> String {
+        When::cut(at, 16)
+    }
+
+    fn cut(at: Time, length: usize) -> String {
         let text = Stamp(at).to_string();
-        text.get(..16).map_or_else(|| text.clone(), |day| format!("{} UTC", day.replace('T', " ")))
+        text.get(..length).map_or_else(|| text.clone(), |day| format!("{} UTC", day.replace('T', " ")))
     }
 }
 

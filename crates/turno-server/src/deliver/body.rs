@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use turno::core::id::{Key, QueueName};
 use turno::core::queue::Kind;
-use turno::core::sync::{Source, SourceRefused};
+use turno::core::sync::{Say, Source, SourceRefused};
 use turno::{Error, Got, GotItem, SyncHandle};
 
 use crate::http::DeliveryView;
@@ -44,6 +44,8 @@ enum Now {
     Row(Arc<str>),
     /// None does any more.
     Gone,
+    /// Its row has only left, and the destination is not to hear of that.
+    Left,
     /// There is no table to ask: what was enqueued is what is true.
     AsEnqueued,
 }
@@ -65,13 +67,13 @@ struct Changed<'a> {
 }
 
 impl Form {
-    /// The body of a call for this delivery.
-    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Got) -> Result<Body, String> {
+    /// The body of a call for this delivery; none if there is nothing to be told.
+    pub(crate) async fn body(&self, queue: &QueueName, kind: Kind, got: &Got) -> Result<Option<Body>, String> {
         match self {
             Form::Delivery => {
                 let pushed = Pushed { queue: queue.as_str(), delivery: DeliveryView::new(kind, got.clone()) };
                 let bytes = serde_json::to_vec(&pushed).map_err(|error| format!("failed to write it: {error}"))?;
-                Ok(Body { bytes: bytes.into(), told: None })
+                Ok(Some(Body { bytes: bytes.into(), told: None }))
             }
             Form::Change(sync) => {
                 let now = match &got.key {
@@ -80,6 +82,14 @@ impl Form {
                 };
                 change(sync.source(), now, got)
             }
+        }
+    }
+
+    /// Keeps that there was nothing to be told, before it is settled.
+    pub(crate) async fn skipped(&self, got: &Got) -> Result<(), Error> {
+        match self {
+            Form::Change(sync) => sync.skipped(got).await,
+            Form::Delivery => Ok(()),
         }
     }
 
@@ -99,8 +109,9 @@ async fn current(sync: &SyncHandle, key: &Key, got: &Got) -> Result<Now, String>
         return Ok(Now::AsEnqueued);
     }
     match sync.current(key).await {
-        Ok(Some(row)) => Ok(Now::Row(row.into())),
-        Ok(None) => Ok(Now::Gone),
+        Ok(Say::Update(row)) => Ok(Now::Row(row.into())),
+        Ok(Say::Deactivate) => Ok(Now::Gone),
+        Ok(Say::Nothing) => Ok(Now::Left),
         // Without its table the queue is fed through the API, as it is on SQLite. But a trigger's mark says nothing itself,
         // and a table that is gone for a moment must not look as if all of its rows were.
         Err(Error::Source(SourceRefused::NoTable(_))) if says(got) => Ok(Now::AsEnqueued),
@@ -115,22 +126,28 @@ fn says(got: &Got) -> bool {
 
 /// A change as a consumer of their own gets it: with what to do, and the row as it is now. What they got is remembered, so
 /// that their ack tells what the destination knows.
-pub(crate) async fn filled(sync: &SyncHandle, mut got: Got) -> Result<Got, String> {
-    let Some(key) = got.key.clone() else { return Ok(got) };
+///
+/// Where there is nothing to be told they get nothing, and that is kept.
+pub(crate) async fn filled(sync: &SyncHandle, mut got: Got) -> Result<Option<Got>, String> {
+    let Some(key) = got.key.clone() else { return Ok(Some(got)) };
     let now = current(sync, &key, &got).await?;
     let before = got.clone();
     if now != Now::AsEnqueued
         && let Some(item) = got.items.first_mut()
     {
-        let Told { action, data } = told(sync.source(), now, item);
+        let Some(Told { action, data }) = told(sync.source(), now, item) else {
+            sync.skipped(&before).await.map_err(|error| error.to_string())?;
+            return Ok(None);
+        };
         sync.handed(&before, &action, data.as_deref()).await.map_err(|error| error.to_string())?;
         (item.action, item.payload) = (Some(action), data.unwrap_or_else(|| "null".into()));
     }
-    Ok(got)
+    Ok(Some(got))
 }
 
-fn told(source: &Source, now: Now, item: &GotItem) -> Told {
-    match now {
+fn told(source: &Source, now: Now, item: &GotItem) -> Option<Told> {
+    Some(match now {
+        Now::Left => return None,
         Now::Row(row) => Told { action: source.update.clone(), data: Some(row) },
         Now::Gone => Told { action: source.deactivate.clone(), data: None },
         Now::AsEnqueued => {
@@ -139,17 +156,17 @@ fn told(source: &Source, now: Now, item: &GotItem) -> Told {
             let action = item.action.clone().unwrap_or_else(|| usual.clone());
             Told { data: data.filter(|_| action != source.deactivate), action }
         }
-    }
+    })
 }
 
-fn change(source: &Source, now: Now, got: &Got) -> Result<Body, String> {
-    let told = told(source, now, got.items.first().ok_or("the delivery is empty")?);
+fn change(source: &Source, now: Now, got: &Got) -> Result<Option<Body>, String> {
+    let Some(told) = told(source, now, got.items.first().ok_or("the delivery is empty")?) else { return Ok(None) };
     let data = told.data.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
     let data = data.map_err(|error| format!("what is to be delivered is no JSON: {error}"))?;
     let (key, action) = (got.key.as_ref().map(Key::as_str), told.action.as_str());
     let changed = Changed { key, action, revision: got.revision, fence: got.handed.fence.0, data };
     let bytes = serde_json::to_vec(&changed).map_err(|error| format!("failed to write the change: {error}"))?;
-    Ok(Body { bytes: bytes.into(), told: Some(told) })
+    Ok(Some(Body { bytes: bytes.into(), told: Some(told) }))
 }
 
 #[cfg(test)]
@@ -175,13 +192,14 @@ mod tests {
     }
 
     fn changed(now: Now, got: &Got) -> Value {
-        serde_json::from_slice(&change(&Source::siper(), now, got).unwrap().bytes).unwrap()
+        let body = change(&Source::siper(), now, got).unwrap().unwrap();
+        serde_json::from_slice(&body.bytes).unwrap()
     }
 
     #[tokio::test]
     async fn a_push_carries_the_delivery_and_its_queue_and_the_payload_as_it_came() {
         let (queue, got) = (QueueName::new("mails").unwrap(), got(None, r#"{"n": 1.50}"#));
-        let body = Form::Delivery.body(&queue, Kind::Lane, &got).await.unwrap();
+        let body = Form::Delivery.body(&queue, Kind::Lane, &got).await.unwrap().unwrap();
         let text = String::from_utf8(body.bytes.to_vec()).unwrap();
         assert!(text.contains(r#""payload":{"n": 1.50}"#), "{text}");
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -197,6 +215,7 @@ mod tests {
         assert_eq!(row, expected);
         let gone = changed(Now::Gone, &got(Some("ACTUALIZAR"), r#"{"old":true}"#));
         assert_eq!((&gone["action"], &gone["data"]), (&json!("DESACTIVAR"), &Value::Null));
+        assert!(change(&Source::siper(), Now::Left, &got(None, "null")).unwrap().is_none());
     }
 
     #[test]

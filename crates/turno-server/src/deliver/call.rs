@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{Client, Method, Response, Url};
+use turno::core::destination::Fault;
 use turno::core::limits::BACKOFF_MAX;
 use turno::core::time::{Span, Time};
 
@@ -55,13 +56,13 @@ pub(crate) struct Refused {
     pub(crate) error: String,
     /// The receiver asks not to be called before.
     pub(crate) retry_after: Option<Span>,
-    /// There was nobody to refuse it: no connection came about.
-    pub(crate) unreached: bool,
+    /// Whose fault that is.
+    pub(crate) fault: Fault,
 }
 
 impl Refused {
     pub(crate) fn new(error: impl Into<String>) -> Refused {
-        Refused { error: error.into(), retry_after: None, unreached: false }
+        Refused { error: error.into(), retry_after: None, fault: Fault::Destination }
     }
 }
 
@@ -120,8 +121,10 @@ impl Caller {
             request = request.header("webhook-signature", secret.sign(&call.id, call.at, &call.body));
         }
         let response = request.body(call.body).send().await;
-        let response =
-            response.map_err(|error| Refused { unreached: error.is_connect(), ..Refused::new(said(&error)) })?;
+        let response = response.map_err(|error| {
+            let fault = if error.is_connect() { Fault::Unreached } else { Fault::Destination };
+            Refused { fault, ..Refused::new(said(&error)) }
+        })?;
         if response.status().is_success() {
             // What is not read here only costs a new connection.
             let _ = tokio::time::timeout(DRAIN_TIME, beginning(response, DRAINED)).await;
@@ -139,7 +142,8 @@ fn address(template: &str, key: &str) -> Result<Url, Refused> {
     let parse = |key: &str| Url::parse(&template.replace("{key}", key)).map_err(|_| Refused::new("the URL is not one"));
     let (plain, url) = (parse(STANDS_FOR_KEY)?, parse(&part(key))?);
     if url.path() != plain.path().replace(STANDS_FOR_KEY, &part(key)) {
-        return Err(Refused::new("the key cannot be a part of a path; let the receiver read it from the body"));
+        let error = "the key cannot be a part of a path; let the receiver read it from the body";
+        return Err(Refused { fault: Fault::Key, ..Refused::new(error) });
     }
     Ok(url)
 }
@@ -155,7 +159,7 @@ async fn refusal(response: Response, now: Time) -> Refused {
         "" => format!("HTTP {}", status.as_u16()),
         body => format!("HTTP {}: {body}", status.as_u16()),
     };
-    Refused { error, retry_after, unreached: false }
+    Refused { error, retry_after, fault: Fault::of_status(status.as_u16()) }
 }
 
 /// At most so much of the body; what breaks off is what there is.

@@ -19,6 +19,8 @@ pub(crate) enum Outcome {
     Failed,
     /// It was given back, because the destination is down.
     Returned,
+    /// There was nothing to be told.
+    Skipped,
 }
 
 /// Which queues have figures of their own.
@@ -41,6 +43,7 @@ impl Figures {
             Outcome::Delivered => "delivered",
             Outcome::Failed => "failed",
             Outcome::Returned => "returned",
+            Outcome::Skipped => "skipped",
         };
         metrics::counter!("turno_deliveries_total", "queue" => self.label(queue), "outcome" => word).increment(1);
         if let Some(took) = took {

@@ -2,18 +2,20 @@
 //!
 //! Claiming, renewing, settling and stopping are the library's worker's. Here: what a call's end means, and how many
 //! hands the worker may use. While the destination is down that is none, or one for the probe that this process has
-//! taken; a probe that fails is given back, so that it is no attempt.
+//! taken; a probe that fails is given back, so that it is no attempt. What cannot be read to be delivered waits with the
+//! error, and says nothing of the destination: nobody was called.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use turno::core::destination::{Destination, Failure};
-use turno::core::id::{Key, Lane, QueueName};
+use turno::core::destination::{Destination, Failure, Fault};
+use turno::core::id::{Key, Lane, QueueName, Seq};
 use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::{Span, Time};
-use turno::{Error, Got, QueueHandle, RunningWorker, Turno};
+use turno::{Error, Got, Hands, QueueHandle, RunningWorker, Turno};
 
 use super::body::Form;
 use super::call::{Call, Caller, Refused};
@@ -26,6 +28,11 @@ use crate::uptime::Uptime;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How many items are revived before others are looked at.
 const REVIVE_MAX: u32 = 1_000_000;
+
+/// The longest that what could not be read waits until it is read again: whoever repairs the table sees it go on soon.
+pub(crate) const READ_AGAIN: Span = Span::from_secs(60);
+/// Of how many items it is known that they could not be read; with more, some say so twice.
+const UNREAD_MAX: usize = 10_000;
 
 /// Where the deliveries of a queue go.
 #[derive(Clone, Debug)]
@@ -71,9 +78,27 @@ struct Inner {
     target: Target,
     /// How the destination is doing, as last seen.
     seen: watch::Sender<Option<Destination>>,
-    hands: watch::Sender<usize>,
+    hands: watch::Sender<Hands>,
     /// This process may make one probe until then.
     ticket: Mutex<Option<Time>>,
+    /// What could not be read: how often in a row, and why the last time.
+    unread: Mutex<HashMap<Seq, (u32, String)>>,
+}
+
+/// Why nobody has taken a delivery.
+enum Missed {
+    /// The call failed.
+    Refused(Refused),
+    /// There was none: what it was to carry could not be read.
+    Unread(String),
+}
+
+/// Where a delivery went that did not fail.
+enum Went {
+    /// To the receiver, who took it.
+    Taken,
+    /// Nowhere: there was nothing to be told.
+    Nowhere,
 }
 
 impl Pusher {
@@ -81,7 +106,7 @@ impl Pusher {
         let row = queue.row().await?;
         // A process that starts in the middle of an outage must not begin with a burst of calls.
         let destination = queue.destination().await?;
-        let hands = watch::Sender::new(0);
+        let hands = watch::Sender::new(Hands::UpTo(0));
         let worker_hands = hands.subscribe();
         let inner = Arc::new(Inner {
             queue: queue.clone(),
@@ -90,6 +115,7 @@ impl Pusher {
             seen: watch::Sender::new(None),
             hands,
             ticket: Mutex::default(),
+            unread: Mutex::default(),
             shared,
         });
         inner.saw(destination);
@@ -141,15 +167,21 @@ impl Inner {
         let began = Uptime::start();
         let policy = self.queue.row().await.map(|row| row.policy.clone());
         let answer = match policy {
-            Ok(policy) => self.call(&got, &policy).await.map_err(|refused| (refused, Some(policy))),
-            Err(error) => Err((Refused::new(error.to_string()), None)),
+            Ok(policy) => self.call(&got, &policy).await.map_err(|missed| (missed, Some(policy))),
+            Err(error) => Err((Missed::Unread(error.to_string()), None)),
         };
+        if !matches!(answer, Err((Missed::Unread(_), _))) {
+            self.unread.lock().unwrap_or_else(PoisonError::into_inner).remove(&got.handed.seq);
+        }
         let (outcome, act) = match answer {
-            Ok(()) => {
-                self.succeeded(probe).await;
+            Ok(Went::Taken) => {
+                self.answered(probe).await;
                 (Outcome::Delivered, Act::Ack { through: None })
             }
-            Err((refused, policy)) => self.failed(&got, probe, refused, policy).await,
+            // Nobody was called: nothing is known of the destination by it.
+            Ok(Went::Nowhere) => (Outcome::Skipped, Act::Skip),
+            Err((Missed::Unread(error), policy)) => (Outcome::Returned, self.defer(&got, error, policy.as_ref())),
+            Err((Missed::Refused(refused), policy)) => self.failed(&got, probe, refused, policy).await,
         };
         self.shared.figures.ended(&self.name, outcome, Some(began.elapsed()));
         act
@@ -166,9 +198,12 @@ impl Inner {
         good.map(|_| true)
     }
 
-    async fn call(&self, got: &Got, policy: &Policy) -> Result<(), Refused> {
+    async fn call(&self, got: &Got, policy: &Policy) -> Result<Went, Missed> {
         let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
-        let body = self.target.form.body(&self.name, policy.kind, got).await.map_err(Refused::new)?;
+        let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(Missed::Unread)? else {
+            self.target.form.skipped(got).await.map_err(|error| Missed::Unread(error.to_string()))?;
+            return Ok(Went::Nowhere);
+        };
         let now = self.shared.turno.now();
         let call = Call {
             url,
@@ -184,15 +219,16 @@ impl Inner {
             body: body.bytes.clone(),
             within: within(*timeout, got, policy, now),
         };
-        self.shared.caller.call(call).await?;
+        self.shared.caller.call(call).await.map_err(Missed::Refused)?;
         // Should it not be kept, a comparison finds a difference later, and sends it once more.
         let taken = self.target.form.taken(got, &body).await;
         taken
             .unwrap_or_else(|error| tracing::warn!(%error, queue = %self.name, "what was delivered is not remembered"));
-        Ok(())
+        Ok(Went::Taken)
     }
 
-    async fn succeeded(&self, probe: bool) {
+    /// The destination is alive: it took what it was sent, or refused that and nothing else.
+    async fn answered(&self, probe: bool) {
         let ill = self.seen.borrow().as_ref().is_some_and(|seen| seen.failures > 0);
         if !(probe || ill) {
             return;
@@ -203,12 +239,46 @@ impl Inner {
         }
     }
 
-    /// What is settled after a failure. Once the destination is known to be down, no attempt is spent on it.
+    /// What is settled if there was nothing to call with: it is read again, less and less often. The same error is written
+    /// down once, however long the repair takes.
+    fn defer(&self, got: &Got, error: String, policy: Option<&Policy>) -> Act {
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        if unread.len() >= UNREAD_MAX {
+            unread.clear();
+        }
+        let (times, last) = unread.entry(got.handed.seq).or_default();
+        *times = times.saturating_add(1);
+        let backoff = policy.map_or(READ_AGAIN, |policy| policy.backoff_after(got.handed.seq, *times));
+        let told = std::mem::replace(last, error.clone()) == error;
+        Act::Defer { error: (!told).then_some(error), retry_in: backoff.min(READ_AGAIN) }
+    }
+
+    /// What is settled after a failure. Once the destination is known to be down, no attempt is spent on it; what is its
+    /// own fault costs it one, however the destination is doing.
     async fn failed(&self, got: &Got, probe: bool, refused: Refused, policy: Option<Policy>) -> (Outcome, Act) {
-        let Refused { error, retry_after, unreached } = refused;
-        let failure = Failure { of: whose(got), handed_at: got.now, error: error.clone(), unreached };
+        let spared = match refused.fault {
+            Fault::Key => false,
+            Fault::Message => {
+                self.answered(probe).await;
+                false
+            }
+            fault => self.was_down(got, &refused.error, fault).await || probe,
+        };
+        if spared {
+            return (Outcome::Returned, Act::Return);
+        }
+        // The receiver may ask for more time than the policy gives it, and not for less.
+        let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));
+        let retry_in = refused.retry_after.map(|wait| wait.max(backoff));
+        (Outcome::Failed, Act::Fail { error: refused.error, item: None, retry_in, give_up: false })
+    }
+
+    /// Notes a failure of the destination; answers whether it was down before that.
+    async fn was_down(&self, got: &Got, error: &str, fault: Fault) -> bool {
+        let unreached = fault == Fault::Unreached;
+        let failure = Failure { of: whose(got), handed_at: got.now, error: error.to_owned(), unreached };
         let noted = self.queue.destination_failed(&failure, self.target.endpoint.probe).await;
-        let was_down = match noted {
+        match noted {
             Ok((was_down, destination)) => {
                 self.saw(Some(destination));
                 was_down
@@ -217,14 +287,7 @@ impl Inner {
                 tracing::warn!(%error, queue = %self.name, "a failure was not noted");
                 self.is_down()
             }
-        };
-        if probe || was_down {
-            return (Outcome::Returned, Act::Return);
         }
-        // The receiver may ask for more time than the policy gives it, and not for less.
-        let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));
-        let retry_in = retry_after.map(|wait| wait.max(backoff));
-        (Outcome::Failed, Act::Fail { error, item: None, retry_in, give_up: false })
     }
 
     fn is_down(&self) -> bool {
@@ -260,9 +323,9 @@ impl Inner {
         let ticket = *self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let probes = ticket.is_some_and(|until| self.shared.turno.now() < until);
         let hands = match (self.is_down(), probes) {
-            (false, _) => self.target.endpoint.concurrency,
-            (true, true) => 1,
-            (true, false) => 0,
+            (false, _) => Hands::UpTo(self.target.endpoint.concurrency),
+            (true, true) => Hands::Probe,
+            (true, false) => Hands::UpTo(0),
         };
         self.hands.send_if_modified(|now| std::mem::replace(now, hands) != hands);
     }
@@ -304,12 +367,13 @@ impl Inner {
             self.saw(destination);
             return Ok(Some(LOOK_AGAIN));
         };
+        // Before there is a hand for it: a probe that has succeeded by the time of the look would leave nothing waiting, and
+        // another one would be revived for a probe that is over.
+        let found = self.find_probe(taken.began_at).await;
         *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken.probe_at);
-        let since = taken.began_at;
         self.saw(Some(taken));
         self.allow_hands();
-        self.find_probe(since).await?;
-        Ok(None)
+        found.map(|()| None)
     }
 
     /// With nothing waiting, the oldest item that this outage has exhausted is what the probe is made with.
@@ -327,11 +391,14 @@ impl Inner {
     /// Sends round again what the outage has exhausted: of a sync queue, whose newest state must arrive. Elsewhere a
     /// person decides, because later items have gone past it.
     async fn revive(&self, since: Time) -> Result<Option<Duration>, Error> {
+        let mut count = 0;
         if self.queue.row().await?.policy.kind == Kind::Sync {
-            let count = self.queue.revive(since, REVIVE_MAX).await?;
+            count = self.queue.revive(since, REVIVE_MAX).await?;
+        }
+        if count > 0 {
             tracing::info!(queue = %self.name, count, "what the outage had exhausted is delivered again");
         }
-        let destination = self.queue.destination_revived(since).await?;
+        let destination = self.queue.destination_revived(since, count).await?;
         self.saw(destination);
         Ok(None)
     }

@@ -74,6 +74,7 @@ pub(crate) const TABLE: &[Row] = &[
     row("POST", "/console/queues/{queue}/items/{id}/cancel", May(QueuesManage), Usual),
     row("GET", "/sync", Anybody, Usual),
     row("POST", "/console/sync/{name}/resync", May(SyncManage), Usual),
+    row("POST", "/console/sync/{name}/resync-all", May(SyncManage), Usual),
     row("GET", "/audit", May(AuditRead), Usual),
     row("GET", "/audit/export", May(AuditRead), Usual),
     row("POST", "/console/audit/verify", May(AuditRead), Usual),

@@ -1,11 +1,11 @@
 //! What the handlers know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 use turno::Turno;
-use turno::core::id::QueueName;
+use turno::core::id::{QueueName, UserId};
 
 use super::idempotency::Repeats;
 use super::metrics::Counting;
@@ -60,6 +60,9 @@ pub(crate) struct App {
     pub(crate) glance: Glance,
     /// What people are called on its pages.
     pub(crate) directory: Directory,
+    /// Links that let somebody in as often as they are opened, and whom: a demo's, whose people nobody else is. A server
+    /// has none, and its links are good once.
+    pub(crate) open_doors: BTreeMap<String, UserId>,
 }
 
 /// The way handlers get it.
@@ -94,6 +97,7 @@ impl App {
             trend: Trend::default(),
             glance: Glance::default(),
             directory: Directory::default(),
+            open_doors: BTreeMap::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use super::app::Shared;
 use super::caller::Caller;
 use super::extract::{Json, Query};
 use super::listing::{Page, Wanted};
-use super::problem::{Code, Problem};
+use super::problem::Problem;
 use super::stamp::Stamp;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -81,10 +81,10 @@ async fn audit_list(caller: Caller, Query(query): Query<EntriesQuery>) -> Result
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
     let before = wanted.after::<i64>()?;
     let actor = query.actor.map(UserId::new).transpose();
-    let actor = actor.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("actor: {cause}")))?;
+    let actor = actor.map_err(|cause| Problem::query("actor", cause))?;
     let texts = [("action", &query.action), ("resource", &query.resource)];
     if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0'))) {
-        return Err(Problem::new(Code::BadQuery).cause(format_args!("{name}: without NUL")));
+        return Err(Problem::query(name, "without NUL"));
     }
     let (action, resource, limit) = (query.action, query.resource, wanted.one_more());
     let entries = caller.0.audit(AuditQuery { after: None, before, action, actor, resource, limit }).await?;
@@ -117,7 +117,7 @@ struct Verified {
 #[utoipa::path(get, path = "/v1/audit/verify", tag = "audit", params(VerifyQuery), responses((status = 200, body = Verified)))]
 async fn audit_verify(caller: Caller, Query(query): Query<VerifyQuery>) -> Result<Json<Verified>, Problem> {
     let kept = query.head.map(|head| head.parse::<Head>()).transpose();
-    let kept = kept.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("head: {cause}")))?;
+    let kept = kept.map_err(|cause| Problem::query("head", cause))?;
     let mut entries = 0;
     let verified = match caller.0.audit_verify(kept, |followed, _| entries = followed).await? {
         Ok(head) => Verified { ok: true, entries: head.n, head: Some(head.to_string()), broken: None },

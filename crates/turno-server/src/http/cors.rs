@@ -26,6 +26,7 @@ pub(super) fn layer(origins: &[String]) -> Option<CorsLayer> {
         header::AUTHORIZATION,
         header::CONTENT_TYPE,
         header::ACCEPT_LANGUAGE,
+        header::IF_MATCH,
         REQUEST_ID,
         HeaderName::from_static("idempotency-key"),
         HeaderName::from_static(ACTOR),
@@ -36,7 +37,7 @@ pub(super) fn layer(origins: &[String]) -> Option<CorsLayer> {
             .allow_origin(allowed)
             .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
             .allow_headers(sent)
-            .expose_headers([header::RETRY_AFTER, REQUEST_ID])
+            .expose_headers([header::ETAG, header::RETRY_AFTER, REQUEST_ID])
             .max_age(REMEMBERED),
     )
 }

@@ -84,7 +84,7 @@ fn topics(text: Option<&str>) -> Result<Topics, Problem> {
     let Some(text) = text else {
         return Ok(Topics::ALL);
     };
-    let unknown = |cause| Problem::new(Code::BadQuery).cause(format_args!("topics: {cause}"));
+    let unknown = |cause| Problem::query("topics", cause);
     text.split(',').map(|topic| topic.trim().parse::<Topic>().map_err(unknown)).collect()
 }
 

@@ -134,7 +134,7 @@ fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Erro
     if (cause.is_syntax() || cause.is_eof() || cause.is_io()) && !sound() {
         return Problem::new(Code::BadBody).cause(cause);
     }
-    let said = cause.to_string();
+    let said = without_types(&cause.to_string());
     let path = error.path().to_string();
     let within = if path == "." { "" } else { path.as_str() };
     // A missing or unknown field is named in the sentence, not in the path to it.
@@ -155,6 +155,13 @@ fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Erro
     // The field is named; where it stands in the text helps nobody besides.
     let said = said.rfind(" at line ").map_or(said.as_str(), |end| &said[..end]);
     Problem::new(Code::BadField).field(&field).arg("fault", fault).cause(said)
+}
+
+/// Without the names that our types happen to have: to whoever sends JSON they are objects.
+pub(crate) fn without_types(said: &str) -> String {
+    let Some((before, after)) = said.split_once("expected struct ") else { return said.to_owned() };
+    let rest = after.trim_start_matches(|one: char| one.is_alphanumeric() || one == '_');
+    format!("{before}expected an object{rest}")
 }
 
 /// The parts of a path; what is malformed names nothing that exists.

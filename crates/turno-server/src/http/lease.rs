@@ -14,10 +14,10 @@ mod wait;
 
 use serde::Deserialize;
 use turno::core::id::{Instance, Resource};
-use turno::core::lease::{Action, Ending, Holder, Outcome, Refused};
+use turno::core::lease::{Action, Ending, Holder, Outcome, Refused, State};
 use turno::core::limits::TEXT_MAX;
 use turno::core::task::TaskId;
-use turno::core::time::Span;
+use turno::core::time::{Span, Time};
 use turno::{Error, LeaseAnswer};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -25,7 +25,7 @@ pub(super) use claim::{ClaimBody, claim};
 pub(super) use keep::{Beaten, HeartbeatBody, ReleaseBody, Released, heartbeat, release};
 pub(super) use line::{Asked, DeclineBody, RequestBody, Turn, TurnBody, TurnQuery, ask, decline, join, leave};
 pub(super) use overrides::{ForceBody, force_claim, force_release};
-pub(super) use view::{EndedView, LeaseView, refused};
+pub(super) use view::{EndedView, LeaseView};
 
 use super::app::Shared;
 use super::caller::Caller;
@@ -99,17 +99,21 @@ async fn shown(
             if matches!(why, Refused::Lost { ending: None }) {
                 known(caller, &state.resource).await?;
             }
-            let problem = refused(caller, who, &why, &state, now);
-            // People know each other by their names.
-            Err(match why {
-                Refused::Lost { ending: Some(Ending { by: Some(by), .. }) } => {
-                    let name = caller.0.name_of(by.clone()).await?.unwrap_or_else(|| by.to_string());
-                    problem.arg("by", &name).with("by_name", name)
-                }
-                _ => problem,
-            })
+            // Nothing was to be stored here: that nothing was is no news.
+            Err(refused(caller, who, &why, &state, now).await.arg("kept", "beat"))
         }
     }
+}
+
+/// The problem that a refusal becomes. People know each other by their names.
+pub(super) async fn refused(caller: &Caller, who: &Holder, why: &Refused, state: &State, now: Time) -> Problem {
+    let problem = view::refused(caller, who, why, state, now);
+    let Refused::Lost { ending: Some(Ending { by: Some(by), .. }) } = why else {
+        return problem;
+    };
+    // Without an answer they are told by what is known.
+    let name = caller.0.name_of(by.clone()).await.ok().flatten().unwrap_or_else(|| by.to_string());
+    problem.arg("by", &name).with("by_name", name)
 }
 
 /// Refuses a resource that stands for a task that there is not; any other exists as soon as it is named.

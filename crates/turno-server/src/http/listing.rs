@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::problem::{Code, Problem};
+use super::problem::Problem;
 
 /// Items of a page unless asked otherwise.
 const LIMIT_USUAL: u32 = 50;
@@ -34,7 +34,7 @@ impl Wanted {
     pub(crate) fn new(limit: Option<u32>, cursor: Option<&str>) -> Result<Wanted, Problem> {
         let limit = limit.unwrap_or(LIMIT_USUAL);
         if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(Problem::new(Code::BadQuery).cause(format_args!("limit: between 1 and {LIMIT_MAX}")));
+            return Err(Problem::query("limit", format_args!("between 1 and {LIMIT_MAX}")));
         }
         let after = cursor.map(|cursor| place(cursor).ok_or_else(bad_cursor)).transpose()?;
         Ok(Wanted { limit, after })
@@ -90,7 +90,7 @@ impl PageQuery {
 }
 
 fn bad_cursor() -> Problem {
-    Problem::new(Code::BadQuery).cause("cursor: pass on the next_cursor of the page before, unchanged")
+    Problem::query("cursor", "pass on the next_cursor of the page before, unchanged")
 }
 
 pub(super) fn cursor(place: &str) -> String {

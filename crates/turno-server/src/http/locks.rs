@@ -13,6 +13,7 @@ use super::app::Shared;
 use super::caller::Caller;
 use super::extract::Json;
 use super::problem::{Code, Problem};
+use super::queue::Nothing;
 use super::stamp::Stamp;
 use crate::config::Environment;
 use crate::texts::Language;
@@ -89,6 +90,7 @@ async fn locks_clear(
     State(app): State<Shared>,
     Extension(language): Extension<Language>,
     caller: Caller,
+    Json(_nothing): Json<Nothing>,
 ) -> Result<Json<Cleared>, Problem> {
     allowed(app.environment)?;
     caller.0.lane_clear().await?;

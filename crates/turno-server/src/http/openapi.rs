@@ -13,6 +13,7 @@ use utoipa::openapi::OpenApi;
 
 use super::access::{self, Needs};
 use super::app::Shared;
+use super::problem::Code;
 
 /// The document as it is served and committed.
 pub(crate) fn document(generated: OpenApi) -> Value {
@@ -108,7 +109,11 @@ fn problem_schema() -> Value {
             "type": { "type": "string" },
             "title": { "type": "string" },
             "status": { "type": "integer" },
-            "code": { "type": "string", "description": "Stable, for programs." },
+            "code": {
+                "type": "string",
+                "enum": Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
+                "description": "Stable, for programs. There may be others in later versions.",
+            },
             "detail": { "type": "string", "description": "For people, in the language of Accept-Language." },
             "field": { "type": "string" },
             "request_id": { "type": "string" },

@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 }
 
 /// Most resources that one token is confined to: they are compared one by one, with every call.
-const RESOURCES_MAX: usize = 100;
+pub(crate) const RESOURCES_MAX: usize = 100;
 /// Longest name of a person, in characters.
 const NAME_MAX: usize = 200;
 
@@ -57,12 +57,16 @@ fn user_id(field: &str, text: &str) -> Result<UserId, Problem> {
 
 /// How people call somebody.
 pub(crate) fn name(field: &str, text: String) -> Result<String, Problem> {
+    called(&text).map_err(|cause| Problem::new(Code::BadField).field(field).cause(cause))
+}
+
+/// The same for whoever is no request: the rule is one, wherever the name is typed.
+pub(crate) fn called(text: &str) -> Result<String, String> {
     let length = text.chars().count();
     if (1..=NAME_MAX).contains(&length) && !text.trim().is_empty() && !text.chars().any(char::is_control) {
-        return Ok(text);
+        return Ok(text.to_owned());
     }
-    let cause = format!("1 to {NAME_MAX} characters, without control characters");
-    Err(Problem::new(Code::BadField).field(field).cause(cause))
+    Err(format!("1 to {NAME_MAX} characters, without control characters"))
 }
 
 /// The hash of a password that a body gives.

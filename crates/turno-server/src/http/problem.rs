@@ -11,6 +11,7 @@ use fluent_bundle::FluentArgs;
 use serde_json::{Map, Value};
 use turno::core::access::ChangeRefused;
 use turno::core::id::BadName;
+use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
 use turno::{Denied, Error};
 
@@ -52,6 +53,7 @@ codes! {
     WeakPassword "weak_password" 400,
     Unauthenticated "unauthenticated" 401,
     WrongPassword "wrong_password" 401,
+    UserDisabled "user_disabled" 401,
     Forbidden "forbidden" 403,
     OtherResource "other_resource" 403,
     CrossSite "cross_site" 403,
@@ -68,6 +70,7 @@ codes! {
     AlreadyHolder "already_holder" 409,
     WrongStatus "wrong_status" 409,
     LineApplied "line_applied" 409,
+    LineChanged "line_changed" 409,
     DraftChanged "draft_changed" 409,
     AlreadyClaimed "already_claimed" 409,
     AlreadyProcessed "already_processed" 409,
@@ -124,6 +127,11 @@ impl Problem {
         Problem(Box::new(Inner { code, args: Vec::new(), members: Map::new(), cause: None, retry_after_s }))
     }
 
+    /// What is wrong with a part of what follows the question mark.
+    pub(crate) fn query(field: &str, cause: impl std::fmt::Display) -> Problem {
+        Problem::new(Code::BadQuery).field(field).cause(format_args!("{field}: {cause}"))
+    }
+
     /// What the sentence mentions under this name.
     pub(crate) fn arg(mut self, name: &'static str, value: impl std::fmt::Display) -> Problem {
         self.0.args.push((name, Mentioned::Text(value.to_string())));
@@ -173,6 +181,11 @@ impl Problem {
 
     pub(crate) fn code(&self) -> Code {
         self.0.code
+    }
+
+    /// The name of whoever has what was asked for, if that is why not.
+    pub(crate) fn holder(&self) -> &str {
+        self.0.members.get("holder").and_then(|holder| holder["name"].as_str()).unwrap_or_default()
     }
 
     /// The document, in this language.
@@ -307,7 +320,14 @@ impl From<Error> for Problem {
                 Problem::new(Code::WrongStatus).arg("task", task).arg("status", status).with("status_now", status)
             }
             Error::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
-            Error::Source(refused) => Problem::new(Code::Invalid).cause(format!("{refused}; {}", refused.next())),
+            Error::Source(refused) => {
+                // The one thing about a source that a caller says; the rest is in the configuration.
+                let problem = match refused {
+                    SourceRefused::NotAKey { .. } => Problem::new(Code::BadField).field("key"),
+                    _ => Problem::new(Code::Invalid),
+                };
+                problem.cause(format!("{refused}; {}", refused.next()))
+            }
             Error::Overloaded => Problem::new(Code::Overloaded),
             Error::Closed => Problem::new(Code::Stopping),
             Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {

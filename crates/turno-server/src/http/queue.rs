@@ -13,7 +13,7 @@ mod timeline;
 mod why;
 
 pub(crate) use claim::DeliveryView;
-pub(crate) use manage::refused;
+pub(crate) use manage::{Nothing, refused};
 pub(crate) use timeline::{Happened, audited, of as timeline};
 pub(crate) use why::explained;
 

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use turno::core::id::Key;
 use turno::core::sync::{OnLeave, SourceRefused};
 use turno::store::Part;
-use turno::{Installed, SyncHandle, SyncStatus};
+use turno::{Installed, SourceTrouble, SyncHandle, SyncStatus};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::app::{App, Shared};
 use super::caller::Caller;
 use super::extract::{Json, Path, Query};
+use super::lease::text as lease_text;
 use super::listing::{Page, PageQuery};
 use super::problem::{Code, Problem};
 use super::queue::overview::{self, QueueView};
@@ -51,15 +52,16 @@ pub(crate) struct SourceView {
     pub(crate) trigger: String,
     /// Where people of the database look at the queue; null if there is no such view.
     pub(crate) view: Option<String>,
-    /// Whether the triggers are there: `installed`, `absent`, `differs` (from the configuration), `no_triggers` (the
-    /// database has none, and the queue is fed over the API), `unknown` (see `problem`).
+    /// Whether the triggers are there: `installed`, `absent`, `differs` (from the configuration), `blocked` (something else has
+    /// a name that it needs, see `problem`), `no_triggers` (the database has none, and the queue is fed over the API), `unknown`
+    /// (see `problem`).
     #[schema(example = "installed")]
     pub(crate) installed: &'static str,
     /// What belongs to it in the database, each with its state.
     pub(crate) parts: Vec<PartView>,
     /// Why the database could not say how it is; null if it could.
     pub(crate) problem: Option<String>,
-    /// Changes that wait, those that failed and will be tried again included.
+    /// Changes that wait for their first attempt.
     pub(crate) waiting: i64,
     /// Changes that failed and will be tried again.
     pub(crate) failing: i64,
@@ -81,7 +83,8 @@ pub(crate) struct PartView {
     /// `function`, `trigger`, `index` or `view`.
     pub(crate) what: &'static str,
     pub(crate) name: String,
-    /// `good`, `missing`, `differs`, `disabled`, or `stale`: of an earlier configuration.
+    /// `good`, `missing`, `differs`, `disabled`, `stale`: of an earlier configuration, or `taken`: something that is not of
+    /// the source has the name.
     pub(crate) state: &'static str,
 }
 
@@ -145,6 +148,9 @@ struct ResyncBody {
     /// Every key of the source.
     #[serde(default)]
     all: bool,
+    /// Why, for the audit.
+    #[schema(max_length = 500)]
+    reason: Option<String>,
 }
 
 /// Sends one key again, or all of them: those with a row in the order of the key, some hundred at a time beside your
@@ -158,9 +164,10 @@ async fn source_resync(
     Path(name): Path<String>,
     Json(body): Json<ResyncBody>,
 ) -> Result<StatusCode, Problem> {
+    let reason = body.reason.map(|reason| lease_text("reason", reason, false)).transpose()?;
     match (body.key, body.all) {
-        (Some(key), false) => resync(&app, &caller, &name, key).await.map(drop)?,
-        (None, true) => resync_all(&app, &caller, &name).await?,
+        (Some(key), false) => resync(&app, &caller, &name, key, reason).await.map(drop)?,
+        (None, true) => resync_all(&app, &caller, &name, reason).await?,
         _ => return Err(Problem::new(Code::BadField).field("key").cause("either key, or all")),
     }
     Ok(StatusCode::ACCEPTED)
@@ -168,13 +175,20 @@ async fn source_resync(
 
 /// Sends every key of a source again. It takes as long as the table is large, so nobody waits for its end; asked for
 /// again meanwhile, it is the same one.
-pub(crate) async fn resync_all(app: &Shared, caller: &Caller, name: &str) -> Result<(), Problem> {
-    let handle = caller.0.sync(known(app, name)?.source.clone());
+pub(crate) async fn resync_all(
+    app: &Shared,
+    caller: &Caller,
+    name: &str,
+    reason: Option<String>,
+) -> Result<(), Problem> {
+    let handle = caller.0.sync(known(app, name)?.source.clone()).because(reason);
     if !handle.has_triggers() {
         return Err(turno::Error::from(SourceRefused::NoTriggers).into());
     }
     // What would stop it is said now, while somebody listens.
-    handle.glance().await?;
+    if let Some(trouble) = handle.glance().await?.trouble {
+        return Err(turno::Error::from(trouble).into());
+    }
     let Some(under_way) = UnderWay::begin(app, name) else { return Ok(()) };
     tokio::spawn(async move {
         let name = under_way.name.as_str();
@@ -206,8 +220,19 @@ impl Drop for UnderWay {
 }
 
 /// Sends one key of a source again; answers it as the table has it.
-pub(crate) async fn resync(app: &App, caller: &Caller, name: &str, key: Key) -> Result<Key, Problem> {
-    Ok(caller.0.sync(known(app, name)?.source.clone()).resync(key).await?)
+pub(crate) async fn resync(
+    app: &App,
+    caller: &Caller,
+    name: &str,
+    key: Key,
+    reason: Option<String>,
+) -> Result<Key, Problem> {
+    Ok(caller.0.sync(known(app, name)?.source.clone()).because(reason).resync(key).await?)
+}
+
+/// How many keys a source has, counted up to a bound.
+pub(crate) async fn size(app: &App, caller: &Caller, name: &str) -> Result<i64, Problem> {
+    Ok(caller.0.sync(known(app, name)?.source.clone()).size().await?)
 }
 
 fn known<'a>(app: &'a App, name: &str) -> Result<&'a SyncSource, Problem> {
@@ -228,17 +253,21 @@ async fn shown(
         Err(error) => return Err(error.into()),
     };
     // A table that is not there, or may not be read, is something to be shown and not a failure of the page.
-    let (status, problem) = match status {
-        Ok(status) => (Some(status), None),
+    let (status, trouble) = match status {
+        Ok(status) => (Some(status.clone()), status.trouble),
         Err(turno::Error::Source(SourceRefused::NoQueue(_))) => (None, None),
-        Err(turno::Error::Source(refused)) => (None, Some(format!("{refused}; {}", refused.next()))),
-        Err(turno::Error::Store(turno::store::StoreError::Rejected(cause))) => (None, Some(cause)),
+        Err(turno::Error::Source(refused)) => (None, Some(SourceTrouble::Refused(refused))),
         Err(error) => return Err(error.into()),
     };
-    let installed = match &problem {
+    let installed = match &trouble {
         Some(_) => "unknown",
         None => Installed::of(status.as_ref(), handle.has_triggers()).as_str(),
     };
+    let taken = status.as_ref().and_then(SyncStatus::taken).map(SourceTrouble::Refused);
+    let problem = trouble.or(taken).map(|trouble| match trouble {
+        SourceTrouble::Refused(refused) => format!("{refused}; {}", refused.next()),
+        SourceTrouble::Rejected(cause) => cause,
+    });
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
@@ -255,7 +284,7 @@ async fn shown(
         view: source.view.as_ref().map(ToString::to_string),
         installed,
         problem,
-        waiting: counts.pending + counts.error,
+        waiting: counts.pending,
         failing: counts.error,
         exhausted: counts.exhausted,
         refused: status.as_ref().map_or(0, |status| status.refused),

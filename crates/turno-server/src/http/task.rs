@@ -33,7 +33,9 @@ pub(crate) async fn changed(
     let who = &caller.holder(None);
     let TaskAnswer { answer, task, lease, now } = caller.0.task(id, who.clone(), action).await?;
     let lease = &lease;
-    answer.map_err(|refused| view::Asked { caller, reader, who, lease, now }.refused(id, &refused))?;
+    if let Err(refused) = answer {
+        return Err(view::Asked { caller, reader, who, lease, now }.refused(id, &refused).await);
+    }
     task.map(|task| task.id).ok_or_else(|| unknown(id.unwrap_or_default()))
 }
 

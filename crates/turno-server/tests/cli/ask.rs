@@ -12,6 +12,8 @@ use crate::world::World;
 cases![
     BOTH: [a_lease_is_claimed_kept_and_looked_at, a_held_lease_is_refused_with_its_holder],
     SQLITE: [
+        a_turn_that_has_come_is_called_that,
+        nobody_is_asked_for_what_nobody_holds,
         why_says_who_has_it_in_a_sentence,
         the_json_is_the_servers,
         without_a_token_the_way_to_one_is_told,
@@ -48,6 +50,24 @@ async fn a_held_lease_is_refused_with_its_holder(world: World) {
     ana.run(&["lease", "claim", "caja:4", "--ttl", "300ms"]).await.done();
     let waited = leo.run(&["lease", "claim", "caja:4", "--wait", "20s", "--json"]).await.json();
     assert_eq!(waited["holder"]["id"], "leo");
+}
+
+async fn a_turn_that_has_come_is_called_that(world: World) {
+    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+    let said = leo.run(&["lease", "turn", "caja:3"]).await;
+    assert!(said.done().starts_with("it is your turn now: claim it within "), "{said:?}");
+    ana.run(&["lease", "claim", "caja:4"]).await.done();
+    let said = leo.run(&["lease", "turn", "caja:4"]).await;
+    assert!(said.done().starts_with("number 1 in line, kept for "), "{said:?}");
+}
+
+async fn nobody_is_asked_for_what_nobody_holds(world: World) {
+    let (ana, leo) = (Shell::of(&world, "ana").await, Shell::of(&world, "leo").await);
+    let said = leo.run(&["lease", "request-release", "caja:3"]).await;
+    assert!(said.code == Some(0) && said.talk.contains("nobody holds it, so nobody was asked"), "{said:?}");
+    ana.run(&["lease", "claim", "caja:3"]).await.done();
+    let said = leo.run(&["lease", "request-release", "caja:3"]).await;
+    assert!(said.talk.contains("the holder was asked to let go"), "{said:?}");
 }
 
 async fn why_says_who_has_it_in_a_sentence(world: World) {

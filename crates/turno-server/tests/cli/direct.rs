@@ -20,7 +20,11 @@ cases![
         a_sound_database_is_found_sound,
         a_rewritten_audit_is_noticed,
     ],
-    SQLITE: [a_backup_is_a_database_like_any_other, a_backup_overwrites_nothing],
+    SQLITE: [
+        a_backup_is_a_database_like_any_other,
+        a_backup_overwrites_nothing,
+        what_can_never_be_is_wrong_usage_here_and_at_a_server,
+    ],
     POSTGRES: [a_backup_of_postgres_is_left_to_its_own_tools],
 ];
 
@@ -141,13 +145,14 @@ async fn a_sound_database_is_found_sound(world: World) {
     ana.post("/v1/leases/caja%3A1/claim", json!({})).await.expect(200);
     let checked = Shell::at(&world).run(&["check"]).await;
     assert_eq!(checked.done(), "", "no findings");
-    assert!(checked.talk.contains("checked 18 of 18"), "{checked:?}");
+    assert!(checked.talk.contains("checking 1 of 18: ") && !checked.talk.contains(" 0 of 18"), "{checked:?}");
+    assert!(checked.talk.contains("checking 18 of 18: ") && checked.talk.contains("checked 18 of 18"), "{checked:?}");
     let machine = Shell::at(&world).run(&["check", "--json"]).await;
     assert_eq!(machine.json(), json!({ "findings": [] }));
 }
 
 async fn a_rewritten_audit_is_noticed(world: World) {
-    let force = Action::ForceClaim { reason: "urgent".to_owned() };
+    let force = Action::ForceClaim { reason: "urgent".to_owned(), fence: None };
     world.turno.lease(world.turno.command("caja:3", "eva", force).unwrap()).await.unwrap();
     let shell = Shell::at(&world);
     let head = shell.run(&["audit", "verify"]).await.done().to_owned();
@@ -178,4 +183,30 @@ async fn a_backup_overwrites_nothing(world: World) {
 async fn a_backup_of_postgres_is_left_to_its_own_tools(world: World) {
     let refused = Shell::at(&world).run(&["backup", "turno.copy"]).await;
     assert!(refused.refused(1).contains("pg_dump"), "{refused:?}");
+}
+
+async fn what_can_never_be_is_wrong_usage_here_and_at_a_server(world: World) {
+    let ana = Shell::of(&world, "ana").await;
+    let run = |resource: &'static str, more: &[&'static str]| {
+        let typed = [&["run", "--resource", resource], more, &["--", "true"]].concat();
+        typed.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let words = |typed: &[&str]| typed.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let direct = [run("job", &["--ttl", "10ms"]), words(&["--database", &world.url])];
+    let [mut here, database] = direct;
+    here.splice(1..1, database);
+    for (typed, says) in [
+        (run("job", &["--ttl", "10ms"]), "--ttl must lie between 100"),
+        (words(&["lease", "claim", "caja:1", "--ttl", "10ms"]), "--ttl must lie between 100"),
+        (here, "the ttl must lie between 100"),
+        (words(&["lease", "get", ""]), "resource is empty"),
+        (words(&["lease", "claim", "a\tb"]), "resource contains a control character"),
+        (run("", &[]), "resource is empty"),
+        (words(&["token", "create", "--user", "ana", "--expires", "0s"]), "expire"),
+        (words(&["config", "--config", "no-such-folder/turno.toml"]), "no-such-folder/turno.toml"),
+    ] {
+        let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+        let said = ana.run(&typed).await;
+        assert!(said.code == Some(2) && said.talk.contains(says), "{typed:?}: {said:?}");
+    }
 }

@@ -15,6 +15,7 @@ cases![
     ],
     SQLITE: [
         a_new_queue_needs_a_kind,
+        what_another_kind_changes_is_said,
         the_condition_of_a_destination_is_shown,
     ],
 ];
@@ -41,7 +42,10 @@ async fn what_is_not_named_stays_as_it_is(world: World) {
         (&json!("lane"), &json!(3_000), &json!(5))
     );
     assert!(reset["push"].is_object(), "{reset}");
-    let other = put(&["--kind", "inbox"]).await;
+    let unsaid = eva.run(&["queue", "put", "bot", "--kind", "inbox"]).await;
+    assert!(unsaid.refused(2).contains("--reset"), "nothing of a policy is lost unasked: {unsaid:?}");
+    assert_eq!(put(&[]).await["kind"], "lane");
+    let other = put(&["--kind", "inbox", "--reset"]).await;
     assert_eq!((&other["batch_max"], &other["max_attempts"]), (&json!(1), &json!(20)), "another kind, its defaults");
     assert_eq!(put(&["--no-push"]).await["push"], json!(null));
 }
@@ -50,6 +54,14 @@ async fn a_new_queue_needs_a_kind(world: World) {
     let eva = Shell::of(&world, "eva").await;
     let refused = eva.run(&["queue", "put", "bot", "--window", "5s"]).await;
     assert!(refused.refused(2).contains("--kind lane, inbox or sync"), "{refused:?}");
+}
+
+async fn what_another_kind_changes_is_said(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    assert_eq!(eva.run(&["queue", "put", "bot", "--kind", "lane"]).await.talk, "");
+    assert_eq!(eva.run(&["queue", "put", "bot", "--kind", "lane", "--window", "5s"]).await.talk, "");
+    let changed = eva.run(&["queue", "put", "bot", "--kind", "inbox", "--reset"]).await;
+    assert!(changed.talk.starts_with("bot was lane and is inbox now; what was not named"), "{changed:?}");
 }
 
 async fn the_condition_of_a_destination_is_shown(world: World) {

@@ -15,6 +15,7 @@ cases![
     BOTH: [
         a_script_gets_the_delivery_on_stdin_and_in_its_environment,
         the_exit_code_says_how_it_went,
+        a_run_until_empty_leaves_what_it_gave_back_for_another,
         a_claim_is_renewed_while_the_command_runs_and_a_lost_one_stops_it,
     ],
     POSTGRES: [a_delivery_that_is_nested_deeper_than_people_read_reaches_its_command_whole],
@@ -22,6 +23,7 @@ cases![
         a_worker_that_is_stopped_lets_its_command_end_or_gives_the_delivery_back,
         as_many_commands_run_at_once_as_were_asked_for,
         a_command_that_cannot_be_run_ends_the_worker_and_keeps_the_attempt,
+        a_paused_queue_is_said_to_be_one,
         a_queue_that_does_not_exist_or_may_not_be_worked_ends_the_worker,
     ],
 ];
@@ -99,7 +101,7 @@ async fn a_script_gets_the_delivery_on_stdin_and_in_its_environment(world: World
 async fn the_exit_code_says_how_it_went(world: World) {
     let queue = queue(&world, Policy { max_attempts: 2, ..inbox() }, &["done", "not_now", "wrong"]).await;
     let folder = folder("codes");
-    // What is given back comes again; the second time it is done.
+    // What is given back comes again in another run; the second time it is done.
     let script = format!(
         "read -r line; case $line in *done*) exit 0;; *wrong*) echo first >&2; echo 'no route' >&2; exit 3;; esac
          echo $TURNO_ATTEMPT >> {0}/seen; [ $(wc -l < {0}/seen) -ge 2 ] || exit 75",
@@ -108,6 +110,9 @@ async fn the_exit_code_says_how_it_went(world: World) {
     let shell = Shell::of(&world, "ana").await;
     let words = ["queue", "work", "mails", "--until-empty", "--", "sh", "-c", &script];
     // What failed waits for its back-off, and then the worker finds it in a second run at the latest.
+    shell.run(&words).await.done();
+    assert_eq!(state(&queue, "not_now").await, (ItemState::Pending, 0));
+    shell.run(&words).await.done();
     while state(&queue, "wrong").await.0 != ItemState::Exhausted {
         shell.run(&words).await.done();
     }
@@ -117,6 +122,34 @@ async fn the_exit_code_says_how_it_went(world: World) {
     let wrong = item(&queue, "wrong").await;
     assert_eq!(wrong.errors.len(), 2);
     assert_eq!(wrong.last_error(), Some("exit code 3: first\nno route"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+async fn a_run_until_empty_leaves_what_it_gave_back_for_another(world: World) {
+    let queue = queue(&world, inbox(), &["m-1", "m-2", "m-3"]).await;
+    let folder = folder("back");
+    // Of three nothing can be done now, and a fourth comes behind them while the run is at it.
+    let shell = Shell::of(&world, "ana").await;
+    let late = ["queue", "enqueue", "mails", "--id", "late", "1"].join(" ");
+    let script = format!(
+        "read -r line; case $line in *late*) echo late; exit 0;; esac; echo tried >> {0}/tried
+         [ -e {0}/sent ] || {{ touch {0}/sent; {1} {late} >/dev/null 2>&1; }}; exit 75",
+        folder.display(),
+        env!("CARGO_BIN_EXE_turno"),
+    );
+    for (round, place) in [&[][..], &["--database", &world.url]].into_iter().enumerate() {
+        let hands = if round == 0 { "1" } else { "3" };
+        let start = ["queue", "work", "mails", "--until-empty", "--concurrency", hands];
+        let said = shell.run(&[&start[..], place, &["--", "sh", "-c", &script]].concat()).await;
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.talk.contains("left for another run: 3"), "{said:?}");
+        let tried = std::fs::read_to_string(folder.join("tried")).unwrap();
+        assert_eq!(tried.lines().count(), 3 * (round + 1), "each of them once in a run");
+        for id in ["m-1", "m-2", "m-3"] {
+            assert_eq!(state(&queue, id).await, (ItemState::Pending, 0), "given back untried");
+        }
+        assert_eq!(state(&queue, "late").await, (ItemState::Processed, 1), "and what stood behind them is done");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -190,7 +223,7 @@ async fn a_command_that_cannot_be_run_ends_the_worker_and_keeps_the_attempt(worl
     let queue = queue(&world, inbox(), &["m-1"]).await;
     let shell = Shell::of(&world, "ana").await;
     let missing = shell.run(&["queue", "work", "mails", "--", "no-such-program-anywhere"]).await;
-    assert!(missing.refused(127).contains("no-such-program-anywhere"), "{missing:?}");
+    assert!(missing.refused(2).contains("there is no command no-such-program-anywhere"), "{missing:?}");
     assert_eq!(state(&queue, "m-1").await, (ItemState::Pending, 0));
 }
 
@@ -202,4 +235,16 @@ async fn a_queue_that_does_not_exist_or_may_not_be_worked_ends_the_worker(world:
     assert!(direct.refused(1).contains("none"));
     let vera = Shell::of(&world, "vera").await;
     assert!(vera.run(&["queue", "work", "mails", "--", "true"]).await.refused(1).contains("queues.consume"));
+}
+
+async fn a_paused_queue_is_said_to_be_one(world: World) {
+    let queue = queue(&world, inbox(), &["m-1"]).await;
+    let ana = Shell::of(&world, "ana").await;
+    for place in [&[][..], &["--database", &world.url]] {
+        let words = [&["queue", "work", "mails", "--until-empty"], place, &["--", "false"]].concat();
+        queue.pause().await.unwrap();
+        let said = ana.run(&words).await;
+        assert!(said.code == Some(0) && said.talk.contains("mails is paused"), "{said:?}");
+        assert_eq!(state(&queue, "m-1").await, (ItemState::Pending, 0));
+    }
 }

@@ -28,7 +28,7 @@ async fn ways(world: &World) -> [Shell; 2] {
 }
 
 async fn force_release(world: &World, resource: &str) {
-    let force = Action::ForceRelease { reason: "for a test".to_owned() };
+    let force = Action::ForceRelease { reason: "for a test".to_owned(), fence: None };
     let answer = world.turno.lease(world.turno.command(resource, "eva", force).unwrap()).await.unwrap();
     assert!(answer.answer.is_ok(), "{answer:?}");
 }
@@ -68,7 +68,9 @@ async fn a_lost_lease_stops_the_command(world: World) {
         force_release(&world, &resource).await;
         let ended = started.ended().await;
         assert!(ended.refused(1).contains("lost"), "{ended:?}");
-        assert!(ended.talk.contains("stopping the command"), "{ended:?}");
+        assert!(ended.talk.contains("stopping the command: "), "{ended:?}");
+        assert!(ended.talk.contains("error: sh was stopped: "), "{ended:?}");
+        assert!(ended.talk.contains("eva") || ended.talk.contains("Eva"), "by whom: {ended:?}");
     }
 }
 

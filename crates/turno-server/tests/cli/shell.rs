@@ -72,6 +72,7 @@ impl Shell {
         for name in ["TURNO_DATABASE", "TURNO_LISTEN", "TURNO_URL", "TURNO_TOKEN", "TURNO_CONFIG", "TURNO_ENV"] {
             command.env_remove(name);
         }
+        command.env_remove("TURNO_LANG").env("LC_ALL", "C");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -20,6 +20,7 @@ cases![
     POSTGRES: [
         the_plan_is_sql_that_a_dba_can_run,
         a_source_is_installed_seen_and_removed,
+        a_status_does_not_advise_to_install_where_something_else_has_a_name_it_needs,
         duplicate_principals_are_listed_and_nothing_is_installed,
         rows_that_were_there_before_are_sent_and_compared,
         one_key_is_sent_again,
@@ -128,13 +129,33 @@ async fn a_source_is_installed_seen_and_removed(world: World) {
     assert!(again.done().is_empty() && again.talk.contains("nothing of it is installed"), "{again:?}");
 }
 
+async fn a_status_does_not_advise_to_install_where_something_else_has_a_name_it_needs(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    let theirs = "create table siper.cola_sincronizacion_usuarios_modulo (id int)";
+    client.batch_execute(theirs).await.unwrap();
+    world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
+    let cause = "table siper.cola_sincronizacion_usuarios_modulo exists already and is not of this source";
+    let card = shell.run(&["sync", "status"]).await;
+    assert!(card.done().contains("no, and `turno sync install` refuses") && card.out.contains(cause), "{card:?}");
+    assert!(card.out.contains("choose another name in the source"), "{card:?}");
+    assert!(!card.out.contains("is missing"), "what is not there yet is no news: {card:?}");
+    let spanish = configured(&world, "sync", PRESET).with("TURNO_LANG", "es").run(&["sync", "status"]).await;
+    assert!(spanish.done().contains("la tabla siper.cola_sincronizacion_usuarios_modulo ya existe"), "{spanish:?}");
+    assert!(spanish.out.contains("qué hacer") && spanish.out.contains("elija otro nombre en la fuente"), "{spanish:?}");
+    let source = shell.run(&["sync", "status", "--json"]).await.json()["sources"][0].clone();
+    assert_eq!((&source["installed"], &source["problem"]), (&json!("blocked"), &json!(cause)), "{source}");
+    assert!(shell.run(&["sync", "install"]).await.refused(1).contains(cause), "install says the same");
+    client.batch_execute("drop table siper.cola_sincronizacion_usuarios_modulo").await.unwrap();
+    shell.run(&["sync", "install"]).await.done();
+}
+
 async fn duplicate_principals_are_listed_and_nothing_is_installed(world: World) {
     let (shell, client) = (shell(&world), users(&world).await);
     add(&client, 7).await;
     add(&client, 7).await;
     let refused = shell.run(&["sync", "install"]).await;
     let said = refused.refused(1);
-    assert!(said.contains("1 key of siper.usuarios have more than one current row: 7 (2 rows)"), "{said}");
+    assert!(said.contains("more than one current row for 1 key of siper.usuarios: 7 (2 rows)"), "{said}");
     assert!(said.contains("one_current_per_key = false"), "{said}");
     assert_eq!(shell.run(&["sync", "status", "--json"]).await.json()["sources"][0]["installed"], "absent");
 }
@@ -156,7 +177,12 @@ async fn rows_that_were_there_before_are_sent_and_compared(world: World) {
     assert_eq!((&checked["sources"][0]["differing"], &checked["sources"][0]["keys"]), (&json!(0), &json!(3)));
     assert_eq!(checked["sources"][0]["on_its_way"], 3);
     let said = shell.run(&["sync", "check"]).await;
-    assert!(said.done().is_empty() && said.talk.contains("3 keys differ, and what brings it in line"), "{said:?}");
+    assert!(
+        said.done().is_empty()
+            && said.talk.contains("3 keys are on their way\n")
+            && said.talk.contains("nothing else differs"),
+        "{said:?}"
+    );
     let rest = shell.run(&["sync", "resync", "--all", "--source", "usuarios", "--after", "2", "--json"]).await.json();
     assert_eq!(rest["sources"][0]["keys"], 1, "behind a key");
     let neither = shell.run(&["sync", "resync"]).await;
@@ -182,6 +208,10 @@ async fn a_key_that_cannot_be_queued_is_named_and_fails_the_check(world: World) 
         client.execute(add, &[&mail]).await.unwrap();
     }
     shell.run(&["sync", "install"]).await.done();
+    let offered = shell.run(&["sync", "check"]).await;
+    let said = offered.refused(1);
+    assert!(said.contains("1 key differs") && said.contains("--queue-differences"), "of the one that can be: {said}");
+    assert!(said.contains(r#"1 key cannot be queued: "two\nlines""#), "{said}");
     let checked = shell.run(&["sync", "check", "--queue-differences"]).await;
     let said = checked.refused(1);
     assert!(
@@ -190,6 +220,12 @@ async fn a_key_that_cannot_be_queued_is_named_and_fails_the_check(world: World) 
     );
     let again = shell.run(&["sync", "resync", "--all"]).await;
     assert!(again.refused(1).contains("1 key cannot be queued"), "{again:?}");
+    let nothing = shell.run(&["sync", "check"]).await;
+    let said = nothing.refused(1);
+    assert!(
+        said.contains("1 key cannot be queued") && !said.contains("--queue-differences"),
+        "what would fail: {said}"
+    );
 }
 
 async fn a_source_that_fails_does_not_hide_the_others_and_the_end_names_it(world: World) {
@@ -204,13 +240,16 @@ async fn a_source_that_fails_does_not_hide_the_others_and_the_end_names_it(world
         "{said}"
     );
     add(&client, 42).await;
+    let plan = shell.run(&["sync", "plan"]).await;
+    assert!(plan.out.contains("tr_sincro_usuarios_modulo_global"), "the good one is printed: {plan:?}");
+    assert!(plan.refused(1).contains("rota: there is no table siper.nadie"), "and the other one named: {plan:?}");
     let status = shell.run(&["sync", "status", "--json"]).await;
     let seen: serde_json::Value = serde_json::from_str(&status.out).unwrap();
     assert_eq!((status.code, &seen["sources"][1]["installed"]), (Some(1), &json!("installed")), "{status:?}");
     assert_eq!(seen["sources"][0]["problem"], "there is no table siper.nadie");
     let checked = shell.run(&["sync", "check", "--queue-differences"]).await;
     assert!(checked.refused(1).contains("1 of 2 sources failed: rota"), "{checked:?}");
-    assert!(checked.talk.contains("usuarios: 1 keys"), "the other one was compared: {checked:?}");
+    assert!(checked.talk.contains("usuarios: 1 key,"), "the other one was compared: {checked:?}");
 }
 
 async fn on_sqlite_triggers_are_refused_with_another_way(world: World) {

@@ -23,6 +23,9 @@ cases![
         a_line_is_kept_and_left,
         events_are_followed_from_a_position_on,
         why_tells_an_unknown_item_from_a_free_lease,
+        why_of_a_queue_says_what_keeps_it,
+        whoever_reads_spanish_hears_one_language_from_here_and_from_the_server,
+        an_item_among_many_is_named_by_its_line,
     ],
 ];
 
@@ -206,7 +209,62 @@ async fn events_are_followed_from_a_position_on(world: World) {
 
 async fn why_tells_an_unknown_item_from_a_free_lease(world: World) {
     let eva = Shell::of(&world, "eva").await;
+    let typo = eva.run(&["why", "mails/m1"]).await;
+    let said = "there is no queue mails, and nobody ever held a lease named mails/m1";
+    assert!(typo.refused(1).contains(said), "{typo:?}");
+    // A lease may have a slash in its name, too; once somebody has had it, it is one.
+    let fence = eva.run(&["lease", "claim", "mails/m1", "--json"]).await.json()["fence"].to_string();
+    assert!(eva.run(&["why", "mails/m1"]).await.done().starts_with("mails/m1 is held by you "));
+    eva.run(&["lease", "release", "mails/m1", "--fence", &fence]).await.done();
     assert_eq!(eva.run(&["why", "mails/m1"]).await.done(), "mails/m1 is free: nobody holds it.");
     eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
     assert!(eva.run(&["why", "mails/m1"]).await.refused(1).contains("m1 was not found"));
+}
+
+async fn why_of_a_queue_says_what_keeps_it(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    assert_eq!(eva.run(&["why", "mails"]).await.done(), "mails is free: nobody holds it.");
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    assert_eq!(eva.run(&["why", "mails"]).await.done(), "there is nothing unfinished in mails.");
+    eva.run(&["queue", "enqueue", "mails", "1"]).await.done();
+    let waiting = eva.run(&["why", "mails"]).await;
+    assert!(
+        waiting.done().starts_with("nothing keeps mails: ") && waiting.out.contains("; 1 waiting; "),
+        "{waiting:?}"
+    );
+    eva.run(&["queue", "pause", "mails"]).await.done();
+    assert!(eva.run(&["why", "mails"]).await.done().starts_with("mails is paused: "));
+    eva.run(&["lease", "claim", "mails"]).await.done();
+    let both = eva.run(&["why", "mails"]).await;
+    assert!(both.done().contains("mails is held by you") && both.out.contains("mails is paused"), "{both:?}");
+}
+
+async fn whoever_reads_spanish_hears_one_language_from_here_and_from_the_server(world: World) {
+    let eva = Shell::of(&world, "eva").await.with("TURNO_LANG", "es");
+    let none = eva.run(&["queue", "get", "none"]).await;
+    assert!(
+        none.talk.starts_with("error: No existe: No se encontró la cola none\n  qué hacer: revise el nombre"),
+        "{none:?}"
+    );
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    eva.run(&["queue", "enqueue", "mails", "1", "--id", "m1"]).await.done();
+    let paused = eva.run(&["queue", "pause", "mails"]).await;
+    assert_eq!(paused.talk.trim_end(), "mails está en pausa: no se entrega nada hasta que se reanude");
+    assert_eq!(eva.run(&["why", "mails/m1"]).await.done(), "La cola está en pausa; sigue cuando alguien la reanude");
+    assert!(eva.run(&["lease", "claim", "caja:3"]).await.done().contains("  estado          bloqueado, suyo"));
+    let why = eva.run(&["why", "caja:3"]).await;
+    assert!(why.done().starts_with("caja:3 está en manos de usted desde hace "), "{why:?}");
+    // Programs read what they always have.
+    let machine = eva.run(&["why", "mails/m1", "--json"]).await;
+    let english = Shell::of(&world, "eva").await.run(&["why", "mails/m1", "--json"]).await;
+    assert_eq!(machine.json(), english.json());
+}
+
+async fn an_item_among_many_is_named_by_its_line(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "mails", "--kind", "inbox"]).await.done();
+    let items = "{\"payload\":1}\n\n{\"payload\":2,\"id\":\"\"}\n";
+    let wrong = eva.feed(&["queue", "enqueue", "mails", "--items"], items).await;
+    let said = wrong.refused(2);
+    assert!(said.starts_with("error: line 3: The field id is not valid: "), "{said}");
 }

@@ -52,6 +52,7 @@ const EXPECTED: &[(&str, [u16; 4])] = &[
     ("POST /console/queues/{queue}/items/{id}/cancel", [401, 403, 403, OK]),
     ("GET /sync", [401, OK, OK, OK]),
     ("POST /console/sync/{name}/resync", [401, 403, 403, OK]),
+    ("POST /console/sync/{name}/resync-all", [401, 403, 403, OK]),
     ("GET /audit", [401, 403, 403, OK]),
     ("GET /audit/export", [401, 403, 403, OK]),
     ("POST /console/audit/verify", [401, 403, 403, OK]),

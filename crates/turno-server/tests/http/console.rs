@@ -6,6 +6,7 @@ use crate::world::{Answer, World, answer};
 use reqwest::{Method, redirect};
 use serde_json::json;
 use turno::core::lease::Action;
+use turno::core::queue::OnExhausted;
 use turno::{Draft, Kind, Policy};
 
 cases![
@@ -18,6 +19,7 @@ cases![
     a_lock_is_released_with_a_reason_and_the_audit_says_so,
     a_queue_is_paused_and_resumed_by_its_buttons,
     exhausted_items_are_counted_before_they_are_retried,
+    a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decision,
     an_item_is_corrected_and_retried_and_cancelled,
     another_sites_form_changes_nothing,
     the_language_and_the_colours_stay_as_chosen,
@@ -209,12 +211,10 @@ async fn whoever_is_not_in_is_shown_the_way_in_and_comes_back(world: World) {
         let fields = [("user", "rosa"), ("password", "una clave larga"), ("next", foreign)];
         assert_eq!(stranger.post("/sign-in", &fields).await.headers["location"], "/", "{foreign}");
     }
-    // A page that is open already is sent on as a whole, not in its middle.
+    // A page that is open already is told, and not sent anywhere: there may be something in it that nobody has saved.
     let part = stranger.request(Method::GET, "/queues").header("hx-request", "true").send().await.unwrap();
-    assert_eq!(
-        (part.status().as_u16(), &part.headers()["hx-redirect"]),
-        (401, &"/sign-in?next=%2Fqueues".parse().unwrap())
-    );
+    assert_eq!(part.status(), 401);
+    assert!(!part.headers().contains_key("hx-redirect") && !part.headers().contains_key("location"));
 }
 
 async fn a_page_that_there_is_not_is_said_in_a_page_and_for_programs_in_json(world: World) {
@@ -331,6 +331,9 @@ async fn a_lock_is_released_with_a_reason_and_the_audit_says_so(world: World) {
     let empty = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "  ")]).await;
     assert!(empty.contains("reason"), "a reason is asked for: {empty}");
     assert!(eva.page("/leases/caja%3A1").await.contains("Bloqueada por"), "and nothing happened");
+    let older = [back[0], ("reason", "cierre de caja"), ("fence", "0")];
+    let late = eva.done("/console/leases/caja%3A1/force-release", &older).await;
+    assert_eq!(late, "No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene ana.");
     let done = eva.done("/console/leases/caja%3A1/force-release", &[back[0], ("reason", "cierre de caja")]).await;
     assert_eq!(done, "caja:1 quedó libre");
     let page = eva.page("/leases/caja%3A1").await;
@@ -354,6 +357,27 @@ async fn a_queue_is_paused_and_resumed_by_its_buttons(world: World) {
     assert!(actions.contains("queue_pause") && actions.contains("queue_resume"));
     let unknown = eva.done("/console/queues/nada/pause", &[("back", "/queues")]).await;
     assert!(unknown.contains("No se encontró"), "{unknown}");
+}
+
+async fn a_key_with_nothing_but_exhausted_items_says_that_they_wait_for_a_decision(world: World) {
+    furnished(&world).await;
+    let policy = Policy {
+        max_attempts: 1,
+        window: turno::core::time::Span::ZERO,
+        on_exhausted: OnExhausted::Continue,
+        ..Policy::of(Kind::Lane)
+    };
+    world.turno.put_queue("chat", policy).await.unwrap();
+    let eva = Browser::of(&world, "eva").await;
+    let page = eva.page("/queues/chat/keys/ana").await;
+    assert!(page.contains("1 sin terminar") && page.contains("espera una decisión"), "{page}");
+    assert!(!page.contains("No hay nada sin terminar"), "{page}");
+    let client = world.client("eva").await;
+    let why = client.get("/v1/queues/chat/keys/ana/why").await.expect(200);
+    assert_eq!(why["reason"], "empty", "the word for programs stays");
+    assert!(why["detail"].as_str().unwrap().contains("espera una decisión"), "{why}");
+    let none = client.get("/v1/queues/chat/keys/nadie/why").await.expect(200);
+    assert!(none["detail"].as_str().unwrap().contains("No hay nada sin terminar"), "{none}");
 }
 
 async fn exhausted_items_are_counted_before_they_are_retried(world: World) {

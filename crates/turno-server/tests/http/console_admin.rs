@@ -16,8 +16,18 @@ async fn a_person_is_added_given_a_password_and_disabled(world: World) {
     let fields = [("id", "rosa"), ("name", "Rosa Vidal"), ("role", "editor")];
     let added = eva.done("/console/people", &fields).await;
     assert_eq!(added, "Rosa Vidal está en la lista; falta su contraseña");
-    let again = eva.done("/console/people", &fields).await;
-    assert!(again.contains("ya existe"), "{again}");
+    let typed = [("id", "rosa"), ("name", "Rosa Otra"), ("role", "viewer")];
+    let again = eva.post("/console/people", &typed).await;
+    assert_eq!(again.status, 409);
+    assert!(again.text.contains("rosa ya existe"), "{}", again.text);
+    for kept in ["value=\"Rosa Otra\"", "<option value=\"viewer\" selected>"] {
+        assert!(again.text.contains(kept), "{kept}: {}", again.text);
+    }
+    let field = again.text.split("id=\"new-id\"").nth(1).unwrap().split('>').next().unwrap();
+    assert!(field.contains("value=\"rosa\"") && field.contains("aria-invalid=\"true\""), "{field}");
+    let nameless = eva.post("/console/people", &[("id", "luz"), ("name", "a\nb"), ("role", "viewer")]).await;
+    let field = nameless.text.split("id=\"new-name\"").nth(1).unwrap().split('>').next().unwrap();
+    assert!(nameless.status == 400 && field.contains("aria-invalid=\"true\""), "{} {field}", nameless.status);
     let weak = eva.done("/console/people/rosa/password", &[("password", "corta")]).await;
     assert!(weak.contains("al menos 8 caracteres"), "{weak}");
     eva.done("/console/people/rosa/password", &[("password", "una clave larga")]).await;

@@ -5,6 +5,7 @@ use crate::cases;
 use crate::console::{Browser, missing_texts};
 use crate::task::{claimed, made, ready, task};
 use crate::world::World;
+use reqwest::Method;
 use serde_json::json;
 
 cases![
@@ -22,8 +23,12 @@ cases![
     the_address_of_a_form_that_is_reloaded_leads_to_its_page,
     who_waits_sees_their_place_and_their_turn_in_the_list,
     people_are_called_by_their_names,
+    locks_of_tasks_are_called_by_their_titles,
     the_overview_leads_to_the_tasks_that_are_ready,
+    a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next,
+    a_form_sent_without_a_session_leads_back_to_the_form_and_says_why,
     a_lock_that_has_run_out_is_in_the_history_at_once,
+    what_was_saved_many_times_while_it_was_typed_is_one_change_and_has_a_name,
 ];
 
 /// A task of every kind: free, locked, finished in part, finished, cancelled and a draft.
@@ -341,17 +346,73 @@ async fn people_are_called_by_their_names(world: World) {
     assert!(lock.contains(name) && lock.contains(&format!("<a href=\"/tasks/{id}\">")), "{lock}");
 }
 
+async fn locks_of_tasks_are_called_by_their_titles(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "vera").await);
+    let id = ready(&ana).await;
+    let title = ana.get(&format!("/v1/tasks/{id}")).await.expect(200)["title"].as_str().unwrap().to_owned();
+    ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
+    claimed(&ana, id).await;
+    for path in ["/", "/leases", "/leases?prefix=task"] {
+        let page = browser.page(path).await;
+        let named =
+            format!("<a href=\"/leases/task%3A{id}\">{title}</a> <code class=\"small soft nowrap\">task:{id}</code>");
+        assert!(page.contains(&named), "{path}: {page}");
+        // The control: what is no task has its own name and no other.
+        let own = page.contains("<a href=\"/leases/caja%3A1\"><code>caja:1</code></a>");
+        assert_eq!(own, path != "/leases?prefix=task", "{path}: {page}");
+    }
+}
+
 async fn the_overview_leads_to_the_tasks_that_are_ready(world: World) {
     let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
     let before = browser.page("/").await;
     assert!(!before.contains("status=ready"), "{before}");
     ready(&ana).await;
     let one = browser.page("/").await;
-    assert!(one.contains("<a href=\"/tasks?status=ready\">1 tarea lista para procesar</a>"), "{one}");
+    assert!(one.contains("<a href=\"/tasks?status=ready&#38;lock=free\">1 tarea lista para procesar</a>"), "{one}");
     ready(&ana).await;
     assert!(browser.page("/").await.contains(">2 tareas listas para procesar</a>"));
     let vera = Browser::of(&world, "vera").await.page("/").await;
     assert!(!vera.contains("listas para procesar") && !vera.contains("mire cómo se crean"), "{vera}");
+}
+
+async fn a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next(world: World) {
+    let (ana, browser) = (world.client("ana").await, Browser::of(&world, "ana").await);
+    let (held, begun) = (ready(&ana).await, ready(&ana).await);
+    let later = [ready(&ana).await, ready(&ana).await, ready(&ana).await];
+    claimed(&world.client("leo").await, held).await;
+    let fence = claimed(&ana, begun).await["fence"].clone();
+    let overview = browser.page("/").await;
+    assert!(!overview.contains("status=processing"), "what somebody has waits for nobody: {overview}");
+    ana.post(&format!("/v1/tasks/{begun}/release"), json!({ "fence": fence })).await.expect(200);
+    let overview = browser.page("/").await;
+    let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea empezada que nadie procesa</a>";
+    assert!(overview.contains(wanted), "{overview}");
+    let next = async |done: i64| {
+        ana.post(&format!("/v1/tasks/{done}/cancel"), json!({})).await.expect(200);
+        let page = browser.page(&format!("/tasks/{done}")).await;
+        page.split_once("data-next-task href=\"/tasks/").map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
+    };
+    assert_eq!(next(later[2]).await, Some(begun.to_string()), "begun, and older than those that are ready");
+    assert_eq!(next(begun).await, Some(later[0].to_string()));
+    assert_eq!(next(later[0]).await, Some(later[1].to_string()));
+    assert_eq!(next(later[1]).await, None, "what another has is not offered");
+}
+
+async fn a_form_sent_without_a_session_leads_back_to_the_form_and_says_why(world: World) {
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    for (action, form) in [("/console/tasks", "/tasks/new"), ("/console/tasks/7/edit", "/tasks/7/edit")] {
+        let sent =
+            client.post(format!("{}{action}", world.server.base)).header("accept", "text/html").body("title=Alta");
+        let answer = sent.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap();
+        let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+        let location = header("location").replace("%2F", "/");
+        assert_eq!((answer.status().as_u16(), location), (303, format!("/sign-in?next={form}")));
+        let cookie = header("set-cookie").split(';').next().unwrap().to_owned();
+        let way_in =
+            client.get(format!("{}/sign-in", world.server.base)).header("cookie", cookie).send().await.unwrap();
+        assert!(way_in.text().await.unwrap().contains("Su sesión terminó"), "{action}");
+    }
 }
 
 async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
@@ -371,4 +432,25 @@ async fn a_lock_that_has_run_out_is_in_the_history_at_once(world: World) {
         let again = browser.page(page).await;
         assert_eq!(again.matches("Venció: dejó").count(), 1, "{page}: once, also when it is written down: {again}");
     }
+}
+
+async fn what_was_saved_many_times_while_it_was_typed_is_one_change_and_has_a_name(world: World) {
+    let ana = world.client("ana").await;
+    let id = ready(&ana).await;
+    let fence = claimed(&ana, id).await["fence"].clone();
+    let path = format!("/v1/tasks/{id}/lines");
+    for quantity in [3, 31, 312] {
+        ana.send(Method::PATCH, &format!("{path}/1"), json!({ "fence": fence, "quantity": quantity }))
+            .await
+            .expect(200);
+    }
+    ana.send(Method::PATCH, &format!("{path}/2"), json!({ "fence": fence, "serials": ["T-1"] })).await.expect(200);
+    ana.send(Method::PATCH, &format!("{path}/1"), json!({ "fence": fence, "quantity": 4 })).await.expect(200);
+    let page = Browser::of(&world, "leo").await.page(&format!("/tasks/{id}")).await;
+    let told = ["cambió la línea 1", "cambió la línea 2"].map(|said| page.matches(said).count());
+    assert_eq!(told, [2, 1], "{page}");
+    assert_eq!(page.matches("data-saved-by=\"ana\" data-saved-name=\"Ana Pérez\"").count(), 2, "{page}");
+    let all = ana.get(&format!("/v1/tasks/{id}/history")).await.expect(200);
+    let edits = all["items"].as_array().unwrap().iter().filter(|one| one["what"] == "line_edited").count();
+    assert_eq!(edits, 5, "the history itself knows every one");
 }

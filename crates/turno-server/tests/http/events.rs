@@ -28,22 +28,22 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// One block of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Block {
-    id: Option<i64>,
-    event: Option<String>,
-    data: Option<Value>,
+pub(crate) struct Block {
+    pub(crate) id: Option<i64>,
+    pub(crate) event: Option<String>,
+    pub(crate) data: Option<Value>,
     comment: bool,
     retry: Option<u32>,
 }
 
 /// Somebody who listens.
-struct Listener {
+pub(crate) struct Listener {
     response: Response,
     text: String,
 }
 
 impl Listener {
-    async fn open(client: &Client, path: &str) -> Listener {
+    pub(crate) async fn open(client: &Client, path: &str) -> Listener {
         Listener::of(client.request(Method::GET, path).send().await.unwrap()).await
     }
 
@@ -71,7 +71,7 @@ impl Listener {
     }
 
     /// The next event.
-    async fn event(&mut self) -> Block {
+    pub(crate) async fn event(&mut self) -> Block {
         loop {
             let block = self.block().await.expect("the stream goes on");
             if block.event.is_some() {

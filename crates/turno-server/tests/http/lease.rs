@@ -145,7 +145,10 @@ async fn ac5_ac6_what_expired_is_taken_by_the_next_and_the_late_one_is_told(worl
         assert_eq!((&lost["lease"]["fence"], &lost["lease"]["mine"]), (&his["fence"], &json!(false)));
         assert_eq!(lost["title"], "Lock perdido");
         let detail = lost["detail"].as_str().unwrap();
-        assert!(detail.contains("dejó de renovarlo; ahora lo tiene Leo Díaz. Nada se guardó"), "{detail}");
+        assert!(
+            detail.contains("dejó de renovarlo; ahora lo tiene Leo Díaz. Lo que ya estaba guardado sigue así"),
+            "{detail}"
+        );
     }
     let english = ana.request(reqwest::Method::POST, "/v1/leases/caja/heartbeat").header("accept-language", "en");
     let english = english.json(&json!({ "fence": hers["fence"] })).send().await.unwrap();

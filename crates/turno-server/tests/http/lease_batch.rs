@@ -11,6 +11,7 @@ cases![
     a_batch_answers_every_entry_on_its_own,
     entries_about_one_resource_are_carried_out_as_they_stand,
     a_batch_asks_for_the_permission_of_each_entry,
+    a_malformed_name_is_a_problem_of_its_entry_alone,
     a_batch_that_cannot_be_understood_changes_nothing,
     a_thousand_leases_are_claimed_kept_and_released_at_once,
     an_entry_of_a_batch_may_wait,
@@ -92,12 +93,34 @@ async fn a_batch_asks_for_the_permission_of_each_entry(world: World) {
     assert_eq!(claims["results"][2]["problem"]["permission"], "inventory.manage");
 }
 
+async fn a_malformed_name_is_a_problem_of_its_entry_alone(world: World) {
+    let ana = world.client("ana").await;
+    let long = "x".repeat(201);
+    for verb in ["claim", "heartbeat", "release"] {
+        let mut batch = json!({ "leases": [{ "resource": "" }, { "resource": "a" }, { "resource": long },
+            { "resource": "a\u{1}" }, { "resource": "b", "instance": "" }] });
+        if verb != "claim" {
+            let leases = batch["leases"].as_array_mut().unwrap();
+            leases.iter_mut().for_each(|entry| entry["fence"] = json!(1));
+            leases[1]["fence"] = ana.get("/v1/leases/a").await.expect(200)["fence"].clone();
+        }
+        let answer = ana.post(&format!("/v1/leases/{verb}"), batch).await.expect(200);
+        let results = answer["results"].as_array().unwrap();
+        let codes: Vec<_> = results.iter().map(|result| result["problem"]["code"].as_str()).collect();
+        let wrong = Some("not_found");
+        assert_eq!(codes, [wrong, None, wrong, wrong, Some("bad_field")], "{verb}: as the calls for one lease say");
+        assert_eq!(results[1]["lease"]["resource"], "a", "{verb}");
+        assert_eq!((&results[2]["resource"], &results[4]["problem"]["field"]), (&json!(long), &json!("instance")));
+    }
+    ana.post("/v1/leases/%01/claim", json!({})).await.problem(404, "not_found");
+}
+
 async fn a_batch_that_cannot_be_understood_changes_nothing(world: World) {
     let ana = world.client("ana").await;
     let many: Vec<Value> = (0..1_001).map(|number| json!({ "resource": format!("r{number}"), "fence": 1 })).collect();
     for (verb, body, field) in [
         ("claim", json!({}), "leases"),
-        ("claim", json!({ "leases": [{ "resource": "a" }, { "resource": "" }] }), "leases[1].resource"),
+        ("claim", json!({ "leases": [{ "resource": "a" }, { "resource": 7 }] }), "leases[1].resource"),
         ("claim", json!({ "leases": [{ "resource": "a" }, {}] }), "leases[1].resource"),
         ("claim", json!({ "leases": [{ "resource": "a" }, { "resource": "b", "ttl": 1 }] }), "leases[1].ttl"),
         ("claim", json!({ "leases": [], "more": 1 }), "more"),

@@ -45,6 +45,7 @@ async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     let ana = world.client("ana").await;
     assert_eq!(ana.post("/locks/clear", json!({})).await.problem(403, "forbidden")["permission"], "queues.manage");
     world.nobody().post("/locks/clear", json!({})).await.problem(401, "unauthenticated");
+    assert_eq!(eva.post("/locks/clear", json!({ "key": "ana" })).await.problem(400, "bad_field")["field"], "key");
     let cleared = eva.post("/locks/clear", json!({})).await.expect(200);
     assert_eq!(cleared["message"], "Todos los locks y colas han sido limpiados");
     assert_eq!(cleared.as_object().unwrap().len(), 2);
@@ -56,6 +57,16 @@ async fn clearing_cancels_what_waits_and_makes_fences_stale(world: World) {
     let stats = &eva.get("/locks").await.expect(200)["stats"];
     assert_eq!(*stats, json!({ "activeLocks": 0, "activeQueues": 0, "totalUsers": 0 }));
     assert_eq!(audited(&world, "lane_clear").await, [("eva".into(), "bot/ana".into())]);
+    let life = async |id: &str| eva.get(&format!("/v1/queues/bot/items/{id}")).await;
+    let timeline = life("m-1").await.expect(200)["timeline"].clone();
+    let what: Vec<&str> = timeline.as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["enqueued", "cleared", "cancelled"], "the attempt that was under way, and who ended it");
+    let (attempt, person) = (&timeline[1], &timeline[2]);
+    assert_eq!((&attempt["fence"], &attempt["instance"]), (&held["fence"], &json!("w")));
+    assert!(attempt["handed_at"].as_str().unwrap() <= attempt["at"].as_str().unwrap(), "{attempt}");
+    assert_eq!((&person["user"], &person["reason"]), (&json!("eva"), &json!("lane_clear")));
+    let waited = life("m-2").await.expect(200)["timeline"].clone();
+    assert_eq!((waited.as_array().unwrap().len(), &waited[1]["user"]), (2, &json!("eva")), "it was in nobody's hands");
     let english = eva.request(Method::POST, "/locks/clear").header("accept-language", "en");
     let english = answer(english.send().await.unwrap()).await.expect(200);
     assert_eq!(english["message"], "All locks and queues have been cleared");

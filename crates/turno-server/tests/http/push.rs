@@ -24,6 +24,7 @@ cases![
     a_push_goes_where_it_was_last_set_and_nowhere_once_it_is_removed,
     an_endpoint_of_the_file_is_called_and_cannot_be_changed_over_the_api,
     a_stop_lets_calls_finish_and_gives_back_what_does_not,
+    what_get_says_of_a_push_can_be_put_back_and_a_url_that_is_hidden_otherwise_is_refused,
 ];
 
 /// A queue that is pushed to the receiver.
@@ -327,4 +328,20 @@ async fn a_stop_lets_calls_finish_and_gives_back_what_does_not(world: World) {
     assert!(item("quick").await.done.is_some(), "it was answered in time");
     let slow = item("slow").await.item.unwrap();
     assert_eq!((slow.attempt, slow.expires_at), (0, None), "given back, and the attempt does not count");
+}
+
+async fn what_get_says_of_a_push_can_be_put_back_and_a_url_that_is_hidden_otherwise_is_refused(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/in?token=s3cret") });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox" }), push).await;
+    let read = eva.get("/v1/queues/mails").await.expect(200)["push"].clone();
+    assert_eq!(read["url"], receiver.url("/in?***"));
+    pushed(&world, "mails", json!({ "kind": "inbox", "max_attempts": 3 }), read).await;
+    add(&eva, "mails", json!([{ "id": "m-1", "payload": 1 }])).await;
+    let call = receiver.next().await;
+    assert_eq!(call.uri, "/in?token=s3cret");
+    call.answer(200);
+    let hidden = json!({ "kind": "inbox", "push": { "url": receiver.url("/other?***") } });
+    let refused = eva.send(Method::PUT, "/v1/queues/mails", hidden).await.expect(400);
+    assert_eq!(refused["field"], "push.url");
 }

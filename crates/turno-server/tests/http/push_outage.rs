@@ -2,7 +2,7 @@
 
 use crate::cases;
 use crate::push::{item_in, pushed};
-use crate::queue::{add, audited};
+use crate::queue::{add, audited, claim, ids, settle};
 use crate::receiver::{PATIENCE, Receiver};
 use crate::world::{Client, World};
 use serde_json::{Value, json};
@@ -10,11 +10,16 @@ use serde_json::{Value, json};
 cases![
     three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_and_the_first_success_closes_it,
     what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends,
+    while_a_destination_is_down_why_speaks_of_it_and_not_of_an_earlier_retry,
     one_key_that_fails_alone_is_exhausted_and_nothing_is_opened,
     a_dead_receiver_costs_no_other_queue_anything,
     a_restarted_server_still_knows_that_a_destination_is_down,
     two_servers_see_the_same_outage_and_one_of_them_probes,
     another_endpoint_is_asked_at_once,
+    a_worker_may_take_what_an_endpoint_that_is_down_keeps_waiting,
+    keys_that_are_refused_for_what_they_carry_are_exhausted_and_the_others_do_not_wait,
+    keys_that_always_fail_cost_a_healthy_one_at_most_one_probe,
+    a_refusal_of_the_message_answers_the_probe,
 ];
 
 /// The queue, once its destination is as wanted.
@@ -79,13 +84,32 @@ async fn three_failures_over_two_keys_open_the_breaker_which_spends_no_attempts_
     assert!(audited(&world, "sync_revived").await.is_empty(), "nothing was exhausted");
 }
 
+async fn while_a_destination_is_down_why_speaks_of_it_and_not_of_an_earlier_retry(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 60_000, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 7_000 }), push).await;
+    add(&eva, "mails", changes(&["m-1", "m-2", "m-3"])).await;
+    for n in 1..=3 {
+        let call = receiver.next().await;
+        let id = call.ids().remove(0);
+        call.answer_with(503, &[], "closed");
+        item_in(&eva, "mails", &id, "error").await;
+        let why = eva.get(&format!("/v1/queues/mails/items/{id}/why")).await.expect(200);
+        let reason = if n < 3 { "retry_later" } else { "destination_down" };
+        assert_eq!(why["reason"], reason, "{why}");
+    }
+    let why = eva.get("/v1/queues/mails/items/m-1/why").await.expect(200);
+    let next = down(&eva, "mails").await["destination"]["next_probe_at"].clone();
+    assert_eq!((&why["reason"], &why["until"]), (&json!("destination_down"), &next), "{why}");
+}
+
 async fn what_an_outage_exhausted_in_a_sync_queue_is_revived_when_it_ends(world: World) {
     let mut receiver = Receiver::start().await;
     let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
     let eva = pushed(&world, "users", json!({ "kind": "sync", "max_attempts": 1 }), push).await;
     // One that was exhausted before the outage: it stays so.
     add(&eva, "users", changes(&["old"])).await;
-    receiver.next().await.answer(422);
+    receiver.next().await.answer(500);
     item_in(&eva, "users", "old", "exhausted").await;
     add(&eva, "users", changes(&["well"])).await;
     receiver.next().await.answer(200);
@@ -234,4 +258,86 @@ async fn another_endpoint_is_asked_at_once(world: World) {
     for id in ["m-1", "m-2"] {
         item_in(&eva, "mails", id, "processed").await;
     }
+}
+
+async fn a_worker_may_take_what_an_endpoint_that_is_down_keeps_waiting(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 600_000, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 1 }), push).await;
+    add(&eva, "mails", changes(&["m-1", "m-2"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(503);
+    }
+    down(&eva, "mails").await;
+    add(&eva, "mails", changes(&["m-3"])).await;
+    let mut got = Vec::new();
+    while got.len() < 3 {
+        for delivery in claim(&eva, "mails", "w").await {
+            got.extend(ids(std::slice::from_ref(&delivery)).into_iter().map(str::to_owned));
+            assert_eq!(settle(&eva, "mails", "ack", &delivery, json!({})).await["outcome"], "acked");
+        }
+    }
+    got.sort_unstable();
+    assert_eq!(got, ["m-1", "m-2", "m-3"]);
+    assert!(!receiver.has_more(), "and nobody else gets it");
+}
+
+async fn keys_that_are_refused_for_what_they_carry_are_exhausted_and_the_others_do_not_wait(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 3_600_000, "concurrency": 1 });
+    let policy = json!({ "kind": "sync", "backoff_ms": 1, "max_attempts": 4 });
+    let eva = pushed(&world, "users", policy, push).await;
+    add(&eva, "users", changes(&["bad-0", "bad-1"])).await;
+    for _ in 0..8 {
+        receiver.next().await.answer_with(422, &[], "no such module");
+    }
+    for id in ["bad-0", "bad-1"] {
+        let item = item_in(&eva, "users", id, "exhausted").await;
+        assert_eq!(item["errors"].as_array().map(Vec::len), Some(4), "every refusal is an attempt: {item}");
+    }
+    add(&eva, "users", changes(&["well"])).await;
+    receiver.next().await.answer(200);
+    item_in(&eva, "users", "well", "processed").await;
+    let seen = eva.get("/v1/queues/users").await.expect(200);
+    assert_ne!(seen["destination"]["down"], true, "{seen}");
+    let why = eva.get("/v1/queues/users/items/bad-0/why").await.expect(200);
+    assert_eq!((&why["reason"], &why["error"]), (&json!("exhausted"), &json!("HTTP 422: no such module")));
+}
+
+async fn keys_that_always_fail_cost_a_healthy_one_at_most_one_probe(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 500, "concurrency": 1 });
+    let eva = pushed(&world, "users", json!({ "kind": "sync", "backoff_ms": 1 }), push).await;
+    add(&eva, "users", changes(&["bad-0", "bad-1", "bad-2"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(500);
+    }
+    down(&eva, "users").await;
+    // A probe is under way with one of them when a healthy one comes: the very next one is for that.
+    let probe = receiver.next().await;
+    add(&eva, "users", changes(&["well"])).await;
+    probe.answer(500);
+    let probe = receiver.next().await;
+    assert_eq!(probe.ids(), ["well"]);
+    probe.answer(200);
+    item_in(&eva, "users", "well", "processed").await;
+    destination(&eva, "users", |destination| destination["down"] == false).await;
+}
+
+async fn a_refusal_of_the_message_answers_the_probe(world: World) {
+    let mut receiver = Receiver::start().await;
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
+    let eva = pushed(&world, "mails", json!({ "kind": "inbox", "backoff_ms": 3_600_000 }), push).await;
+    add(&eva, "mails", changes(&["m-1", "m-2", "m-3"])).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(503);
+    }
+    down(&eva, "mails").await;
+    add(&eva, "mails", changes(&["m-4"])).await;
+    let probe = receiver.next().await;
+    assert_eq!(probe.ids(), ["m-4"]);
+    probe.answer(422);
+    destination(&eva, "mails", |destination| destination["down"] == false).await;
+    let item = item_in(&eva, "mails", "m-4", "error").await;
+    assert_eq!(item["errors"].as_array().map(Vec::len), Some(1), "it has cost an attempt: {item}");
 }

@@ -17,6 +17,7 @@ cases![
     d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted,
     a_change_of_the_table_is_delivered_with_the_row_as_it_is_then_and_a_deletion_without,
     whatever_the_receiver_does_its_state_ends_as_the_tables,
+    a_row_that_cannot_be_read_waits_with_the_error_spends_no_attempt_and_goes_on_after_the_repair,
 ];
 
 /// A server with the source, whose changes go to the receiver.
@@ -274,4 +275,35 @@ fn take(
     } else {
         call.answer(500);
     }
+}
+
+async fn a_row_that_cannot_be_read_waits_with_the_error_spends_no_attempt_and_goes_on_after_the_repair(world: World) {
+    let mut receiver = Receiver::start().await;
+    let (_server, eva) = synced(&world, &receiver, "max_attempts = 1").await;
+    let Some(sql) = table(&world).await else { return };
+    sql.batch_execute("alter table siper.usuarios rename nombre to otro").await.unwrap();
+    sql.batch_execute("insert into siper.usuarios values (1, 7, 'Ana')").await.unwrap();
+    let failed = async {
+        loop {
+            let listed = eva.get("/v1/queues/usuarios_modulo/items?state=error").await.expect(200);
+            if let Some(item) = listed["items"].as_array().and_then(|items| items.first()) {
+                return item["id"].as_str().unwrap().to_owned();
+            }
+        }
+    };
+    let id = tokio::time::timeout(PATIENCE, failed).await.expect("it shows as failed");
+    let item = eva.get(&format!("/v1/queues/usuarios_modulo/items/{id}")).await.expect(200);
+    let errors = item["errors"].as_array().unwrap();
+    let said = errors[0]["error"].as_str().unwrap();
+    assert!(said.starts_with("failed to read the row to be delivered: ") && said.contains("nombre"), "{said}");
+    assert_eq!((errors.len(), &errors[0]["attempt"]), (1, &json!(0)), "once, with no attempt: {item}");
+    let listed = eva.get("/v1/sync/sources").await.expect(200);
+    let destination = &listed["items"][0]["queue"]["destination"];
+    assert!(destination["failures"].as_i64().unwrap_or(0) == 0, "nobody was called: {destination}");
+    assert!(!receiver.has_more(), "nobody was called");
+    sql.batch_execute("alter table siper.usuarios rename otro to nombre").await.unwrap();
+    let call = receiver.next().await;
+    assert_eq!(call.json()["data"], json!({ "idper": 7, "nombre": "Ana" }));
+    call.answer(200);
+    item_in(&eva, "usuarios_modulo", &id, "processed").await;
 }

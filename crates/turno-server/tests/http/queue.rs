@@ -9,6 +9,7 @@ use turno::store::AuditQuery;
 cases![
     a_queue_gets_the_defaults_of_its_kind,
     a_queue_is_what_was_said_and_may_be_changed,
+    a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_groups_by_it,
     a_push_stays_until_another_is_set_or_null_ends_it,
     a_wrong_policy_is_refused_with_its_field_named,
     the_kind_is_fixed_while_there_is_work,
@@ -106,6 +107,31 @@ async fn a_queue_is_what_was_said_and_may_be_changed(world: World) {
     assert_eq!(audited(&world, "queue_put").await, [("eva".into(), "bot".into()), ("eva".into(), "bot".into())]);
 }
 
+async fn a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_groups_by_it(world: World) {
+    let eva = world.client("eva").await;
+    for (kind, at_once) in [("lane", vec!["b"]), ("inbox", vec!["a", "b"]), ("sync", vec!["a", "b"])] {
+        let said = json!({ "kind": kind, "lock_timeout_ms": 101, "max_hold_ms": 102, "window_ms": 60_000,
+            "typing_extension_ms": 60_001, "max_wait_ms": 60_002, "batch_max": 2, "max_attempts": 107, "backoff_ms": 108,
+            "retention_s": 109, "on_exhausted": "hold" });
+        let path = format!("/v1/queues/q-{kind}");
+        eva.send(Method::PUT, &path, said.clone()).await.expect(200);
+        assert_eq!(eva.get(&path).await.expect(200)["policy"], said);
+        // In the lane, the two of leo fill their batch, and ana's window is open.
+        let leo = json!({ "id": "b", "key": "leo", "payload": 1 });
+        add(&eva, &format!("q-{kind}"), json!([{ "id": "a", "key": "ana", "payload": 1 }, leo])).await;
+        eva.post(&format!("{path}/typing"), json!({ "key": "ana" })).await.expect(202);
+        if kind == "lane" {
+            add(&eva, "q-lane", json!({ "id": "c", "key": "leo", "payload": 1 })).await;
+        }
+        let got = claim(&eva, &format!("q-{kind}"), "w").await;
+        let mut firsts: Vec<&str> = got.iter().map(|got| got["items"][0]["id"].as_str().unwrap()).collect();
+        firsts.sort_unstable();
+        assert_eq!(firsts, at_once, "{kind}");
+        let size = if kind == "lane" { 2 } else { 1 };
+        assert!(got.iter().all(|got| got["items"].as_array().unwrap().len() == size), "{kind}");
+    }
+}
+
 async fn a_push_stays_until_another_is_set_or_null_ends_it(world: World) {
     let put = async |eva: &Client, body: Value| eva.send(Method::PUT, "/v1/queues/bot", body).await;
     let push = json!({ "url": "http://127.0.0.1:1/in?t=s3cret", "timeout_ms": 5_000 });
@@ -132,7 +158,8 @@ async fn a_wrong_policy_is_refused_with_its_field_named(world: World) {
         (json!({ "kind": "lane", "lock_timeout_ms": 99 }), "lock_timeout_ms"),
         (json!({ "kind": "lane", "max_hold_ms": 99 }), "max_hold_ms"),
         (json!({ "kind": "lane", "batch_max": 1001 }), "batch_max"),
-        (json!({ "kind": "inbox", "batch_max": 2 }), "batch_max"),
+        (json!({ "kind": "inbox", "window_ms": -1 }), "window_ms"),
+        (json!({ "kind": "sync", "batch_max": 1001 }), "batch_max"),
         (json!({ "kind": "inbox", "max_attempts": 10_001 }), "max_attempts"),
         (json!({ "kind": "inbox", "max_attempts": 0 }), "max_attempts"),
         (json!({ "kind": "inbox", "backoff_ms": 0 }), "backoff_ms"),
@@ -231,7 +258,8 @@ async fn queues_are_listed_by_name_in_pages(world: World) {
     let last = eva.get(&format!("/v1/queues?limit=2&cursor={cursor}")).await.expect(200);
     assert_eq!((names(&last), &last["next_cursor"]), (vec!["c".to_owned()], &Value::Null));
     for wrong in ["limit=0", "limit=1001", "limit=x", "cursor=zz", "page=2"] {
-        eva.get(&format!("/v1/queues?{wrong}")).await.problem(400, "bad_query");
+        let problem = eva.get(&format!("/v1/queues?{wrong}")).await.problem(400, "bad_query");
+        assert_eq!(problem["field"].as_str(), wrong.split('=').next(), "{wrong}");
     }
 }
 

@@ -15,6 +15,7 @@ cases![
     a_wrong_claim_is_refused_with_its_field_named,
     of_many_claimers_of_one_id_exactly_one_wins,
     claiming_a_certain_item_tells_why_not,
+    a_repeated_claim_of_one_item_gets_the_same_delivery,
     a_repeated_request_gets_the_same_deliveries,
     an_expired_claim_is_available_again_and_the_late_ack_is_stale,
     a_waiting_claim_gets_what_arrives,
@@ -122,15 +123,38 @@ async fn claiming_a_certain_item_tells_why_not(world: World) {
         async |id: &str| eva.post(&format!("/v1/queues/bot/items/{id}/claim"), json!({ "instance": "w" })).await;
     claim_item("none").await.problem(404, "not_found");
     let behind = claim_item("m-2").await.problem(409, "not_available");
-    assert_eq!(behind["reason"], "behind_head");
+    assert_eq!((&behind["reason"], &behind["behind"]), (&json!("behind_head"), &json!("m-1")));
     assert!(behind["detail"].as_str().unwrap().contains("m-1"), "{behind}");
     let held = claim_item("m-1").await.expect(200);
     assert_eq!((&held["items"][0]["id"], &held["attempt"]), (&json!("m-1"), &json!(1)));
-    claim_item("m-1").await.problem(409, "already_claimed");
+    let mine = claim_item("m-1").await.problem(409, "already_claimed");
+    assert_eq!(mine["mine"], true);
+    assert!(mine["detail"].as_str().unwrap().contains("Esta misma instancia"), "{mine}");
+    let other = eva.post("/v1/queues/bot/items/m-1/claim", json!({ "instance": "w-2" })).await;
+    let other = other.problem(409, "already_claimed");
+    assert_eq!(other["mine"], false);
+    assert!(other["detail"].as_str().unwrap().contains("Otro proceso"), "{other}");
     assert_eq!(claim_item("m-2").await.problem(409, "not_available")["reason"], "behind_in_flight");
     settle(&eva, "bot", "ack", &held, json!({})).await;
     claim_item("m-1").await.problem(409, "already_processed");
     assert_eq!(claim_item("m-2").await.expect(200)["items"][0]["id"], "m-2");
+}
+
+async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
+    let eva = made(&world, "mails", json!({ "kind": "inbox" })).await;
+    add(&eva, "mails", json!({ "id": "m-1", "payload": 1 })).await;
+    let ask = async |instance: &str, request: &str| {
+        let body = json!({ "instance": instance, "request_id": request });
+        eva.post("/v1/queues/mails/items/m-1/claim", body).await
+    };
+    let first = ask("w", "r-1").await.expect(200);
+    let again = ask("w", "r-1").await.expect(200);
+    assert_eq!(
+        (&again["delivery"], &again["fence"], &again["attempt"]),
+        (&first["delivery"], &first["fence"], &json!(1))
+    );
+    assert_eq!(ask("w", "r-2").await.problem(409, "already_claimed")["mine"], true);
+    assert_eq!(ask("w-2", "r-1").await.problem(409, "already_claimed")["mine"], false);
 }
 
 async fn a_repeated_request_gets_the_same_deliveries(world: World) {

@@ -61,7 +61,8 @@ async fn a_wrong_item_is_named_with_its_place(world: World) {
         (json!({ "key": "a\nb", "payload": 1 }), "key"),
         (json!({ "key": 7, "payload": 1 }), "key"),
         (json!({ "key": "ana", "payload": 1, "id": "x".repeat(201) }), "id"),
-        (json!({ "key": "ana", "payload": 1, "action": "x".repeat(201) }), "action"),
+        (json!({ "key": "ana", "payload": 1, "action": "á".repeat(201) }), "action"),
+        (json!({ "key": "ana", "payload": 1, "action": "a\tb" }), "action"),
         (json!({ "key": "ana", "payload": 1, "delay_ms": -1 }), "delay_ms"),
         (json!({ "key": "ana", "payload": 1, "delay_ms": i64::MAX }), "delay_ms"),
         (json!({ "key": "ana", "payload": 1, "delay_ms": 1.5 }), "delay_ms"),
@@ -77,6 +78,7 @@ async fn a_wrong_item_is_named_with_its_place(world: World) {
         eva.post("/v1/queues/bot/items", wrong).await.problem(400, "bad_body");
     }
     assert_eq!(eva.get("/v1/queues/bot").await.expect(200)["counts"]["pending"], 0, "nothing was stored");
+    add(&eva, "bot", json!({ "key": "ana", "payload": 1, "action": "á".repeat(200) })).await;
 }
 
 async fn a_newer_change_replaces_the_unfinished_one_of_its_key(world: World) {
@@ -85,6 +87,8 @@ async fn a_newer_change_replaces_the_unfinished_one_of_its_key(world: World) {
     assert_eq!(add(&eva, "users", first).await[0]["outcome"], "queued");
     let newer = add(&eva, "users", json!({ "id": "c-2", "key": "7", "action": "DESACTIVAR", "payload": "new" })).await;
     assert_eq!(newer, json!([{ "id": "c-1", "outcome": "coalesced" }]), "under the id of the one that survives");
+    let again = add(&eva, "users", json!({ "id": "c-2", "key": "7", "action": "DESACTIVAR", "payload": "new" })).await;
+    assert_eq!((&again[0]["id"], &again[0]["outcome"]), (&json!("c-1"), &json!("duplicate")), "and so when repeated");
     let got = claim(&eva, "users", "w").await;
     let item = &got[0]["items"][0];
     assert_eq!((got.len(), &item["payload"], &item["action"]), (1, &json!("new"), &json!("DESACTIVAR")));
@@ -95,8 +99,11 @@ async fn a_newer_change_replaces_the_unfinished_one_of_its_key(world: World) {
     let again = claim(&eva, "users", "w").await;
     assert_eq!(again[0]["items"][0]["payload"], "newest");
     assert!(again[0]["revision"].as_i64().unwrap() > before);
-    let repeated = settle(&eva, "users", "ack", &again[0], json!({})).await;
-    assert_eq!(repeated["outcome"], "acked");
+    for _ in ["while another has it", "when it is finished"] {
+        let repeated = settle(&eva, "users", "ack", &got[0], json!({})).await;
+        assert_eq!((&repeated["outcome"], &repeated["repeated"]), (&json!("superseded"), &json!(true)));
+        assert_eq!(settle(&eva, "users", "ack", &again[0], json!({})).await["outcome"], "acked");
+    }
 }
 
 async fn payloads_come_back_byte_for_byte(world: World) {

@@ -82,7 +82,8 @@ async fn items_are_listed_by_state_and_key_in_pages(world: World) {
     assert_eq!(first["items"].as_array().unwrap().len(), 4);
     assert_eq!(listed(&format!("limit=4&cursor={cursor}")).await, ["m-5", "m-6"]);
     for wrong in ["state=done", "state=", "limit=0", "cursor=6d2d31", "cursor=x", "order=asc", "key=", "key=a%0Ab"] {
-        eva.get(&format!("/v1/queues/mails/items?{wrong}")).await.problem(400, "bad_query");
+        let problem = eva.get(&format!("/v1/queues/mails/items?{wrong}")).await.problem(400, "bad_query");
+        assert_eq!(problem["field"].as_str(), wrong.split('=').next(), "{wrong}");
     }
 }
 

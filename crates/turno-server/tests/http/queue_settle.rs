@@ -118,6 +118,10 @@ async fn a_return_takes_the_attempt_back(world: World) {
         assert_eq!(settle(&eva, "mails", "return", &got, json!({})).await["outcome"], "returned");
         assert_eq!(settle(&eva, "mails", "return", &got, json!({})).await["repeated"], true);
         assert_eq!(settle(&eva, "mails", "ack", &got, json!({})).await["outcome"], "stale");
+        let other = claim(&eva, "mails", "other").await.remove(0);
+        let again = settle(&eva, "mails", "return", &got, json!({})).await;
+        assert_eq!((&again["outcome"], &again["repeated"]), (&json!("returned"), &json!(true)), "another has it now");
+        assert_eq!(settle(&eva, "mails", "return", &other, json!({})).await["outcome"], "returned");
     }
     let item = eva.get("/v1/queues/mails/items/m-1").await.expect(200);
     assert_eq!((&item["state"], &item["attempts"]), (&json!("pending"), &json!(0)));

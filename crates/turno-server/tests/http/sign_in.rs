@@ -1,6 +1,7 @@
 //! Signing in: passwords, links, the console's cookie, the first administrator.
 
 use crate::cases;
+use crate::console::Browser;
 use crate::world::{Answer, Client, Running, World, answer};
 use reqwest::{Method, redirect};
 use serde_json::json;
@@ -17,7 +18,7 @@ cases![
     a_link_lets_in_once_and_leaves_the_address,
     who_came_by_a_link_gives_themselves_a_password,
     a_new_password_ends_the_other_sessions,
-    whoever_is_locked_out_cannot_sign_in,
+    whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_right,
     the_link_of_the_first_start_makes_one_administrator,
     the_first_administrator_is_made_once_however_many_try,
 ];
@@ -81,6 +82,8 @@ async fn a_password_lets_in_and_the_session_ends_with_signing_out(world: World) 
     assert_eq!(with_cookie(base, Method::POST, "/sign-out", &secret).await, 204);
     assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 401);
     assert_eq!(with_cookie(base, Method::POST, "/sign-out", &secret).await, 204, "again does no harm");
+    let eva = Browser::of(&world, "eva").await;
+    assert!(eva.page("/audit?action=token_revoke").await.contains("<th scope=\"row\">Cerró sesión</th>"));
 }
 
 async fn a_wrong_password_and_a_stranger_are_answered_alike(world: World) {
@@ -216,13 +219,14 @@ async fn a_new_password_ends_the_other_sessions(world: World) {
     sign_in(&world, "rosa", "una clave ajena").await.expect(200);
 }
 
-async fn whoever_is_locked_out_cannot_sign_in(world: World) {
+async fn whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_right(world: World) {
     person(&world, "rosa", "una clave larga").await;
     let link = world.turno.make_link(LinkFor::SignIn("rosa".try_into().unwrap()), HOUR).await.unwrap();
     let secret = cookie(&sign_in(&world, "rosa", "una clave larga").await);
     let out = PersonChange { disabled: Some(true), ..PersonChange::default() };
     world.turno.change_person("rosa".try_into().unwrap(), out).await.unwrap();
-    sign_in(&world, "rosa", "una clave larga").await.problem(401, "wrong_password");
+    sign_in(&world, "rosa", "una clave larga").await.problem(401, "user_disabled");
+    sign_in(&world, "rosa", "otra clave larga").await.problem(401, "wrong_password");
     assert_eq!(with_cookie(&world.server.base, Method::GET, "/v1/me", &secret).await, 401);
     assert_eq!(open(&world.server.base, &format!("/sign-in?link={link}")).await.status, 410);
 }

@@ -10,6 +10,7 @@ cases![
     a_new_task_is_a_draft_unless_said_otherwise,
     a_task_that_makes_no_sense_is_refused_with_the_field_named,
     only_drafts_are_changed_and_become_ready,
+    a_draft_that_another_changed_meanwhile_is_not_written_over,
     cancelling_waits_for_nobody_but_whoever_holds_it,
     a_list_of_tasks_is_filtered_and_comes_in_pages,
     a_history_tells_what_happened_and_who_held_it,
@@ -51,8 +52,11 @@ async fn a_new_task_is_a_draft_unless_said_otherwise(world: World) {
         (&made["title"], &made["status"], &made["created_by"]),
         (&json!("Entrada 12"), &json!("draft"), &json!("ana"))
     );
+    let mut told = made["lines"].clone();
+    let versions = told.as_array_mut().unwrap().iter_mut().map(|line| line.as_object_mut().unwrap().remove("version"));
+    assert!(versions.collect::<Vec<_>>().iter().all(|version| version.as_ref().is_some_and(Value::is_string)));
     assert_eq!(
-        made["lines"],
+        told,
         json!([
             { "number": 1, "kind": "quantity", "movement": "in", "sku": "clavos", "quantity": 30, "status": "pending",
               "error": null, "applied_at": null, "applied_by": null },
@@ -128,6 +132,35 @@ async fn only_drafts_are_changed_and_become_ready(world: World) {
     assert_eq!(wrong["status_now"], "ready");
     leo.send(Method::PUT, &path, json!({ "title": "Otra" })).await.problem(409, "wrong_status");
     assert_eq!(ana.get(&path).await.expect(200)["title"], "Entrada");
+}
+
+async fn a_draft_that_another_changed_meanwhile_is_not_written_over(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let made = ana.post("/v1/tasks", json!({ "title": "Entrada" })).await.expect(201);
+    let path = format!("/v1/tasks/{}", made["id"]);
+    let read = ana.get(&path).await;
+    let tag = read.headers["etag"].to_str().unwrap().to_owned();
+    assert_eq!(
+        (tag, &made["version"]),
+        (format!("\"{}\"", made["version"].as_str().unwrap()), &read.expect(200)["version"])
+    );
+    let seen = &made["version"];
+    let his = json!({ "title": "De Leo", "version": seen });
+    let changed = leo.send(Method::PUT, &path, his.clone()).await.expect(200);
+    assert_ne!(changed["version"], *seen);
+    ana.send(Method::PUT, &path, json!({ "title": "De Ana", "version": seen })).await.problem(409, "draft_changed");
+    assert_eq!(leo.send(Method::PUT, &path, his).await.expect(200)["title"], "De Leo", "the same call twice is one");
+    let matching = |tag: String| {
+        let call = ana.request(Method::PUT, &path).header("if-match", tag);
+        async move { answer(call.json(&json!({ "title": "De Ana" })).send().await.unwrap()).await }
+    };
+    for old in [format!("\"{}\"", seen.as_str().unwrap()), "\"nonsense\"".to_owned()] {
+        matching(old).await.problem(409, "draft_changed");
+    }
+    assert_eq!(ana.get(&path).await.expect(200)["title"], "De Leo", "nothing of it was stored");
+    let now = changed["version"].as_str().unwrap();
+    assert_eq!(matching(format!("W/\"{now}\"")).await.expect(200)["title"], "De Ana", "who has seen it may");
+    assert_eq!(matching("*".to_owned()).await.expect(200)["title"], "De Ana", "any version will do");
 }
 
 async fn cancelling_waits_for_nobody_but_whoever_holds_it(world: World) {

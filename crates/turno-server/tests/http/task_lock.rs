@@ -10,8 +10,10 @@ use turno::store::AuditQuery;
 
 cases![
     a_task_in_an_unlockable_status_cannot_be_claimed,
+    an_override_meant_for_one_person_does_not_hit_the_next,
     an_override_of_a_task_is_audited_and_told_to_the_loser,
     asking_and_waiting_for_a_task_work_as_for_any_lease,
+    what_is_over_is_offered_to_nobody,
     generic_lease_calls_on_a_task_follow_its_rules,
 ];
 
@@ -40,6 +42,26 @@ async fn a_task_in_an_unlockable_status_cannot_be_claimed(world: World) {
     }
 }
 
+async fn an_override_meant_for_one_person_does_not_hit_the_next(world: World) {
+    let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
+    let id = ready(&ana).await;
+    for path in [format!("/v1/tasks/{id}"), format!("/v1/leases/task:{id}")] {
+        let hers = claimed(&ana, id).await;
+        ana.post(&format!("{path}/release"), json!({ "fence": hers["fence"] })).await.expect(200);
+        let his = claimed(&leo, id).await;
+        let meant = json!({ "reason": "se fue", "fence": hers["fence"] });
+        for verb in ["force-release", "force-claim"] {
+            let held = eva.post(&format!("{path}/{verb}"), meant.clone()).await.problem(409, "lease_held");
+            assert_eq!((&held["holder"]["id"], &held["lease"]["fence"]), (&json!("leo"), &his["fence"]));
+        }
+        let meant = json!({ "reason": "se fue", "fence": his["fence"] });
+        assert_eq!(eva.post(&format!("{path}/force-release"), meant).await.expect(200)["state"], "free");
+    }
+    let audited = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
+    let forced = audited.iter().filter(|entry| entry.action.starts_with("lock_force")).count();
+    assert_eq!(forced, 2, "what was refused was none");
+}
+
 async fn an_override_of_a_task_is_audited_and_told_to_the_loser(world: World) {
     let (ana, eva) = (world.client("ana").await, world.client("eva").await);
     let id = ready(&ana).await;
@@ -52,6 +74,8 @@ async fn an_override_of_a_task_is_audited_and_told_to_the_loser(world: World) {
     let lost = ana.send(Method::PATCH, &path("lines/1"), late).await.problem(409, "lease_lost");
     let told = ["reason", "cause", "by", "note"].map(|member| lost[member].as_str().unwrap_or_default());
     assert_eq!(told, ["forced", "override", "eva", "se fue"]);
+    assert_eq!(lost["by_name"], "Eva Ruiz");
+    assert!(lost["detail"].as_str().unwrap().contains("Eva Ruiz intervino: se fue"), "{lost}");
     assert_eq!(eva.post(&path("force-release"), json!({ "reason": "listo" })).await.expect(200)["state"], "free");
     let query = AuditQuery { resource: Some(format!("task:{id}")), limit: 10, ..AuditQuery::default() };
     let mut entries = world.turno.audit(query).await.unwrap();
@@ -79,6 +103,26 @@ async fn asking_and_waiting_for_a_task_work_as_for_any_lease(world: World) {
     let held = bot.post(&path("claim"), json!({ "instance": "one" })).await.expect(200);
     let patch = json!({ "fence": held["fence"], "quantity": 31 });
     bot.send(Method::PATCH, &path("lines/1"), patch).await.expect(200);
+}
+
+async fn what_is_over_is_offered_to_nobody(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let good = json!([{ "kind": "quantity", "sku": "x", "quantity": 1 }]);
+    let bad = json!([{ "kind": "quantity", "sku": "nada", "quantity": 1, "movement": "out" }]);
+    for (lines, verb, status, state) in [
+        (good.clone(), "finalize", "completed", "free"),
+        (good, "cancel", "cancelled", "free"),
+        (bad, "finalize", "partially_completed", "offered"),
+    ] {
+        let id = made(&ana, lines).await;
+        let lock = claimed(&ana, id).await;
+        leo.post(&format!("/v1/tasks/{id}/turn"), json!({})).await.expect(200);
+        let body = if verb == "finalize" { json!({ "fence": lock["fence"] }) } else { json!({}) };
+        ana.post(&format!("/v1/tasks/{id}/{verb}"), body).await.expect(200);
+        let now = task(&leo, id).await;
+        assert_eq!((&now["status"], &now["lock"]["state"]), (&json!(status), &json!(state)), "{now}");
+        assert_eq!(now["lock"]["waiting"], u8::from(state == "offered"));
+    }
 }
 
 async fn generic_lease_calls_on_a_task_follow_its_rules(world: World) {

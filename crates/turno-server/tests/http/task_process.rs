@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 cases![
     a_line_is_changed_under_ones_own_lock,
+    a_late_change_of_a_line_from_another_window_writes_over_nothing,
     a_line_takes_only_what_belongs_to_its_kind,
     a_line_is_validated_against_what_is_in_stock,
     finalizing_applies_every_line_and_releases_the_lock,
@@ -48,6 +49,22 @@ async fn a_line_is_changed_under_ones_own_lock(world: World) {
     patch(&ana, id, 0, json!({ "fence": fence, "sku": "x" })).await.problem(404, "not_found");
     let path = format!("/v1/tasks/{id}/lines/x/validate");
     ana.post(&path, json!({ "fence": fence })).await.problem(404, "not_found");
+}
+
+async fn a_late_change_of_a_line_from_another_window_writes_over_nothing(world: World) {
+    let ana = world.client("ana").await;
+    let id = ready(&ana).await;
+    let fence = claimed(&ana, id).await["fence"].clone();
+    let line = ana.get(&format!("/v1/tasks/{id}")).await.expect(200)["lines"][0].clone();
+    let change = |sku: &str, version: &Value| json!({ "fence": fence, "sku": sku, "version": version });
+    let changed = patch(&ana, id, 1, change("primera", &line["version"])).await.expect(200);
+    assert_ne!(changed["version"], line["version"]);
+    let late = patch(&ana, id, 1, change("tarde", &line["version"])).await.problem(409, "line_changed");
+    assert_eq!(late["line"], 1);
+    patch(&ana, id, 1, change("x", &json!("no es una"))).await.problem(409, "line_changed");
+    patch(&ana, id, 1, change("primera", &line["version"])).await.expect(200);
+    patch(&ana, id, 1, change("segunda", &changed["version"])).await.expect(200);
+    patch(&ana, id, 1, json!({ "fence": fence, "sku": "tercera" })).await.expect(200);
 }
 
 async fn a_line_takes_only_what_belongs_to_its_kind(world: World) {
@@ -213,7 +230,7 @@ async fn a_finalize_after_the_lock_was_lost_says_what_was_done(world: World) {
     let path = format!("/v1/tasks/{id}/finalize");
     let lost = ana.post(&path, json!({ "fence": fence })).await.problem(409, "lease_lost");
     assert_eq!((&lost["reason"], &lost["note"], &lost["lines"]), (&json!("forced"), &json!("cierre"), &json!([])));
-    assert!(lost["detail"].as_str().unwrap().contains("Nada se guardó"), "{lost}");
+    assert!(lost["detail"].as_str().unwrap().contains("Este pedido no cambió nada"), "{lost}");
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 0);
     for body in [json!({}), json!({ "fence": "x" }), json!({ "fence": 1, "lines": [] })] {
         ana.post(&path, body).await.problem(400, "bad_field");

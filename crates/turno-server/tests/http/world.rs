@@ -62,7 +62,10 @@ impl Running {
     /// The demo on this database; or what it said when it did not start.
     pub(crate) fn demo(url: &str) -> Result<Running, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turno"));
-        command.args(["demo", "--listen", "127.0.0.1:0", "--database", url]);
+        command
+            .args(["demo", "--listen", "127.0.0.1:0", "--database", url])
+            .env_remove("TURNO_LANG")
+            .env("LC_ALL", "C");
         let mut tried = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (mut line, mut stdout) = (String::new(), BufReader::new(tried.stdout.take().unwrap()));
         while stdout.read_line(&mut line).unwrap() > 0 {
@@ -91,6 +94,8 @@ impl Running {
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("TURNO_DATABASE", url)
             .env_remove("TURNO_LOG_LEVEL")
+            .env_remove("TURNO_LANG")
+            .env("LC_ALL", "C")
             .current_dir(env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
@@ -265,6 +270,7 @@ impl Answer {
         let body = self.expect(status);
         assert_eq!(self.headers["content-type"], "application/problem+json");
         assert_eq!(body["code"], code, "{body}");
+        assert!(code != "bad_query" || body["field"].is_string(), "what is wrong is named: {body}");
         body
     }
 }

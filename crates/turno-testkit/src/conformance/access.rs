@@ -95,7 +95,7 @@ async fn without_the_permission_nothing_changes(world: World) {
     ] {
         assert_eq!(viewer.lease(named(&viewer, "r", action)).await, Err(needed.clone()));
     }
-    let force = || Action::ForceRelease { reason: "x".to_owned() };
+    let force = || Action::ForceRelease { reason: "x".to_owned(), fence: None };
     assert_eq!(editor.lease(named(&editor, "r", force())).await, Err(missing(Permission::LocksOverride)));
     let queue = viewer.queue(queue_name()).await.unwrap();
     assert_eq!(queue.enqueue(vec![draft("k", "1")]).await, Err(missing(Permission::QueuesProduce)));
@@ -253,7 +253,7 @@ async fn acting_for_somebody_shows_both_in_the_audit(world: World) {
     world.turno.add_person(NewPerson::new("leo", "Leo", Role::Admin).unwrap()).await.unwrap();
     let as_leo = eva.on_behalf_of(user("leo")).await.unwrap();
     claim(&world.turno, "r").await.unwrap();
-    let force = Action::ForceClaim { reason: "urge".to_owned() };
+    let force = Action::ForceClaim { reason: "urge".to_owned(), fence: None };
     let taken = as_leo.lease(named(&as_leo, "r", force)).await.unwrap();
     assert_eq!(taken.answer, Ok(Outcome::Claimed { renewed: false }));
     assert_eq!(taken.state.grant.unwrap().holder.user, user("leo"));
@@ -324,7 +324,7 @@ async fn nobody_expels_anybody_by_a_command(world: World) {
         let as_task = one.task(Some(id), one.holder(None), task::Action::Lease(expel())).await;
         assert!(matches!(as_task, Err(Error::Invalid(_))));
     }
-    let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned() });
+    let force = task::Action::Lease(Action::ForceRelease { reason: "x".to_owned(), fence: None });
     let refused = ana.task(Some(id), ana.holder(None), force).await;
     assert_eq!(refused.unwrap_err(), missing(Permission::LocksOverride));
     let (now, state) = world.turno.lease_state(id.resource()).await.unwrap();
@@ -376,7 +376,7 @@ async fn a_listener_hears_what_they_may_and_as_long_as_they_may(world: World) {
 
 /// An override, which is audited, and then something that everybody hears.
 async fn force_and_claim(turno: &Turno) {
-    let force = Action::ForceRelease { reason: "x".to_owned() };
+    let force = Action::ForceRelease { reason: "x".to_owned(), fence: None };
     turno.lease(named(turno, "caja:7", force)).await.unwrap();
     claim(turno, "caja:last").await.unwrap();
 }

@@ -29,11 +29,11 @@ async fn force(turno: &Turno, name: &str, action: Action) {
 }
 
 fn take(reason: &str) -> Action {
-    Action::ForceClaim { reason: reason.to_owned() }
+    Action::ForceClaim { reason: reason.to_owned(), fence: None }
 }
 
 fn free(reason: &str) -> Action {
-    Action::ForceRelease { reason: reason.to_owned() }
+    Action::ForceRelease { reason: reason.to_owned(), fence: None }
 }
 
 async fn every_act_beyond_ordinary_rights_has_exactly_one_entry(world: World) {

@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
-use turno::{ClaimedItem, Draft, Error, Got, QueueHandle};
+use turno::{ClaimedItem, Draft, Error, Got, QueueHandle, WhyReason};
 
 super::cases![
     a_claim_of_one_item_says_what_became_of_it,
     a_claim_of_one_item_takes_over_what_has_expired,
+    an_item_that_would_go_along_with_its_head_is_not_to_be_had_alone,
+    a_repeated_claim_of_one_item_gets_the_same_delivery,
     instances_that_race_for_one_item_get_it_once,
     a_repeated_claim_gets_the_same_live_deliveries,
     a_repeated_claim_is_recognised_by_another_instance_and_after_a_restart,
@@ -57,8 +59,9 @@ async fn a_claim_of_one_item_says_what_became_of_it(world: World) {
     assert_eq!(code(&queue, "3").await, "behind_head");
     let got = claim(&queue, "1").await.got().expect("it is due");
     assert_eq!(ids(&got), ["1", "2"], "with what goes along");
-    assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyClaimed);
-    assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyClaimed);
+    assert_eq!(claim(&queue, "1").await, ClaimedItem::AlreadyYours);
+    assert_eq!(claim(&queue, "2").await, ClaimedItem::AlreadyYours);
+    assert_eq!(queue.claim_item("worker-2", id("1")).await.unwrap(), ClaimedItem::AlreadyClaimed);
     assert_eq!(code(&queue, "3").await, "behind_in_flight");
     let act = Act::Fail { error: "no".to_owned(), item: Some(id("2")), retry_in: None, give_up: true };
     settle(&queue, got.handed, act).await;
@@ -80,10 +83,41 @@ async fn a_claim_of_one_item_takes_over_what_has_expired(world: World) {
     put(&queue, "ana", &["x"]).await;
     for attempt in 1..=2 {
         assert_eq!(claim(&queue, "x").await.got().expect("it is free").attempt, attempt);
-        assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyClaimed);
+        assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyYours);
         world.pass(60_000);
     }
     assert_eq!(claim(&queue, "x").await, ClaimedItem::AlreadyProcessed, "no attempts left");
+}
+
+async fn an_item_that_would_go_along_with_its_head_is_not_to_be_had_alone(world: World) {
+    let queue = world.queue(Policy { window: Span::ZERO, ..Policy::of(Kind::Lane) }).await;
+    put(&queue, "ana", &["1", "2"]).await;
+    let ClaimedItem::NotYet(why) = claim(&queue, "2").await else { panic!("it stands behind another") };
+    assert_eq!(why.reason, WhyReason::BehindHead { id: id("1") });
+    assert_eq!(ids(&claim(&queue, "1").await.got().expect("it is the head")), ["1", "2"]);
+}
+
+async fn a_repeated_claim_of_one_item_gets_the_same_delivery(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    let other = world.instance().await.queue("mensajes").await.unwrap();
+    put(&queue, "ana", &["x", "y"]).await;
+    let ask = async |queue: &QueueHandle, worker: &str, item: &str, request: &str| {
+        queue.claim_item_as(worker, id(item), Some(request)).await.unwrap()
+    };
+    let got = ask(&queue, "w", "x", "r").await.got().expect("it is due");
+    let again = ask(&other, "w", "x", "r").await.got().expect("the answer was lost");
+    assert_eq!((again.handed, again.attempt, ids(&again)), (got.handed, 1, vec!["x"]));
+    assert_eq!(ask(&queue, "w", "x", "r-2").await, ClaimedItem::AlreadyYours, "another request");
+    assert_eq!(ask(&queue, "w-2", "x", "r").await, ClaimedItem::AlreadyClaimed, "another worker");
+    let second = ask(&queue, "w", "y", "r").await.got().expect("of another item the name is another");
+    assert_ne!(second.handed, got.handed);
+    assert_eq!(
+        queue.claim_as("w", 9, Span::ZERO, Some("r")).await.unwrap(),
+        [],
+        "nor is it that of a claim of the next"
+    );
+    ack(&queue, &got).await;
+    assert_eq!(ask(&queue, "w", "x", "r").await, ClaimedItem::AlreadyProcessed, "it lives no more");
 }
 
 async fn instances_that_race_for_one_item_get_it_once(world: World) {

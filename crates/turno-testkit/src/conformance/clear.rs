@@ -1,6 +1,7 @@
 //! Clearing lanes.
 
 use super::world::{World, ack, draft, put, settle, take, take_one};
+use turno::core::id::Fence;
 use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::{AuditQuery, Counts};
@@ -38,6 +39,16 @@ async fn clearing_cancels_what_waits_and_makes_live_fences_stale(world: World) {
         assert_eq!(settle(&queue, got[0].handed, act).await.outcome, SettleOutcome::Stale);
     }
     assert_eq!(take(&queue, 9).await, []);
+    for (item, handed_at) in [("1", Some(got[0].now)), ("3", Some(got[0].now)), ("4", None)] {
+        let record = queue.item(item.try_into().unwrap()).await.unwrap().unwrap();
+        let done = record.done.expect("it is over");
+        let (fence, holder) = (done.fence, done.holder.as_ref().map(|taker| taker.instance().to_owned()));
+        assert_eq!(done.handed_at, handed_at, "{item}: which attempt the clearing ended");
+        assert_eq!(
+            (fence, holder.is_some()),
+            if handed_at.is_some() { (got[0].handed.fence, true) } else { (Fence(0), false) }
+        );
+    }
     let mut audited = entries(&world.turno).await;
     audited.sort();
     let of = |key: &str, count: u64| (format!("mensajes/{key}"), format!("{{\"count\":{count}}}"));

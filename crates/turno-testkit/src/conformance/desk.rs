@@ -15,6 +15,7 @@ super::cases![
     the_past_of_a_task_is_read_page_by_page,
     a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other,
     the_late_one_is_told_that_somebody_else_has_it_now,
+    the_end_of_a_task_ends_its_line,
     whoever_is_locked_out_leaves_the_lines_they_stand_in,
     a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing,
 ];
@@ -176,7 +177,7 @@ async fn a_batch_answers_every_entry_in_its_order_and_one_bad_one_harms_no_other
         command("task:999", "ana", claim()),
         forbidden,
         command(id.resource().as_str(), "ana", claim()),
-        command("a", "ana", Action::ForceRelease { reason: "ya".to_owned() }),
+        command("a", "ana", Action::ForceRelease { reason: "ya".to_owned(), fence: None }),
         command("a", "luis", claim()),
     ]);
     let answers = turno.lease_batch(commands).await;
@@ -216,6 +217,27 @@ async fn the_late_one_is_told_that_somebody_else_has_it_now(world: World) {
     let lost = Lost::of(ending.as_ref(), &late.state, &holder("ana"), late.now);
     assert_eq!((lost.reason, lost.cause, lost.by), ("taken", Some("no_heartbeat"), None), "from the history");
     assert_eq!(late.state.grant.unwrap().holder.user.as_str(), "leo", "and the lease as it is");
+}
+
+async fn the_end_of_a_task_ends_its_line(mut world: World) {
+    let (done, cancelled) = (ready(&world.turno).await, ready(&world.turno).await);
+    for id in [done, cancelled] {
+        let fence = take(&world.turno, id, "ana").await.grant.unwrap().fence;
+        let turn = world.turno.task(Some(id), holder("luis"), task::Action::Lease(Action::JoinLine)).await.unwrap();
+        assert_eq!(turn.lease.line.len(), 1, "the control: he waits");
+        if id == done {
+            let became = world.turno.task_finalize(id, holder("ana"), fence).await.unwrap();
+            assert_eq!(became.answer.unwrap().status, Status::Completed);
+        } else {
+            let cancel = task::Action::Cancel { reason: None };
+            world.turno.task(Some(id), holder("ana"), cancel).await.unwrap().answer.unwrap();
+        }
+    }
+    world.reopen().await;
+    for id in [done, cancelled] {
+        let (_, state) = world.turno.lease_state(id.resource()).await.unwrap();
+        assert_eq!((state.grant, state.offer, state.line), (None, None, Vec::new()), "{id}");
+    }
 }
 
 async fn whoever_is_locked_out_leaves_the_lines_they_stand_in(world: World) {

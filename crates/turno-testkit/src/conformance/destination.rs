@@ -8,7 +8,7 @@ use turno::core::id::{ItemId, Lane};
 use turno::core::queue::{Act, ItemState, Kind, Policy, SettleOutcome};
 use turno::core::time::{Span, Time};
 use turno::store::{AuditQuery, Push, PushChange};
-use turno::{Got, QueueHandle};
+use turno::{Got, Hands, QueueHandle};
 
 super::cases![
     a_destination_is_known_to_every_instance_and_after_a_restart,
@@ -58,7 +58,7 @@ async fn a_destination_is_known_to_every_instance_and_after_a_restart(mut world:
     let back = queue.destination_succeeded().await.unwrap().unwrap();
     assert_eq!((back.is_down(), back.revive_since), (false, Some(began)));
     assert_eq!(world.turno.destinations().await.unwrap(), [(id, back)], "there is something left to do");
-    queue.destination_revived(began).await.unwrap().unwrap();
+    queue.destination_revived(began, 0).await.unwrap().unwrap();
     assert_eq!(world.turno.destinations().await.unwrap(), []);
     assert_eq!(queue.destination_succeeded().await.unwrap(), None, "nothing changes any more");
 }
@@ -81,8 +81,8 @@ async fn failures_noted_at_the_same_time_are_all_counted(world: World) {
     let id = queue.row().await.unwrap().id;
     let known = queue.destination().await.unwrap().unwrap();
     let next = Destination { version: known.version + 1, failures: 0, ..known };
-    assert!(store.put_destination(id, next.clone()).await.unwrap());
-    assert!(!store.put_destination(id, Destination { failures: 1, ..next }).await.unwrap());
+    assert!(store.put_destination(id, next.clone(), None).await.unwrap());
+    assert!(!store.put_destination(id, Destination { failures: 1, ..next }, None).await.unwrap());
     assert_eq!(queue.destination().await.unwrap().unwrap().failures, 0);
 }
 
@@ -179,7 +179,7 @@ async fn a_worker_without_hands_claims_nothing_until_it_has_some(world: World) {
     let queue = world.queue(Policy::of(Kind::Inbox)).await;
     put(&queue, "ana", &["x", "y", "z"]).await;
     let (sent, mut taken) = tokio::sync::mpsc::unbounded_channel();
-    let (hands, allowed) = watch::channel(0);
+    let (hands, allowed) = watch::channel(Hands::UpTo(0));
     let worker = queue.delivery_worker(move |got: Got| {
         let _ = sent.send(got.handed);
         std::future::pending()
@@ -187,10 +187,10 @@ async fn a_worker_without_hands_claims_nothing_until_it_has_some(world: World) {
     let running = worker.hands(allowed).grace(Span::ZERO).start().unwrap();
     // Somebody who asks for work gets it: nobody else has it.
     assert_eq!(take(&queue, 1).await.len(), 1);
-    hands.send(1).unwrap();
+    hands.send(Hands::UpTo(1)).unwrap();
     taken.recv().await.unwrap();
     assert_eq!(queue.counts().await.unwrap().in_process, 2, "one hand, one delivery");
-    hands.send(2).unwrap();
+    hands.send(Hands::UpTo(2)).unwrap();
     taken.recv().await.unwrap();
     running.stop().await;
     assert_eq!(queue.counts().await.unwrap().pending, 2, "given back");

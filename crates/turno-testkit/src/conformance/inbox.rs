@@ -4,10 +4,10 @@ use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
 use std::collections::HashSet;
 use turno::core::id::{ItemId, Key};
 use turno::core::limits::NAME_MAX;
-use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
+use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome, WhyReason};
 use turno::core::time::Span;
 use turno::store::Counts;
-use turno::{ClaimedItem, Draft};
+use turno::{ClaimedItem, Draft, ItemQuery, ItemState};
 
 super::cases![
     concurrent_claims_return_disjoint_work,
@@ -16,6 +16,9 @@ super::cases![
     the_same_id_is_accepted_once_also_after_reopening,
     items_without_an_id_get_one_each,
     a_return_takes_the_attempt_back_on_a_real_store,
+    what_has_failed_and_is_given_back_shows_as_failed,
+    what_could_not_be_tried_waits_with_its_error_and_spends_no_attempt,
+    what_failed_and_then_could_not_be_tried_says_the_last_cause_and_not_that_an_attempt_failed,
     attempts_never_exceed_the_maximum_and_exhausted_happens_once,
     a_paused_queue_hands_nothing_out,
     a_claim_that_waits_wakes_on_new_work,
@@ -112,6 +115,69 @@ async fn a_return_takes_the_attempt_back_on_a_real_store(world: World) {
     }
 }
 
+/// As if it had never been handed out.
+async fn what_has_failed_and_is_given_back_shows_as_failed(world: World) {
+    for kind in [Kind::Inbox, Kind::Lane, Kind::Sync] {
+        let policy = Policy { window: Span::ZERO, ..Policy::of(kind) };
+        let queue = world.turno.put_queue(&*format!("{kind:?}"), policy).await.unwrap();
+        put(&queue, "ana", &["x"]).await;
+        settle(&queue, take_one(&queue).await.handed, Act::Return).await;
+        assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "it never failed");
+        fail(&queue, &take_one(&queue).await).await;
+        settle(&queue, take_one(&queue).await.handed, Act::Return).await;
+        assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() }, "{kind:?}");
+        for state in ItemState::ALL {
+            for key in [None, Key::new("ana").ok()] {
+                let query = ItemQuery { state: Some(state), key, ..ItemQuery::default() };
+                let found = queue.items(query).await.unwrap();
+                assert_eq!(found.len(), usize::from(state == ItemState::Error), "{kind:?}: {state}");
+            }
+        }
+        assert_eq!(take_one(&queue).await.attempt, 2, "{kind:?}");
+    }
+}
+
+async fn what_could_not_be_tried_waits_with_its_error_and_spends_no_attempt(world: World) {
+    let queue = world.queue(Policy { max_attempts: 1, ..inbox() }).await;
+    put(&queue, "any", &["x"]).await;
+    for error in [Some("ilegible".to_owned()), None, None] {
+        let got = take_one(&queue).await;
+        assert_eq!(got.attempt, 1);
+        let act = Act::Defer { error, retry_in: Span(500) };
+        let outcome = settle(&queue, got.handed, act).await.outcome;
+        assert_eq!(outcome, SettleOutcome::Retrying { retry_at: got.now + Span(500) });
+        assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() });
+        world.pass(499);
+        assert!(take(&queue, 1).await.is_empty(), "it waits");
+        world.pass(1);
+    }
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
+    let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
+    assert_eq!(errors, [(0, "ilegible")], "once, and with no attempt");
+    assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked);
+}
+
+async fn what_failed_and_then_could_not_be_tried_says_the_last_cause_and_not_that_an_attempt_failed(world: World) {
+    let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
+    put(&queue, "any", &["x"]).await;
+    let item = || ItemId::new("x").unwrap();
+    for (error, attempt) in [("ocupado", 1), ("ilegible", 0), ("ocupado", 2), ("ilegible", 0)] {
+        let got = take_one(&queue).await;
+        let (error, retry_in) = (error.to_owned(), Span(500));
+        let act = match attempt {
+            0 => Act::Defer { error: Some(error.clone()), retry_in },
+            _ => Act::Fail { error: error.clone(), item: None, retry_in: Some(retry_in), give_up: false },
+        };
+        settle(&queue, got.handed, act).await;
+        let expected = WhyReason::RetryLater { until: got.now + retry_in, attempt, error: Some(error) };
+        assert_eq!(queue.why_item(item()).await.unwrap().unwrap().reason, expected);
+        world.pass(500);
+    }
+    let record = queue.item(item()).await.unwrap().unwrap();
+    assert_eq!(record.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 0, 2, 0]);
+    assert_eq!(take_one(&queue).await.attempt, 3, "only what was tried counts");
+}
+
 async fn attempts_never_exceed_the_maximum_and_exhausted_happens_once(world: World) {
     let queue = world.queue(Policy { max_attempts: 3, ..inbox() }).await;
     put(&queue, "any", &["x"]).await;
@@ -199,16 +265,22 @@ async fn unacceptable_items_are_refused_and_nothing_is_stored(world: World) {
     let keyless = Draft { key: None, ..draft("any", "1") };
     let nul = Draft { payload: "\"\0\"".into(), ..draft("any", "2") };
     let negative = Draft { delay: Span(-1), ..draft("any", "3") };
-    let wordy = Draft { action: Some("ñ".repeat(NAME_MAX / 2) + "a"), ..draft("any", "4") };
-    let refused =
-        [(keyless, "/1/key"), (nul, "/1/payload"), (negative, "/1/delay_ms"), (wordy, "/1/action: longer than 200")];
+    let wordy = Draft { action: Some("ñ".repeat(NAME_MAX + 1)), ..draft("any", "4") };
+    let tabbed = Draft { action: Some("a\tb".to_owned()), ..draft("any", "5") };
+    let refused = [
+        (keyless, "/1/key"),
+        (nul, "/1/payload"),
+        (negative, "/1/delay_ms"),
+        (wordy, "/1/action: action has more than 200 characters"),
+        (tabbed, "/1/action: action contains a control character"),
+    ];
     for (bad, field) in refused {
         let good = Draft { key: Some(Key::new("k").unwrap()), ..draft("any", "good") };
         let error = queue.enqueue(vec![good, bad]).await.unwrap_err();
         assert!(error.to_string().starts_with(field), "{error}");
     }
     assert_eq!(queue.counts().await.unwrap(), Counts::default());
-    let longest = Draft { action: Some("ñ".repeat(NAME_MAX / 2)), ..draft("any", "5") };
+    let longest = Draft { action: Some("ñ".repeat(NAME_MAX)), ..draft("any", "5") };
     queue.enqueue(vec![longest]).await.unwrap();
     assert!(queue.claim("w", 0, Span::ZERO).await.is_err());
     assert!(queue.claim("", 1, Span::ZERO).await.is_err());

@@ -16,6 +16,7 @@ super::cases![
     a_lease_is_held_once_over_two_instances,
     a_change_on_another_instance_supersedes_the_running_delivery,
     a_policy_changed_on_another_instance_is_noticed,
+    a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_settled_here,
     work_of_a_dead_instance_is_taken_over,
     a_waiting_claim_hears_of_work_on_another_instance,
 ];
@@ -172,6 +173,27 @@ async fn a_policy_changed_on_another_instance_is_noticed(world: World) {
     world.instance().await.put_queue(name, policy).await.unwrap();
     let second = take_one(&queues[0]).await;
     assert_eq!(second.expires_at - second.now, Span(5_000));
+}
+
+async fn a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_settled_here(world: World) {
+    let here = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
+    put(&here, "any", &["x"]).await;
+    let taken = take_one(&here).await;
+    let longer = Policy { lock_timeout: Span(600_000), max_attempts: 20, ..Policy::of(Kind::Inbox) };
+    let there = world.instance().await;
+    there.put_queue(queue_name(), longer).await.unwrap();
+    let settle = async |act| here.settle(vec![turno::Settlement { handed: taken.handed, act }]).await.unwrap();
+    // Nobody claims here, which would read it: a hint says so, which takes its time on the way.
+    let mut tries = 0;
+    loop {
+        match settle(Act::Beat).await[0].outcome {
+            SettleOutcome::Renewed { expires_at, .. } if expires_at - taken.now > Span(60_000) => break,
+            _ => tries += 1,
+        }
+        assert!(tries < 10_000, "still renewed by the policy that was");
+    }
+    let failed = Act::Fail { error: "no".into(), item: None, retry_in: None, give_up: false };
+    assert!(matches!(settle(failed).await[0].outcome, SettleOutcome::Retrying { .. }));
 }
 
 async fn work_of_a_dead_instance_is_taken_over(world: World) {

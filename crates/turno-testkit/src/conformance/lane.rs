@@ -1,25 +1,30 @@
 //! Lanes on a real database: order, one at a time, windows, groups, poison.
 
-use super::world::{World, ack, draft, fail, ids, put, settle, take, take_one};
-use turno::ItemQuery;
+use super::world::{World, ack, draft, fail, ids, put, queue_name, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Ended, Kind, Last, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::Counts;
+use turno::{Got, ItemQuery};
 
 super::cases![
     a_key_is_served_in_order_one_delivery_at_a_time,
     messages_of_one_window_come_together_also_after_reopening,
+    a_window_that_is_shortened_ends_sooner_and_one_that_is_not_over_stays,
     typing_keeps_the_window_open,
+    typing_counts_for_the_message_behind_one_that_is_being_answered_on_a_real_store,
     a_ripe_key_behind_unripe_ones_is_found,
     a_full_batch_is_due_at_once_on_a_real_store,
     a_claim_waits_for_the_window_and_wakes_when_it_ends,
     a_group_that_failed_stays_frozen_and_poison_exhausts_only_itself_on_a_real_store,
     ack_through_and_fail_item_split_a_group,
+    who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store,
     an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused,
     a_repeated_settlement_gets_the_same_answer,
+    a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_item_since,
     an_exhausted_head_is_retried_into_its_place,
     a_lane_that_holds_says_so_until_a_person_decides,
+    a_lane_that_was_held_goes_on_once_the_policy_says_so_and_one_that_went_on_is_not_held_later,
     cancelling_the_head_wakes_the_next,
     a_stuck_key_delays_no_other,
     counters_equal_a_count_over_the_rows,
@@ -66,6 +71,21 @@ async fn messages_of_one_window_come_together_also_after_reopening(mut world: Wo
     assert_eq!(ids(&take_one(&queue).await), ["hola", "¿disponibilidad?"]);
 }
 
+async fn a_window_that_is_shortened_ends_sooner_and_one_that_is_not_over_stays(world: World) {
+    let long = Policy { window: Span(12_000), max_wait: Span(60_000), ..Policy::of(Kind::Lane) };
+    let queue = world.queue(long.clone()).await;
+    put(&queue, "ana", &["a"]).await;
+    world.pass(2_000);
+    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty());
+    world.turno.put_queue(queue_name(), Policy { window: Span(4_000), ..long.clone() }).await.unwrap();
+    assert!(queue.claim("w", 1, Span::ZERO).await.unwrap().is_empty(), "not over by the shorter one either");
+    world.pass(2_000);
+    assert_eq!(take_one(&queue).await.items[0].id.as_str(), "a");
+    put(&queue, "leo", &["b"]).await;
+    world.turno.put_queue(queue_name(), Policy { window: Span::ZERO, ..long }).await.unwrap();
+    assert_eq!(take_one(&queue).await.items[0].id.as_str(), "b");
+}
+
 async fn typing_keeps_the_window_open(world: World) {
     let queue = world.queue(Policy::of(Kind::Lane)).await;
     put(&queue, "ana", &["1"]).await;
@@ -79,6 +99,20 @@ async fn typing_keeps_the_window_open(world: World) {
     put(&queue, "nadie", &["2"]).await;
     world.pass(3_000);
     assert_eq!(ids(&take_one(&queue).await), ["2"], "typing before the first message meant nothing");
+}
+
+async fn typing_counts_for_the_message_behind_one_that_is_being_answered_on_a_real_store(world: World) {
+    let queue = world.queue(Policy { batch_max: 2, ..Policy::of(Kind::Lane) }).await;
+    put(&queue, "ana", &["1", "2"]).await;
+    let answering = take_one(&queue).await;
+    put(&queue, "ana", &["3"]).await;
+    world.pass(2_900);
+    queue.typing(Key::new("ana").unwrap()).await.unwrap();
+    ack(&queue, &answering).await;
+    world.pass(2_999);
+    assert!(take(&queue, 1).await.is_empty());
+    world.pass(1);
+    assert_eq!(ids(&take_one(&queue).await), ["3"]);
 }
 
 async fn a_ripe_key_behind_unripe_ones_is_found(world: World) {
@@ -165,6 +199,25 @@ async fn ack_through_and_fail_item_split_a_group(world: World) {
     assert_eq!(got.items.iter().map(|item| (item.id.as_str(), item.attempt)).collect::<Vec<_>>(), [("3", 2), ("4", 1)]);
 }
 
+async fn who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store(mut world: World) {
+    let queue = world.queue(eager()).await;
+    put(&queue, "ana", &["1", "2"]).await;
+    let got = take_one(&queue).await;
+    put(&queue, "ana", &["3"]).await;
+    settle(&queue, got.handed, Act::Ack { through: Some(ItemId::new("1").unwrap()) }).await;
+    let rest = take_one(&queue).await;
+    assert_eq!((ids(&rest), rest.attempt), (vec!["2", "3"], 1), "the rest of a partial ack");
+    put(&queue, "ana", &["4"]).await;
+    settle(&queue, rest.handed, Act::Return).await;
+    world.reopen().await;
+    let queue = world.turno.queue(super::world::queue_name()).await.unwrap();
+    let again = take_one(&queue).await;
+    assert_eq!((ids(&again), again.attempt), (vec!["2", "3", "4"], 1), "a return");
+    put(&queue, "ana", &["5"]).await;
+    fail(&queue, &again).await;
+    assert_eq!(ids(&take_one(&queue).await), ["2", "3", "4"], "what has failed stays as it was");
+}
+
 async fn an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused(world: World) {
     let queue = world.queue(strict()).await;
     put(&queue, "ana", &["1", "2"]).await;
@@ -205,6 +258,37 @@ async fn a_repeated_settlement_gets_the_same_answer(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
 }
 
+async fn a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_item_since(world: World) {
+    let ack_all = || Act::Ack { through: None };
+    for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+        let (name, policy) = (format!("{kind:?}"), Policy { window: Span::ZERO, ..Policy::of(kind) });
+        let queue = world.turno.put_queue(&*name, policy).await.unwrap();
+        put(&queue, "ana", &["1"]).await;
+        let first = take_one(&queue).await;
+        settle(&queue, first.handed, Act::Return).await;
+        let second = take_one(&queue).await;
+        let expect = async |act: Act, of: &Got, outcome: SettleOutcome, when: &str| {
+            let again = settle(&queue, of.handed, act).await;
+            assert_eq!((again.outcome, again.repeated), (outcome, true), "{kind:?}, {when}");
+        };
+        expect(Act::Return, &first, SettleOutcome::Returned, "while another has it").await;
+        let stale = settle(&queue, first.handed, ack_all()).await;
+        assert_eq!((stale.outcome, stale.repeated), (SettleOutcome::Stale, false), "it was no ack");
+        if kind == Kind::Sync {
+            put(&queue, "ana", &["2"]).await;
+            assert_eq!(ack(&queue, &second).await, SettleOutcome::Superseded);
+            let third = take_one(&queue).await;
+            expect(ack_all(), &second, SettleOutcome::Superseded, "while another has it").await;
+            assert_eq!(ack(&queue, &third).await, SettleOutcome::Acked);
+            expect(ack_all(), &second, SettleOutcome::Superseded, "when it is finished").await;
+        } else {
+            assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked);
+        }
+        expect(Act::Return, &first, SettleOutcome::Returned, "when it is finished").await;
+        assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
+    }
+}
+
 async fn an_exhausted_head_is_retried_into_its_place(world: World) {
     let queue = world.queue(Policy { max_attempts: 1, ..strict() }).await;
     put(&queue, "ana", &["1", "2", "3"]).await;
@@ -229,6 +313,29 @@ async fn a_lane_that_holds_says_so_until_a_person_decides(world: World) {
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, exhausted: 1, ..Counts::default() });
     assert_eq!(queue.cancel(ItemId::new("1").unwrap()).await.unwrap(), Ok(ManageAnswer::Cancelled));
     assert_eq!(ids(&take_one(&queue).await), ["2"]);
+}
+
+async fn a_lane_that_was_held_goes_on_once_the_policy_says_so_and_one_that_went_on_is_not_held_later(world: World) {
+    let hold = Policy { max_attempts: 1, on_exhausted: OnExhausted::Hold, ..strict() };
+    let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold.clone() };
+    let queue = world.turno.put_queue("chat", hold.clone()).await.unwrap();
+    for key in ["ana", "luis"] {
+        put(&queue, key, &[&format!("{key}-1"), &format!("{key}-2"), &format!("{key}-3")]).await;
+        fail(&queue, &take_one(&queue).await).await;
+    }
+    assert!(take(&queue, 5).await.is_empty(), "both are held");
+    world.turno.put_queue("chat", goes_on).await.unwrap();
+    let got = take(&queue, 5).await;
+    assert_eq!(got.iter().flat_map(|got| ids(got)).collect::<Vec<_>>(), ["ana-2", "luis-2"]);
+    let held = queue.item(ItemId::new("ana-1").unwrap()).await.unwrap().unwrap();
+    assert_eq!(held.done.map(|done| done.ended), Some(Ended::Exhausted), "it is as exhausted as before");
+    fail(&queue, &got[0]).await;
+    world.turno.put_queue("chat", hold).await.unwrap();
+    let third = take_one(&queue).await;
+    assert_eq!(ids(&third), ["ana-3"], "what was exhausted before holds nothing");
+    ack(&queue, &third).await;
+    assert_eq!(fail(&queue, &got[1]).await, SettleOutcome::Exhausted);
+    assert!(take(&queue, 5).await.is_empty(), "what is exhausted afterwards does");
 }
 
 async fn cancelling_the_head_wakes_the_next(world: World) {

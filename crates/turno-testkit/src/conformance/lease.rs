@@ -16,6 +16,7 @@ super::cases![
     a_stale_fence_changes_nothing_in_the_database,
     repeating_a_release_gets_the_same_answer_also_after_others_held_it,
     the_history_is_a_sequence_of_intervals_each_with_one_end,
+    what_has_run_out_is_history_before_anybody_asks_for_the_lease,
     line_offer_and_requests_survive_reopening,
     a_claim_that_waits_is_granted_when_the_holder_releases,
     a_claim_that_waits_is_granted_when_the_holder_dies,
@@ -60,7 +61,7 @@ async fn fences_grow_over_release_expiry_override_and_reopening(mut world: World
     fences.push(world.claim("luis").await.unwrap());
     world.pass(30_000);
     fences.push(world.claim("eva").await.unwrap());
-    let forced = world.lease("admin", Action::ForceClaim { reason: "urgente".to_owned() }).await;
+    let forced = world.lease("admin", Action::ForceClaim { reason: "urgente".to_owned(), fence: None }).await;
     fences.push(forced.state.grant.unwrap().fence);
     world.reopen().await;
     world.pass(30_000);
@@ -129,7 +130,7 @@ async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) 
     world.claim("eva").await.unwrap();
     world.pass(1_000);
     let reason = "se fue a casa".to_owned();
-    world.lease("admin", Action::ForceRelease { reason: reason.clone() }).await.answer.unwrap();
+    world.lease("admin", Action::ForceRelease { reason: reason.clone(), fence: None }).await.answer.unwrap();
 
     let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
     let told: Vec<_> = history.iter().map(|end| (end.grant.holder.user.as_str(), end.reason)).collect();
@@ -139,6 +140,22 @@ async fn the_history_is_a_sequence_of_intervals_each_with_one_end(world: World) 
     for pair in history.windows(2) {
         assert!(pair[1].at <= pair[0].grant.locked_at, "they do not overlap");
     }
+}
+
+async fn what_has_run_out_is_history_before_anybody_asks_for_the_lease(world: World) {
+    let first = world.claim("ana").await.unwrap();
+    world.lease("ana", Action::Release { fence: first, claim: None }).await.answer.unwrap();
+    let second = world.claim("luis").await.unwrap();
+    assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap().len(), 1, "luis has it still");
+    world.pass(50_000);
+    let before = world.turno.lease_history(resource(), None, 10).await.unwrap();
+    let told: Vec<_> = before.iter().map(|end| (end.grant.fence, end.reason)).collect();
+    assert_eq!(told, [(second, Reason::Expired), (first, Reason::Released)]);
+    let page = async |before| world.turno.lease_history(resource(), before, 1).await.unwrap();
+    assert_eq!(page(None).await, before[..1]);
+    assert_eq!(page(Some(second)).await, before[1..]);
+    world.claim("eva").await.unwrap();
+    assert_eq!(world.turno.lease_history(resource(), None, 10).await.unwrap(), before, "as it was written down");
 }
 
 async fn line_offer_and_requests_survive_reopening(mut world: World) {

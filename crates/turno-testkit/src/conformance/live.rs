@@ -123,7 +123,7 @@ async fn an_event_tells_what_was_decided(world: World) {
     let mut listener = listen(&world.turno).await;
     world.pass(1_234);
     let reason = "se fue a casa".to_owned();
-    let answer = world.lease("admin", Action::ForceClaim { reason: reason.clone() }).await;
+    let answer = world.lease("admin", Action::ForceClaim { reason: reason.clone(), fence: None }).await;
     let grant = answer.state.grant.unwrap();
     loop {
         let (_, event) = event(&mut listener).await;
@@ -132,6 +132,7 @@ async fn an_event_tells_what_was_decided(world: World) {
                 topic: Topic::Leases,
                 name: "lease.force_claimed".into(),
                 resource: resource().as_str().into(),
+                key: None,
                 at: answer.now,
                 fence: Some(grant.fence),
                 by: Some(grant.holder.user),

@@ -4,7 +4,7 @@ use super::world::{World, ack, fail, ids, put, settle, take, take_one};
 use turno::core::id::{ItemId, Key};
 use turno::core::queue::{Act, Kind, ManageRefused, OnExhausted, Policy, SettleOutcome, fingerprint};
 use turno::core::time::Span;
-use turno::store::{AuditQuery, Counts};
+use turno::store::{AuditQuery, Counts, StoreError};
 use turno::{Error, QueueHandle, Turno};
 
 super::cases![
@@ -14,6 +14,7 @@ super::cases![
     an_edited_item_carries_the_new_payload_and_the_audit_tells_both_apart,
     an_edit_of_a_sync_item_is_a_newer_change,
     an_edit_that_cannot_be_is_refused_and_changes_nothing,
+    a_queue_with_exhausted_items_keeps_its_kind_until_they_are_over,
 ];
 
 async fn exhaust(queue: &QueueHandle, count: u32) {
@@ -132,4 +133,25 @@ async fn an_edit_that_cannot_be_is_refused_and_changes_nothing(world: World) {
     }
     assert!(queue.item(id("y")).await.unwrap().unwrap().body.payload.contains("texto"));
     assert_eq!(audited(&world.turno, "item_edit").await, []);
+}
+
+/// What is exhausted can come back: in a queue of another kind it would be a second item of its key, or one without any.
+async fn a_queue_with_exhausted_items_keeps_its_kind_until_they_are_over(world: World) {
+    let kinds = [Kind::Inbox, Kind::Lane, Kind::Sync];
+    for (from, to) in kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to))).filter(|(from, to)| from != to) {
+        for hold in [OnExhausted::Continue, OnExhausted::Hold] {
+            let policy = Policy { window: Span::ZERO, on_exhausted: hold, ..Policy::of(from) };
+            let name = format!("{from:?}-{to:?}-{hold:?}").to_lowercase();
+            let queue = world.turno.put_queue(&*name, policy).await.unwrap();
+            put(&queue, "ana", &["1"]).await;
+            exhaust(&queue, 1).await;
+            let refused = world.turno.put_queue(&*name, Policy::of(to)).await;
+            assert!(matches!(refused, Err(Error::Store(StoreError::Rejected(_)))), "{name}: {refused:?}");
+            assert_eq!(queue.row().await.unwrap().policy.kind, from, "{name}");
+            assert_eq!(queue.retry_exhausted(None, 9).await.unwrap(), 1, "{name}");
+            assert_eq!(ack(&queue, &take_one(&queue).await).await, SettleOutcome::Acked, "{name}");
+            world.turno.put_queue(&*name, Policy::of(to)).await.unwrap();
+            assert_eq!(queue.row().await.unwrap().policy.kind, to, "{name}: nothing is left that could come back");
+        }
+    }
 }

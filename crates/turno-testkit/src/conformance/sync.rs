@@ -1,7 +1,7 @@
 //! Sync queues on a real database: the latest state always arrives.
 
 use super::world::{World, ack, draft, fail, put, queue_name, take, take_one};
-use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
+use turno::core::queue::{Accepted, Act, ItemState, Kind, ManageAnswer, ManageRefused, Policy, SettleOutcome};
 use turno::core::sync::Source;
 use turno::core::time::Span;
 use turno::store::Counts;
@@ -12,6 +12,7 @@ super::cases![
     a_change_during_processing_leads_to_another_delivery_with_the_newest_data,
     the_newest_state_overtakes_the_retries_of_the_stale_one,
     a_new_change_revives_an_exhausted_key,
+    a_change_that_waits_for_the_one_in_process_is_cancelled_after_it,
     revisions_handed_out_for_a_key_never_decrease,
     one_call_may_hold_a_key_twice,
     a_deactivation_is_never_the_last_word_over_a_newer_update,
@@ -73,6 +74,22 @@ async fn a_new_change_revives_an_exhausted_key(world: World) {
     put(&queue, "idper-9", &["b"]).await;
     assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
     assert_eq!(take_one(&queue).await.attempt, 1);
+}
+
+async fn a_change_that_waits_for_the_one_in_process_is_cancelled_after_it(world: World) {
+    let queue = world.queue(sync()).await;
+    put(&queue, "idper-9", &["a"]).await;
+    let id = || draft("x", "a").id.unwrap();
+    let old = take_one(&queue).await;
+    assert_eq!(queue.cancel(id()).await.unwrap(), Err(ManageRefused::InProcess));
+    put(&queue, "idper-9", &["b"]).await;
+    let record = queue.item(id()).await.unwrap().unwrap();
+    assert_eq!(record.state(record.now), ItemState::Pending);
+    assert_eq!(queue.cancel(id()).await.unwrap(), Err(ManageRefused::Changing), "as its state says: it waits");
+    assert_eq!(queue.retry(id()).await.unwrap(), Err(ManageRefused::Changing));
+    assert_eq!(ack(&queue, &old).await, SettleOutcome::Superseded);
+    assert_eq!(queue.cancel(id()).await.unwrap(), Ok(ManageAnswer::Cancelled), "now it waits alone");
+    assert!(take(&queue, 1).await.is_empty());
 }
 
 async fn revisions_handed_out_for_a_key_never_decrease(world: World) {

@@ -405,13 +405,13 @@ async fn cancelling_respects_the_lock_and_is_audited(world: World) {
 async fn overrides_of_a_task_are_audited_and_end_the_lock(world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1)]).await;
     let fence = claim(&world.turno, id, "ana").await;
-    let force = OnLease::ForceClaim { reason: "urge".to_owned() };
+    let force = OnLease::ForceClaim { reason: "urge".to_owned(), fence: None };
     let taken = ask(&world.turno, id, "eva", Action::Lease(force)).await;
     assert!(taken.lease.grant.unwrap().fence > fence);
     let late = ask(&world.turno, id, "ana", patch(fence, 1, 5)).await.answer;
     let Err(Refused::Lease(lease::Refused::Lost { ending: Some(ending) })) = late else { panic!("{late:?}") };
     assert_eq!((ending.cause, ending.note.as_deref()), (Cause::Override, Some("urge")));
-    let free = OnLease::ForceRelease { reason: "fin".to_owned() };
+    let free = OnLease::ForceRelease { reason: "fin".to_owned(), fence: None };
     assert_eq!(ask(&world.turno, id, "eva", Action::Lease(free)).await.lease.grant, None);
     let entries = world.turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
     let told: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.resource.clone())).collect();

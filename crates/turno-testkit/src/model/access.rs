@@ -1,14 +1,13 @@
 //! People, tokens and the audit of the model, and what it forgets.
 
 use super::Rows;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use turno::core::access::{Changed, Epoch, Link, Person, Role, Token, TokenKind, View};
-use turno::core::audit::{Draft, Entry, Hash, Head, chain};
-use turno::core::id::{Once, Seq, UserId};
+use turno::core::audit::{Actor, Draft, Entry, Hash, Head, chain};
+use turno::core::id::{Once, QueueId, Seq, UserId};
 use turno::core::queue::Ended;
 use turno::core::time::Time;
-use turno::store::{AccessGroup, AccessRead, Answer, AuditQuery, Outcomes, Purge, StoreError, TokenFound};
+use turno::store::{AccessGroup, AccessRead, Answer, AuditQuery, Outcomes, Purge, StoreError, TokenFound, purge_entry};
 
 /// What is remembered about them.
 #[derive(Default)]
@@ -98,13 +97,29 @@ impl Rows {
         }
     }
 
+    /// Forgets finished items, counts them and notes it.
+    pub(super) fn forget(&mut self, queue: QueueId, before: Time, by: &Actor, seqs: Vec<Seq>, now: Time) {
+        let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
+            return;
+        };
+        row.purged += seqs.len() as i64;
+        let entry = purge_entry(by.clone(), row.name.as_str(), seqs.len() as i64, before);
+        for seq in seqs {
+            self.done.remove(&seq);
+            self.bodies.remove(&seq);
+            self.replaced.remove(&seq);
+            self.errors.retain(|error| error.seq != seq);
+        }
+        self.note(now, entry);
+    }
+
     pub(super) fn purge(&mut self, what: Purge, limit: u32, now: Time) -> Result<u64, StoreError> {
         let limit = limit as usize;
         match what {
             Purge::Items { queue, before, by } => {
-                let Some(row) = self.queues.iter_mut().find(|row| row.id == queue) else {
+                if !self.queues.iter().any(|row| row.id == queue) {
                     return Err(StoreError::Rejected(format!("queue number {} does not exist", queue.0)));
-                };
+                }
                 let old = self
                     .done
                     .values()
@@ -113,18 +128,20 @@ impl Rows {
                 old.sort();
                 old.truncate(limit);
                 let count = old.len();
-                row.purged += count as i64;
-                let entry = Draft::new(by, "queue_purge", row.name.as_str())
-                    .with([("count", Value::from(count)), ("before_ms", Value::from(before.0))]);
-                for (_, seq) in old {
-                    self.done.remove(&seq);
-                    self.bodies.remove(&seq);
-                    self.errors.retain(|error| error.seq != seq);
-                }
                 if count > 0 {
-                    self.note(now, entry);
+                    self.forget(queue, before, &by, old.into_iter().map(|(_, seq)| seq).collect(), now);
                 }
                 Ok(count as u64)
+            }
+            Purge::Absorbed { queue, before } => {
+                let of = self.absorbed.values().filter(|of| of.queue == queue && of.at < before);
+                let mut old: Vec<_> = of.map(|of| (of.at, (queue, of.id.clone()))).collect();
+                old.sort();
+                old.truncate(limit);
+                for (_, id) in &old {
+                    self.absorbed.remove(id);
+                }
+                Ok(old.len() as u64)
             }
             Purge::LeaseHistory { before } => {
                 let mut old: Vec<Time> = self.history.iter().map(|(_, ending)| ending.at).collect();

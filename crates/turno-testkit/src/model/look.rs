@@ -2,7 +2,7 @@
 
 use super::Rows;
 use std::collections::BTreeSet;
-use turno::core::id::{Lane, QueueId};
+use turno::core::id::{ItemId, Key, Lane, QueueId};
 use turno::core::queue::{Body, Done, Ended, Item, ItemState, Kind, Waited};
 use turno::core::time::Time;
 use turno::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
@@ -14,32 +14,52 @@ impl Rows {
         ItemRecord { now, body: body.clone(), item, done, errors }
     }
 
+    /// Its state, whether or not anybody has taken back what expired.
+    fn state_of(&self, record: &ItemRecord) -> ItemState {
+        let queue = self.queues.iter().find(|queue| queue.id == record.body.queue);
+        let now = queue.map_or_else(|| record.clone(), |queue| record.clone().lapsed(&queue.policy));
+        now.state(record.now)
+    }
+
     pub(super) fn items(&self, queue: QueueId, query: &ItemQuery, now: Time) -> Vec<ItemRecord> {
         let records = self.bodies.values().filter(|body| body.queue == queue).map(|body| self.record(body, now));
         let wanted = |record: &ItemRecord| {
             query.after.is_none_or(|after| record.body.seq > after)
                 && query.key.as_ref().is_none_or(|key| record.body.key.as_ref() == Some(key))
-                && query.state.is_none_or(|state| record.state(now) == state)
+                && query.state.is_none_or(|state| self.state_of(record) == state)
         };
         records.filter(wanted).take(query.limit as usize).collect()
+    }
+
+    pub(super) fn absorber(&self, queue: QueueId, id: ItemId, key: &Key) -> Option<ItemId> {
+        let at = self.absorbed.get(&(queue, id))?.at;
+        let of = |body: &&Body| body.queue == queue && body.key.as_ref() == Some(key) && body.enqueued_at <= at;
+        let open = |body: &&Body| self.done.get(&body.seq).is_none_or(|done| done.at >= at);
+        self.bodies.values().filter(of).rfind(open).map(|body| body.id.clone())
     }
 
     pub(super) fn counts(&self, queue: QueueId, now: Time) -> Counts {
         let mut counts = Counts::default();
         let all = ItemQuery { limit: u32::MAX, ..ItemQuery::default() };
-        self.items(queue, &all, now).iter().for_each(|record| counts.add(record.state(now)));
+        self.items(queue, &all, now).iter().for_each(|record| counts.add(self.state_of(record)));
         counts
     }
 
     pub(super) fn pulse(&self, queue: QueueId, since: Time, now: Time) -> Pulse {
         let waits =
-            |item: &&Item| item.queue == queue && matches!(item.state(now), ItemState::Pending | ItemState::Error);
+            |body: &&Body| matches!(self.state_of(&self.record(body, now)), ItemState::Pending | ItemState::Error);
         let acked = self.done.values().filter(|done| done.queue == queue && done.ended == Ended::Processed);
         let failed = self.errors.iter().filter(|error| self.bodies[&error.seq].queue == queue);
         Pulse {
             now,
             counts: self.counts(queue, now),
-            oldest: self.hot.values().filter(waits).map(|item| item.enqueued_at).min(),
+            oldest: self
+                .bodies
+                .values()
+                .filter(|body| body.queue == queue)
+                .filter(waits)
+                .map(|body| body.enqueued_at)
+                .min(),
             processed: acked.filter(|done| done.at > since).count() as i64,
             failed: failed.filter(|error| error.at > since).count() as i64,
         }

@@ -2,8 +2,11 @@
 
 use super::Rows;
 use std::collections::HashMap;
-use turno::core::id::{Lane, Numbers};
-use turno::core::queue::{Changes, ClearRead, EnqueueRead, FrontItem, Item, Kind, Loaded, ManageRead, Member, Wants};
+use turno::core::audit::Actor;
+use turno::core::id::{ItemId, Lane, Numbers, QueueId, QueueName, Seq};
+use turno::core::queue::{
+    Changes, ClearRead, Ended, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead, Member, Policy, Wants,
+};
 use turno::core::time::Time;
 use turno::store::{
     Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
@@ -12,10 +15,15 @@ use turno::store::{
 
 impl Rows {
     pub(super) fn enqueue(&mut self, group: &EnqueueGroup, now: Time) -> Outcomes {
-        let known = |body: &&turno::core::queue::Body| group.given_ids().contains(&(body.queue, body.id.clone()));
-        let existing =
-            self.bodies.values().filter(known).map(|body| ((body.queue, body.id.clone()), body.payload.clone()));
-        let existing = existing.collect();
+        let given = group.given_ids().into_iter();
+        let mut existing = given.filter_map(|id| Some((id.clone(), self.known(&id)?))).collect();
+        let outlived = group.take_outlived(&mut existing, now);
+        for id in &outlived.absorbed {
+            self.absorbed.remove(id);
+        }
+        for (queue, (before, seqs)) in outlived.items {
+            self.forget(queue, before, &Actor::system(), seqs, now);
+        }
         let fronts = group.lanes().into_iter().map(|(queue, lane, size)| {
             let front = self.lane(queue, lane).take(size as usize).map(|item| self.front_item(item)).collect();
             ((queue, lane), front)
@@ -25,6 +33,17 @@ impl Rows {
         let (changes, answers) = group.decide(EnqueueRead { now, numbers, existing, fronts });
         self.write(changes);
         Outcomes::Enqueue(answers)
+    }
+
+    /// What is known of an id.
+    fn known(&self, (queue, id): &(QueueId, ItemId)) -> Option<Known> {
+        let Some(body) = self.bodies.values().find(|body| body.queue == *queue && body.id == *id) else {
+            let of = self.absorbed.get(&(*queue, id.clone()))?;
+            return Some(Known::Absorbed { digest: of.digest, at: of.at });
+        };
+        let done = self.done.get(&body.seq).filter(|done| done.ended != Ended::Exhausted);
+        let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&body.seq));
+        Some(Known::Item { seq: body.seq, key: body.key.clone(), payload, over_at: done.map(|done| done.at) })
     }
 
     pub(super) fn front_item(&self, item: &Item) -> FrontItem {
@@ -75,7 +94,7 @@ impl Rows {
         for head in heads.iter().filter(|_| group.groups_items()) {
             let Some(lane) = head.lane else { continue };
             let front = self.lane(group.queue, lane).filter(|item| item.seq >= head.seq);
-            fronts.insert(lane, front.take(group.policy.batch_max as usize).cloned().collect());
+            fronts.insert(lane, front.take(group.policy.batch() as usize).cloned().collect());
             if let Some(at) = self.typing.get(&(group.queue, lane)) {
                 typing.insert(lane, *at);
             }
@@ -120,14 +139,32 @@ impl Rows {
                 Some(lane) => self.lane(group.queue, lane).take(group.front_size() as usize).cloned().collect(),
                 None => Vec::new(),
             },
+            spared: Vec::new(),
             home: body.map(|body| (lane, body.enqueued_at)),
             body: body.filter(|_| group.wish.edits()).cloned(),
             numbers: Numbers::new(Vec::new()),
         };
         let read = ManageRead { numbers: self.numbers(group.numbers()), ..read };
-        let (changes, outcome) = group.decide(read, self.head());
-        self.write(changes);
-        Outcomes::Manage(outcome)
+        let managed = group.decide(read, self.head());
+        self.write(managed.changes);
+        Outcomes::Manage { answer: managed.answer, expired: managed.expired }
+    }
+
+    /// What is exhausted does not hold its lane any more, if that is the new policy.
+    pub(super) fn release(&mut self, name: &QueueName, policy: &Policy, by: &Actor, now: Time) {
+        let Some(queue) = self.queues.iter().find(|queue| queue.name == *name && queue.policy.holds_exhausted()) else {
+            return;
+        };
+        if policy.holds_exhausted() {
+            return;
+        }
+        let id = queue.id;
+        let parked: Vec<Seq> =
+            self.hot.values().filter(|item| item.queue == id && item.parked).map(|i| i.seq).collect();
+        for seq in parked {
+            let item = self.bodies[&seq].id.clone();
+            self.manage(&ManageGroup::release(id, name, policy, item, by), now);
+        }
     }
 
     pub(super) fn clear(&mut self, group: &ClearGroup, now: Time) -> Outcomes {
@@ -141,7 +178,8 @@ impl Rows {
     }
 
     pub(super) fn typing(&mut self, group: &TypingGroup, now: Time) -> Outcomes {
-        let first = |lane: Lane| self.lane(group.queue, lane).take(1).map(|item| self.front_item(item)).collect();
+        let depth = group.depth() as usize;
+        let first = |lane: Lane| self.lane(group.queue, lane).take(depth).map(|item| self.front_item(item)).collect();
         let fronts = group.lanes().into_iter().map(|lane| (lane, first(lane))).collect();
         let changes = group.decide(fronts, now);
         self.write(changes);
@@ -156,8 +194,10 @@ impl Rows {
         for new in changes.replaced {
             if let Some(body) = self.bodies.get_mut(&new.seq) {
                 (body.action, body.payload) = (new.action, new.payload);
+                self.replaced.insert(new.seq);
             }
         }
+        self.absorbed.extend(changes.absorbed.into_iter().map(|of| ((of.queue, of.id.clone()), of)));
         self.hot.extend(changes.insert.into_iter().chain(changes.update).map(|item| (item.seq, item)));
         for seq in changes.remove {
             self.hot.remove(&seq);

@@ -19,7 +19,7 @@ use turno::store::LeaseWrite;
 use turno_core::audit::{Entry, Head};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, Sku};
 use turno_core::lease::State;
-use turno_core::queue::{AttemptError, Body, Done, Item};
+use turno_core::queue::{Absorbed, AttemptError, Body, Done, Item};
 use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
@@ -58,6 +58,10 @@ pub(crate) struct Db {
     pub(crate) expiring: BTreeSet<(Time, Seq)>,
     pub(crate) bodies: Map<Seq, Body>,
     pub(crate) ids: Map<(QueueId, ItemId), Seq>,
+    /// Ids of changes that items took in.
+    pub(crate) absorbed: Map<(QueueId, ItemId), Absorbed>,
+    /// Items whose bodies say something else than was accepted under their ids.
+    pub(crate) replaced: BTreeSet<Seq>,
     pub(crate) done: Map<Seq, Done>,
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
     /// Which items were handed out under a fence, as an index on it would tell.

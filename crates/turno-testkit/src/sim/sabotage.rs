@@ -49,6 +49,8 @@ pub(crate) enum Bug {
     NumbersReused,
     /// Ids are remembered in memory.
     DedupeForgotten,
+    /// The id of a change that an item took in is not looked for.
+    AbsorbedForgotten,
     /// Only unfinished items are searched for the id.
     AckedReinserted,
     /// A retry takes along what arrived after the first hand-out.
@@ -91,6 +93,8 @@ pub(crate) enum Bug {
     CountsWrong,
     /// A repeated settlement is only told that it is stale.
     RepeatForgotten,
+    /// That work came back is forgotten when somebody else takes it.
+    ReturnForgotten,
     /// Two finalizes of a task apply the same line at the same time.
     LineUnlocked,
     /// The effect of a line is committed before the line is marked as applied.
@@ -107,6 +111,8 @@ pub(crate) enum Bug {
     PinIgnored,
     /// A finalize ends as completed although lines failed.
     FailedCompletes,
+    /// The line of a task is written back as it was before the task ended.
+    LineOutlivesTask,
     /// A repeated finalize is answered with what it found this time.
     FinalizeForgotten,
     /// An override is not written into the audit.
@@ -137,8 +143,8 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::ReleaseFreesNewerClaim, "release-frees-newer-claim", &["L10"]),
     sabotage(Bug::ClockBeforeLock, "clock-before-lock", &["T3"]),
     sabotage(Bug::AbsentRowNotInserted, "absent-row-not-inserted", &["L1", "T3"]),
-    sabotage(Bug::GuardOff, "clock-guard-off", &["T3"]),
-    sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3"]),
+    sabotage(Bug::GuardOff, "clock-guard-off", &["T3", "K2"]),
+    sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3", "K2"]),
     sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
     sabotage(Bug::ClaimJoinsData, "claim-joins-data", &["S1"]),
     sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10", "S3"]),
@@ -148,6 +154,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),
     sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1"]),
     sabotage(Bug::DedupeForgotten, "dedupe-forgotten", &["Q12"]),
+    sabotage(Bug::AbsorbedForgotten, "absorbed-forgotten", &["Q12"]),
     sabotage(Bug::AckedReinserted, "acked-reinserted", &["Q12"]),
     sabotage(Bug::GroupNotFrozen, "group-not-frozen", &["Q11"]),
     sabotage(Bug::SuccessorWrongOrder, "successor-wrong-order", &["Q1"]),
@@ -169,6 +176,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::RevisionGoesBack, "revision-goes-back", &["S4"]),
     sabotage(Bug::CountsWrong, "counts-wrong", &["Q15"]),
     sabotage(Bug::RepeatForgotten, "repeat-forgotten", &["Q16"]),
+    sabotage(Bug::ReturnForgotten, "return-forgotten", &["Q16"]),
     sabotage(Bug::LineUnlocked, "line-unlocked", &["K1"]),
     sabotage(Bug::EffectApart, "effect-apart", &["K1"]),
     sabotage(Bug::LineIgnoresFence, "line-ignores-fence", &["K2"]),
@@ -177,6 +185,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::AppliedAgain, "applied-again", &["K1"]),
     sabotage(Bug::PinIgnored, "pin-ignored", &["K2"]),
     sabotage(Bug::FailedCompletes, "failed-completes", &["K1"]),
+    sabotage(Bug::LineOutlivesTask, "line-outlives-task", &["K4"]),
     sabotage(Bug::FinalizeForgotten, "finalize-forgotten", &["K1"]),
     sabotage(Bug::OverrideUnaudited, "override-unaudited", &["L11"]),
     sabotage(Bug::ManageUnaudited, "manage-unaudited", &["U1"]),

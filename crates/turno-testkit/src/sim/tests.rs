@@ -142,6 +142,11 @@ fn forgetting_ids_is_caught() {
 }
 
 #[test]
+fn forgetting_ids_that_were_taken_in_is_caught() {
+    is_caught("absorbed-forgotten", 3_000);
+}
+
+#[test]
 fn inserting_an_acked_item_again_is_caught() {
     is_caught("acked-reinserted", 3_000);
 }
@@ -247,6 +252,11 @@ fn a_repeated_settlement_that_is_only_called_stale_is_caught() {
 }
 
 #[test]
+fn a_return_that_is_forgotten_when_somebody_else_has_it_is_caught() {
+    is_caught("return-forgotten", 6_000);
+}
+
+#[test]
 fn two_finalizes_that_apply_the_same_line_are_caught() {
     is_caught("line-unlocked", 3_000);
 }
@@ -284,6 +294,11 @@ fn taking_a_lock_from_under_a_line_is_caught() {
 #[test]
 fn completing_a_task_with_failed_lines_is_caught() {
     is_caught("failed-completes", 3_000);
+}
+
+#[test]
+fn a_line_that_outlives_its_task_is_caught() {
+    is_caught("line-outlives-task", 6_000);
 }
 
 #[test]

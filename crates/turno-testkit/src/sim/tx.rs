@@ -26,7 +26,7 @@ use turno_core::audit::Head;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Seq};
 use turno_core::lease::State;
-use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Loaded};
+use turno_core::queue::{Body, Changes, Done, FrontItem, Item, Known, Loaded};
 use turno_core::task::{Apply, Stock, Task, TaskId};
 use turno_core::time::Time;
 
@@ -47,7 +47,7 @@ enum Read {
     Nothing,
     Lease(Vec<State>),
     Enqueue {
-        existing: HashMap<(QueueId, ItemId), Arc<str>>,
+        existing: HashMap<(QueueId, ItemId), Known>,
         fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
     },
     Claim {

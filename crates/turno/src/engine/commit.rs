@@ -34,6 +34,12 @@ const WAITING_MAX: usize = 8_192;
 /// Of these, kept for heartbeats, releases and settlements where they share a route with new work.
 const RESERVED: usize = WAITING_MAX / 4;
 
+/// So many waiting commands are a group worth its commit, and the next ones may form another beside it.
+const CROWD: usize = 256;
+
+/// From so many items on, a call is worth a commit of its own.
+const MANY: usize = 100;
+
 /// Where the answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -120,13 +126,22 @@ impl Committers {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// Heartbeats, releases and settlements have a route of their own; the rest is spread so that work on
-    /// the same resource or lane stays in order.
+    /// Whether so many wait there already that another route serves them sooner.
+    fn is_crowded(&self, route: usize) -> bool {
+        self.waiting[route].capacity() + CROWD < WAITING_MAX
+    }
+
+    /// Heartbeats, releases and settlements have a route of their own. The rest is spread: leases by resource, arrivals by
+    /// lane where they are many. Calls that overlap in time have no order among each other.
     fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
             _ if job.keeps_something_held() => self.routes.reserved,
             Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             Job::Settle(..) => self.routes.reserved,
+            // A few items cost less than their commit, which a larger group shares.
+            Job::Enqueue(call, _) if call.items.len() < MANY && !self.is_crowded(self.routes.items[0]) => {
+                self.routes.items[0]
+            }
             Job::Enqueue(call, _) => match call.items.first().and_then(|item| item.key.as_ref()) {
                 Some(key) => pick(&self.routes.items, Lane::of(key).0 as usize),
                 None => pick(&self.routes.items, turn),

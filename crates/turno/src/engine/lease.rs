@@ -274,7 +274,8 @@ impl Turno {
     }
 
     /// Who held it, when, and how it ended, newest first; with `before`, only ownerships earlier than that fence. A page
-    /// with fewer than asked for is the last one.
+    /// with fewer than asked for is the last one. An ownership that has run out is among them at once, whether or not
+    /// somebody has asked for the lease since.
     ///
     /// ```
     /// # use turno::*;
@@ -296,8 +297,23 @@ impl Turno {
         before: Option<Fence>,
         limit: u32,
     ) -> Result<Vec<Ending>, Error> {
-        self.reads(Needs::READING.on(&resource)).await?;
-        Ok(self.inner.store.history(resource, Past::Newest { before }, limit).await?)
+        let ran_out = self.ran_out(&resource).await?;
+        let mut history = self.inner.store.history(resource, Past::Newest { before }, limit).await?;
+        if let Some(ended) = ran_out.filter(|ended| before.is_none_or(|before| ended.grant.fence < before))
+            && history.iter().all(|one| one.grant.fence != ended.grant.fence)
+        {
+            let newer = history.iter().take_while(|one| one.grant.fence > ended.grant.fence).count();
+            history.insert(newer, ended);
+            history.truncate(limit as usize);
+        }
+        Ok(history)
+    }
+
+    /// How the ownership ended that has run out and that nobody has written down yet. To be read before the history:
+    /// whoever writes it down in between puts it there.
+    pub(super) async fn ran_out(&self, resource: &Resource) -> Result<Option<Ending>, Error> {
+        let (now, state) = self.lease_state(resource.clone()).await?;
+        Ok(state.ran_out(self.lease_policy(resource), now))
     }
 
     /// Fills in from the history how an ownership ended that the row has forgotten, so that the late one is

@@ -21,8 +21,8 @@ use crate::error::Error;
 use crate::store::{PushChange, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
-use turno_core::id::{ItemId, Key, QueueName};
-use turno_core::limits::{BATCH_MAX, NAME_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX};
+use turno_core::id::{ItemId, Key, QueueName, check_action};
+use turno_core::limits::{BATCH_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_MAX};
 use turno_core::queue::{Accepted, Enqueue, Handed, Kind, NewItem, Policy};
 use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
@@ -140,7 +140,7 @@ impl Turno {
     }
 
     /// As [`Turno::put_queue`], for a queue whose deliveries somebody sends on: what `push` says is kept beside the
-    /// policy for whoever does, and not understood here. Where there is none, workers claim the queue.
+    /// policy for whoever does, and not understood here. Where there is none, only workers take from it.
     ///
     /// ```
     /// # use turno::{Kind, Policy, Turno};
@@ -164,7 +164,9 @@ impl Turno {
         policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.inner.store.put_queue(name.clone(), policy, push, self.actor()).await?;
-        self.inner.remember(row);
+        // What was held may be due now, and what others remember is not true any more.
+        let row = self.inner.remember(row);
+        self.inner.tell_policy(row.id).await;
         Ok(QueueHandle { turno: self.clone(), name })
     }
 
@@ -280,9 +282,7 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
         return Err("/key: a lane or sync queue needs to know whose item it is".to_owned());
     }
     check_payload(&draft.payload)?;
-    if draft.action.as_ref().is_some_and(|action| action.len() > NAME_MAX || action.contains('\0')) {
-        return Err(format!("/action: longer than {NAME_MAX} bytes, or contains a NUL character"));
-    }
+    draft.action.as_deref().map_or(Ok(()), check_action).map_err(|bad| format!("/action: {bad}"))?;
     if draft.delay < Span::ZERO || draft.delay > turno_core::limits::SPAN_MAX {
         return Err("/delay_ms: must lie between 0 and a year".to_owned());
     }
@@ -291,5 +291,6 @@ fn admit(draft: Draft, kind: Kind) -> Result<NewItem, String> {
         Some(id) => id,
         None => ItemId::new(uuid::Uuid::now_v7().to_string()).map_err(|bad| format!("/id: {bad}"))?,
     };
-    Ok(NewItem { id, id_given, key: draft.key, action: draft.action, payload: draft.payload, delay: draft.delay })
+    let Draft { key, action, payload, delay, .. } = draft;
+    Ok(NewItem { id, id_given, key, action, payload, delay, since: None })
 }

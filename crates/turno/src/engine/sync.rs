@@ -7,21 +7,23 @@
 mod handed;
 mod walk;
 
+pub(crate) use handed::confirm;
 pub use walk::{SyncCheck, SyncProgress};
 
 use super::Turno;
 use super::access::Needs;
 use super::queue::Got;
 use crate::error::Error;
-use crate::store::{Delivered, Part, PartState, Pulse, SourceTables};
+use crate::store::{Delivered, Part, PartState, Pulse, SourceTables, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::audit::Draft;
 use turno_core::destination::Destination;
+use turno_core::event::{Event, Topic};
 use turno_core::id::{Key, QueueId};
 use turno_core::queue::Kind;
-use turno_core::sync::{Source, SourceRefused, digest};
+use turno_core::sync::{Say, Source, SourceRefused, digest};
 use turno_core::time::{Span, Time};
 
 /// Failures are counted over this long for [`SyncStatus`].
@@ -32,11 +34,15 @@ const RECENT: Span = Span::from_secs(3_600);
 pub struct SyncHandle {
     pub(super) turno: Turno,
     pub(super) source: Arc<Source>,
+    /// Why it is done, for the audit.
+    reason: Option<String>,
 }
 
 /// How a source is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncStatus {
+    /// Why the database cannot say more about it, if it cannot: its table is not there, or may not be read, say.
+    pub trouble: Option<SourceTrouble>,
     /// What belongs to it in the database, and whether it is as configured; empty where there are no triggers.
     pub parts: Vec<Part>,
     /// Its queue at a glance: what waits, what fails, and since when the oldest one waits.
@@ -50,10 +56,36 @@ pub struct SyncStatus {
     pub left: Option<i64>,
 }
 
+/// What is wrong with a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceTrouble {
+    /// It cannot be used as it is described.
+    Refused(SourceRefused),
+    /// The database refuses to read its table; what it says.
+    Rejected(String),
+}
+
+impl From<SourceTrouble> for Error {
+    fn from(trouble: SourceTrouble) -> Error {
+        match trouble {
+            SourceTrouble::Refused(refused) => refused.into(),
+            SourceTrouble::Rejected(cause) => StoreError::Rejected(cause).into(),
+        }
+    }
+}
+
 impl SyncStatus {
     /// Everything that belongs to it is there, as configured, and at work.
     pub fn is_installed(&self) -> bool {
         !self.parts.is_empty() && self.parts.iter().all(|part| part.state == PartState::Good)
+    }
+
+    /// What has a name that it needs and is not of it: then nothing can be installed.
+    pub fn taken(&self) -> Option<SourceRefused> {
+        self.parts.iter().find_map(|part| match part.state {
+            PartState::Taken(what) => Some(SourceRefused::Taken { what, name: part.name.clone() }),
+            _ => None,
+        })
     }
 
     /// Nothing of it is there.
@@ -76,6 +108,8 @@ pub enum Installed {
     Absent,
     /// Something of it, or not as configured.
     Differs,
+    /// Not as configured, and it cannot be: something else has a name that it needs, see [`SyncStatus::taken`].
+    Blocked,
     /// The database has none.
     NoTriggers,
 }
@@ -88,6 +122,7 @@ impl Installed {
             None => Installed::Absent,
             Some(status) if status.is_installed() => Installed::Yes,
             Some(status) if status.is_absent() => Installed::Absent,
+            Some(status) if status.taken().is_some() => Installed::Blocked,
             Some(_) => Installed::Differs,
         }
     }
@@ -98,6 +133,7 @@ impl Installed {
             Installed::Yes => "installed",
             Installed::Absent => "absent",
             Installed::Differs => "differs",
+            Installed::Blocked => "blocked",
             Installed::NoTriggers => "no_triggers",
         }
     }
@@ -121,7 +157,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub fn sync(&self, source: Source) -> SyncHandle {
-        SyncHandle { turno: self.clone(), source: Arc::new(source) }
+        SyncHandle { turno: self.clone(), source: Arc::new(source), reason: None }
     }
 }
 
@@ -131,15 +167,29 @@ impl SyncHandle {
         &self.source
     }
 
+    /// Why it is done: written into the audit with whatever is done with it.
+    #[must_use]
+    pub fn because(self, reason: Option<String>) -> SyncHandle {
+        SyncHandle { reason, ..self }
+    }
+
+    /// How many keys the source has now, counted up to [`SourceLook::MOST`].
+    ///
+    /// [`SourceLook::MOST`]: crate::store::SourceLook::MOST
+    pub async fn size(&self) -> Result<i64, Error> {
+        self.turno.reads(Needs::READING).await?;
+        Ok(self.tables()?.size(self.source.clone()).await??)
+    }
+
     /// Whether the database can have triggers, and the source's table be read. If not, the queue is fed through the API,
     /// and what is delivered is the item's own action and payload.
     pub fn has_triggers(&self) -> bool {
         self.turno.inner.store.source_tables().is_some()
     }
 
-    /// What is to be sent for a key now: the columns of the row that speaks for it, as JSON, or nothing, and the key is to be
-    /// deactivated. To be asked after the claim, and for each attempt anew. Needs `queues.consume`.
-    pub async fn current(&self, key: &Key) -> Result<Option<String>, Error> {
+    /// What is to be told of a key now: the columns of the row that speaks for it, as JSON, or that it is to be deactivated,
+    /// or nothing. To be asked after the claim, and for each attempt anew. Needs `queues.consume`.
+    pub async fn current(&self, key: &Key) -> Result<Say, Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
@@ -176,6 +226,16 @@ impl SyncHandle {
         Ok(self.turno.inner.store.sync_delivered(delivered).await?)
     }
 
+    /// Keeps with the item that there was nothing to tell of its key; to be told before it is settled with [`Act::Skip`].
+    /// What the destination knows stays as it was. Needs `queues.consume`.
+    ///
+    /// [`Act::Skip`]: turno_core::queue::Act::Skip
+    pub async fn skipped(&self, got: &Got) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        let was = got.items.first().and_then(|item| item.action.clone());
+        Ok(self.tables()?.skipped(got.handed.queue, got.handed.seq, was).await?)
+    }
+
     /// Exactly the SQL that [`SyncHandle::install`] runs, in one transaction.
     pub async fn plan(&self) -> Result<String, Error> {
         self.managed().await?;
@@ -189,7 +249,8 @@ impl SyncHandle {
         let tables = self.tables()?;
         self.queue().await?;
         tables.install(self.source.clone()).await??;
-        self.noted("sync_install", [("table", self.source.table.shown().into())]).await
+        let table = self.source.table.shown();
+        self.noted("sync_install", "source.installed", table.clone(), [("table", table.into())]).await
     }
 
     /// Removes what was installed for the source, and nothing else; answers what that was. The queue stays with what is in
@@ -198,13 +259,15 @@ impl SyncHandle {
         self.managed().await?;
         let removed = self.tables()?.remove(self.source.clone()).await??;
         if !removed.is_empty() {
-            self.noted("sync_remove", [("removed", removed.join(", ").into())]).await?;
+            let names = removed.join(", ");
+            self.noted("sync_remove", "source.removed", names.clone(), [("removed", names.into())]).await?;
         }
         Ok(removed)
     }
 
     /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, and how many have
-    /// left without the destination being told.
+    /// left without the destination being told. A source that is in trouble still has a queue: that is told, and what the
+    /// trouble is. Refused only where there is not even a queue.
     pub async fn status(&self) -> Result<SyncStatus, Error> {
         self.look(true).await
     }
@@ -216,24 +279,55 @@ impl SyncHandle {
 
     async fn look(&self, count_left: bool) -> Result<SyncStatus, Error> {
         self.turno.reads(Needs::READING).await?;
-        let queue = self.queue().await?;
+        let tables = self.turno.inner.store.source_tables();
+        let queue = match (self.queue().await, tables) {
+            // What keeps it from being installed is worth more than that nobody has.
+            (Err(Error::Source(SourceRefused::NoQueue(name))), Some(tables)) => {
+                tables.plan(self.source.clone()).await??;
+                return Err(SourceRefused::NoQueue(name).into());
+            }
+            (queue, _) => queue?,
+        };
         self.turno.inner.intake.now().await?;
         let since = Time(self.turno.now().0.saturating_sub(RECENT.0));
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
         let destination = self.turno.inner.store.destination(queue).await?;
-        match self.turno.inner.store.source_tables() {
-            None => Ok(SyncStatus { parts: Vec::new(), pulse, destination, refused: 0, left: None }),
-            Some(tables) => {
-                let look = tables.look(self.source.clone(), queue, count_left).await??;
-                Ok(SyncStatus { parts: look.parts, pulse, destination, refused: look.refused, left: look.left })
-            }
+        let mut status = SyncStatus { trouble: None, parts: Vec::new(), pulse, destination, refused: 0, left: None };
+        let Some(tables) = tables else { return Ok(status) };
+        match tables.look(self.source.clone(), queue, count_left).await {
+            Ok(Ok(look)) => (status.parts, status.refused, status.left) = (look.parts, look.refused, look.left),
+            Ok(Err(refused)) => status.trouble = Some(SourceTrouble::Refused(refused)),
+            Err(StoreError::Rejected(cause)) => status.trouble = Some(SourceTrouble::Rejected(cause)),
+            Err(error) => return Err(error.into()),
         }
+        Ok(status)
     }
 
-    /// Writes down who did it.
-    async fn noted<const N: usize>(&self, action: &'static str, details: [(&str, Value); N]) -> Result<(), Error> {
-        let draft = Draft::new(self.turno.actor(), action, format!("sync/{}", self.source.name)).with(details);
-        Ok(self.tables()?.audit(draft).await?)
+    /// Writes down who did it, and tells it those who watch.
+    async fn noted<const N: usize>(
+        &self,
+        action: &'static str,
+        name: &'static str,
+        detail: String,
+        details: [(&str, Value); N],
+    ) -> Result<(), Error> {
+        let actor = self.turno.actor();
+        let told = Event {
+            topic: Topic::Sync,
+            name: name.into(),
+            resource: self.source.name.as_str().into(),
+            key: None,
+            at: self.turno.now(),
+            fence: None,
+            by: Some(actor.user.clone()),
+            detail: Some(detail),
+        };
+        let reason = self.reason.as_ref().map(|reason| ("reason", reason.as_str().into()));
+        let draft = Draft::new(actor, action, format!("sync/{}", self.source.name));
+        let draft = draft.with(details.into_iter().chain(reason));
+        self.tables()?.audit(draft, told).await?;
+        self.turno.inner.signals.wrote.notify_one();
+        Ok(())
     }
 
     async fn managed(&self) -> Result<(), Error> {

@@ -10,7 +10,10 @@ mod life;
 mod rate;
 
 use crate::clock::{Clock, Stopwatch};
-use crate::store::{Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, QueueRow, SettleGroup, Store};
+use crate::store::{
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, ManageGroup, ManageOutcome, Outcomes, QueueRow, SettleGroup,
+    Store,
+};
 use figures::{Fate, Figures, QueueFigures};
 use life::{Life, Line, Telling};
 use std::collections::VecDeque;
@@ -18,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 use turno_core::id::{Fence, QueueId, Resource};
 use turno_core::lease::{Command, Decision, Ending, Outcome, Reason, Refused, State};
-use turno_core::queue::{Accepted, Act, Handed, Manage, SettleOutcome};
+use turno_core::queue::{Accepted, Act, Handed, Manage, ManageAnswer, SettleOutcome};
 use turno_core::task;
 
 /// Expiries of tasks' leases that were told already: a task's answer does not say whether it was the one to notice.
@@ -77,15 +80,9 @@ impl Telemetry {
             (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.admitted(life, group, answers),
             (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(life, group, outcome),
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
-            (Group::Manage(group), Outcomes::Manage(Ok(_))) => {
-                let fate = match group.wish {
-                    Manage::Retry | Manage::RetryWith { .. } | Manage::Revive => Fate::Retried,
-                    Manage::Cancel => Fate::Cancelled,
-                };
-                self.queue(group.queue).count(fate, 1);
-                let line =
-                    || Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate };
-                life.tell(line);
+            (Group::Manage(group), Outcomes::Manage { answer, expired }) => {
+                expired.iter().for_each(|handed| self.over(life, *handed, Fate::Expired));
+                self.managed(life, group, answer);
             }
             (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
                 let items = usize::try_from(cleared.count).unwrap_or(usize::MAX);
@@ -94,6 +91,17 @@ impl Telemetry {
             }
             _ => {}
         }
+    }
+
+    fn managed(&self, life: &Telling<'_>, group: &ManageGroup, answer: &ManageOutcome) {
+        let fate = match (answer, &group.wish) {
+            // What is released was counted as exhausted when it was.
+            (Err(_), _) | (Ok(ManageAnswer::Released), Manage::Release) => return,
+            (Ok(_), Manage::Retry | Manage::RetryWith { .. } | Manage::Revive) => Fate::Retried,
+            (Ok(_), Manage::Cancel | Manage::Release) => Fate::Cancelled,
+        };
+        self.queue(group.queue).count(fate, 1);
+        life.tell(|| Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate });
     }
 
     fn decided(&self, life: &Telling<'_>, command: &Command, decision: &Decision, state: &State) {
@@ -213,11 +221,15 @@ impl Telemetry {
                 SettleOutcome::Stale if settle.act == Act::Expire => continue,
                 SettleOutcome::Stale | SettleOutcome::NotInDelivery => Fate::Stale,
             };
-            let queue = self.queue(settle.handed.queue);
-            queue.count(fate, settle.handed.size as usize);
-            if fate != Fate::Renewed {
-                life.tell(|| Line::Settled { queue: queue.name(), handed: settle.handed, fate });
-            }
+            self.over(life, settle.handed, fate);
+        }
+    }
+
+    fn over(&self, life: &Telling<'_>, handed: Handed, fate: Fate) {
+        let queue = self.queue(handed.queue);
+        queue.count(fate, handed.size as usize);
+        if fate != Fate::Renewed {
+            life.tell(|| Line::Settled { queue: queue.name(), handed, fate });
         }
     }
 

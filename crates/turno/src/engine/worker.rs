@@ -37,6 +37,24 @@ const CONCURRENCY: usize = 8;
 /// How long a function may go on after the stop, unless said otherwise: less than platforms wait before they kill.
 const GRACE: Span = Span::from_secs(10);
 
+/// How much a worker may do at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hands {
+    /// At most so many deliveries at the same time.
+    UpTo(usize),
+    /// One, to find out whether things go again: rather one that was never tried, or else the least recently tried one.
+    Probe,
+}
+
+impl Hands {
+    pub(super) fn count(self) -> usize {
+        match self {
+            Hands::UpTo(count) => count,
+            Hands::Probe => 1,
+        }
+    }
+}
+
 /// A worker that has not started yet.
 ///
 /// ```
@@ -71,7 +89,7 @@ pub struct Worker {
     concurrency: usize,
     grace: Span,
     work: Work,
-    hands: Option<watch::Receiver<usize>>,
+    hands: Option<watch::Receiver<Hands>>,
     margin: Span,
 }
 
@@ -233,7 +251,7 @@ impl Worker {
 
     /// How many deliveries it may work on at the moment, at most its concurrency: at 0 it claims nothing, and what it
     /// works on goes on. For whoever has reasons to hold back for a while.
-    pub fn hands(mut self, hands: watch::Receiver<usize>) -> Worker {
+    pub fn hands(mut self, hands: watch::Receiver<Hands>) -> Worker {
         self.hands = Some(hands);
         self
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
-use turno_core::event::Event;
+use turno_core::event::{Event, Topic};
 use turno_core::id::{Position, QueueId, QueueName};
 use turno_core::time::{Span, Time};
 
@@ -36,10 +36,18 @@ pub(super) enum Item {
     UpTo(Position),
 }
 
+/// A queue in which something happened.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) queue: QueueName,
+    pub(super) topic: Topic,
+    pub(super) at: Time,
+}
+
 /// Where listeners join.
 pub(crate) struct Fanout {
     events: Sender<Item>,
-    queues: Sender<(QueueName, Time)>,
+    queues: Sender<Change>,
     joined: Arc<Joined>,
 }
 
@@ -73,7 +81,7 @@ impl Fanout {
     }
 
     /// From here on everything that is put into the ring reaches the receiver, or tells it that it came too late.
-    pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<(QueueName, Time)>>) {
+    pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<Change>>) {
         let events = self.events.subscribe();
         self.joined.events.notify_one();
         let queues = queues.then(|| {
@@ -138,7 +146,7 @@ impl Reader {
     }
 
     /// Tells of queues that changed, all that have gathered at once.
-    async fn queues(self, ring: Sender<(QueueName, Time)>) {
+    async fn queues(self, ring: Sender<Change>) {
         let mut names = HashMap::new();
         loop {
             while ring.receiver_count() == 0 {
@@ -148,23 +156,24 @@ impl Reader {
             let at = self.clock.estimate();
             let again = at + CHANGES_EVERY;
             match self.name(changed, &mut names).await {
-                Ok(names) => names.into_iter().for_each(|name| drop(ring.send((name, at)))),
+                Ok(named) => named.into_iter().for_each(|(queue, topic)| drop(ring.send(Change { queue, topic, at }))),
                 Err(error) => tracing::debug!(%error, "changes of queues were dropped"),
             }
             self.clock.sleep_until(again).await;
         }
     }
 
-    /// The names of the queues. They never change, so they are asked for only when one is not known.
+    /// The queues by name, each with its topic. Neither ever changes, so they are asked for only when one is not known.
     async fn name(
         &self,
         changed: Changed,
-        known: &mut HashMap<QueueId, QueueName>,
-    ) -> Result<Vec<QueueName>, StoreError> {
+        known: &mut HashMap<QueueId, (QueueName, Topic)>,
+    ) -> Result<Vec<(QueueName, Topic)>, StoreError> {
         if changed.all || changed.queues.iter().any(|queue| !known.contains_key(queue)) {
-            *known = self.store.queues().await?.into_iter().map(|row| (row.id, row.name)).collect();
+            let rows = self.store.queues().await?.into_iter();
+            *known = rows.map(|row| (row.id, (row.name, Topic::of(row.policy.kind)))).collect();
         }
         let is_meant = |queue: &QueueId| changed.all || changed.queues.contains(queue);
-        Ok(known.iter().filter(|(queue, _)| is_meant(queue)).map(|(_, name)| name.clone()).collect())
+        Ok(known.iter().filter(|(queue, _)| is_meant(queue)).map(|(_, named)| named.clone()).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! What can be read about a queue and its items, outside of groups.
 
 use turno_core::id::{Fence, Key, Seq};
-use turno_core::queue::{AttemptError, Body, Done, FrontItem, Item, ItemState, Taker};
+use turno_core::queue::{AttemptError, Body, Done, FrontItem, Item, ItemState, Lapsed, Policy, Taker};
 use turno_core::time::Time;
 
 /// How many items of a queue are in which state.
@@ -101,6 +101,15 @@ pub struct HandOut {
 }
 
 impl ItemRecord {
+    /// With what its expired hand-out has made of it, if nobody has written that down yet.
+    pub fn lapsed(mut self, policy: &Policy) -> ItemRecord {
+        if let Some(Lapsed { item, done, error }) = self.item.as_ref().and_then(|item| item.lapsed(policy, self.now)) {
+            (self.item, self.done) = (item, done);
+            self.errors.extend(error);
+        }
+        self
+    }
+
     /// Its state at `now`; as of the reading with [`ItemRecord::now`].
     pub fn state(&self, now: Time) -> ItemState {
         match (&self.item, &self.done) {

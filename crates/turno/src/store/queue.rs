@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use turno_core::audit::{Actor, Draft, Head, chain};
 use turno_core::id::{ItemId, Key, Lane, QueueId, QueueName, Seq};
+use turno_core::limits::PROBE_HEADS;
 use turno_core::queue::{
     Accepted, Act, Body, Changes, ClearRead, Cleared, Delivery, Enqueue, EnqueueRead, FrontItem, Handed, Item, Kind,
-    Loaded, Manage, ManageAnswer, ManageRead, ManageRefused, Policy, Settle, SettleOutcome, Taker, Want, Wants, clear,
-    enqueue, fingerprint, hand_out, manage, resume, settle, typing,
+    Known, Loaded, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, Policy, Settle, SettleOutcome, Taker,
+    Want, Wants, clear, enqueue, fingerprint, hand_out, manage, resume, settle, typing,
 };
 use turno_core::time::Time;
 
@@ -52,6 +53,40 @@ impl EnqueueGroup {
         self.calls.iter().flat_map(given).collect()
     }
 
+    /// Whether only the moment says what becomes of them: items in no lane, with ids that the engine made up.
+    pub fn needs_no_look(&self) -> bool {
+        let alone = |call: &Enqueue| call.policy.kind == Kind::Inbox && call.items.iter().all(|item| !item.id_given);
+        self.numbers() > 0 && self.calls.iter().all(alone)
+    }
+
+    /// The same as if the callers had given the ids: repeated, they are recognised.
+    pub fn with_ids_given(&self) -> EnqueueGroup {
+        let mut given = self.clone();
+        given.calls.iter_mut().flat_map(|call| &mut call.items).for_each(|item| item.id_given = true);
+        given
+    }
+
+    /// Takes those out of `existing` whose retention is over: they are forgotten in the same transaction, as whoever
+    /// tidies up would have done, and their ids are as good as new.
+    pub fn take_outlived(&self, existing: &mut HashMap<(QueueId, ItemId), Known>, now: Time) -> Outlived {
+        let policies: HashMap<QueueId, &Policy> = self.calls.iter().map(|call| (call.queue, &call.policy)).collect();
+        let mut outlived = Outlived::default();
+        existing.retain(|(queue, id), known| {
+            let Some(policy) = policies.get(queue).filter(|policy| known.is_outlived(policy, now)) else {
+                return true;
+            };
+            match known {
+                Known::Item { seq, .. } => {
+                    let before = Time(now.0.saturating_sub(policy.retention.0));
+                    outlived.items.entry(*queue).or_insert((before, Vec::new())).1.push(*seq);
+                }
+                Known::Absorbed { .. } => outlived.absorbed.push((*queue, id.clone())),
+            }
+            false
+        });
+        outlived
+    }
+
     /// How many fresh numbers the decision uses: one per item.
     pub fn numbers(&self) -> usize {
         self.calls.iter().map(|call| call.items.len()).sum()
@@ -61,6 +96,27 @@ impl EnqueueGroup {
     pub fn decide(&self, read: EnqueueRead) -> (Changes, Vec<Vec<Accepted>>) {
         enqueue(&self.calls, read)
     }
+}
+
+/// Known ids whose retention is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outlived {
+    /// Finished items, with the time before which their queue forgets.
+    pub items: BTreeMap<QueueId, (Time, Vec<Seq>)>,
+    /// Ids of changes that were taken in.
+    pub absorbed: Vec<(QueueId, ItemId)>,
+}
+
+impl Outlived {
+    /// There is nothing to forget.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.absorbed.is_empty()
+    }
+}
+
+/// That finished items were forgotten, for the audit.
+pub fn purge_entry(by: Actor, name: &str, count: i64, before: Time) -> Draft {
+    Draft::new(by, "queue_purge", name).with([("count", count.into()), ("before_ms", before.0.into())])
 }
 
 /// Callers of one queue who want work.
@@ -121,12 +177,20 @@ impl ClaimGroup {
 
     /// How many due heads to lock at most, which is also how many numbers to take.
     pub fn heads(&self) -> usize {
+        if self.probes() {
+            return PROBE_HEADS;
+        }
         self.wants().iter().map(|want| want.max as usize).sum()
+    }
+
+    /// Whether it is a probe, which chooses among more heads than it takes. Such a claim is alone in its group.
+    pub fn probes(&self) -> bool {
+        matches!(self.wants(), [Want { probes: true, .. }])
     }
 
     /// Whether what stands behind a head can go with it, so that the lanes' fronts must be read.
     pub fn groups_items(&self) -> bool {
-        self.policy.kind == Kind::Lane && self.policy.batch_max > 1
+        self.policy.batch() > 1
     }
 
     /// Who claims under which request id. Such a claim is alone in its group, so that its repeats come one by one: what
@@ -232,9 +296,15 @@ pub struct ManageGroup {
 pub type ManageOutcome = Result<ManageAnswer, ManageRefused>;
 
 impl ManageGroup {
+    /// That an exhausted item does not hold its lane any more, since that is the queue's new policy.
+    pub fn release(queue: QueueId, name: &QueueName, policy: &Policy, id: ItemId, by: &Actor) -> ManageGroup {
+        let (name, policy, by) = (name.clone(), policy.clone(), by.clone());
+        ManageGroup { queue, name, policy, id, wish: Manage::Release, by }
+    }
+
     /// How much of the lane's front the decision needs: a whole delivery in process, and the next behind it.
     pub fn front_size(&self) -> u32 {
-        self.policy.batch_max + 3
+        self.policy.batch() + 3
     }
 
     /// How many fresh numbers the decision uses.
@@ -243,24 +313,25 @@ impl ManageGroup {
     }
 
     /// Decides the wish; what was done is audited. `head` is the head of the audit, locked after everything else.
-    pub fn decide(&self, read: ManageRead, mut head: Head) -> (Changes, ManageOutcome) {
+    pub fn decide(&self, read: ManageRead, mut head: Head) -> Managed {
         let now = read.now;
         let before = read.body.as_ref().map(|body| fingerprint(&body.payload));
-        let (mut changes, outcome) = manage(&self.policy, &self.wish, read);
-        if outcome.is_ok() {
+        let mut managed = manage(&self.policy, &self.wish, read);
+        // That a lane is released follows from its policy, whose change is audited.
+        if managed.answer.is_ok() && self.wish != Manage::Release {
             let entry = |action| Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id));
             let entry = match &self.wish {
                 Manage::Retry => entry("item_retry"),
-                Manage::Cancel => entry("item_cancel"),
+                Manage::Cancel | Manage::Release => entry("item_cancel"),
                 Manage::Revive => entry("sync_revived"),
                 Manage::RetryWith { payload } => entry("item_edit").with([
                     ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
                     ("payload_after", fingerprint(payload).to_string().into()),
                 ]),
             };
-            changes.audit = chain(&mut head, now, vec![entry]);
+            managed.changes.audit = chain(&mut head, now, vec![entry]);
         }
-        (changes, outcome)
+        managed
     }
 }
 
@@ -308,7 +379,12 @@ pub struct TypingGroup {
 }
 
 impl TypingGroup {
-    /// The lanes whose first item is read.
+    /// How many of a lane's first items are read: as many as can be on their way together, and what waits behind.
+    pub fn depth(&self) -> u32 {
+        self.policy.batch().saturating_add(1)
+    }
+
+    /// The lanes whose first items are read.
     pub fn lanes(&self) -> Vec<Lane> {
         let mut lanes: Vec<Lane> = self.keys.iter().map(Lane::of).collect();
         lanes.sort();
@@ -340,7 +416,7 @@ pub struct Push {
 pub enum PushChange {
     /// It stays as it is; a new queue has none.
     Keep,
-    /// There is none from now on: workers claim the queue.
+    /// There is none from now on: only workers claim.
     Remove,
     /// It is this one from now on.
     Set(Push),
@@ -364,4 +440,13 @@ impl PushChange {
             PushChange::Set(push) => (&*push.shown).into(),
         }
     }
+}
+
+/// What was taken in of what applications had left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// The queues that changed, each once.
+    pub changed: Vec<QueueId>,
+    /// Deliveries of sync queues that were completed: what their consumers were handed is known to them from then on.
+    pub completed: Vec<Handed>,
 }

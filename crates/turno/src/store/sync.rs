@@ -3,8 +3,9 @@
 use super::Pending;
 use std::sync::Arc;
 use turno_core::audit::Draft;
+use turno_core::event::Event;
 use turno_core::id::{Key, QueueId, Seq};
-use turno_core::sync::{Kept, Source, SourceRefused};
+use turno_core::sync::{Kept, Say, Source, SourceRefused};
 use turno_core::time::Time;
 
 /// A delivery that the destination has confirmed: what it knows of a key from then on.
@@ -53,6 +54,8 @@ pub enum PartState {
     Disabled,
     /// Of this source, but the configuration does not name it any more.
     Stale,
+    /// This, which is not of the source, has its name: nothing is installed before it is out of the way.
+    Taken(&'static str),
 }
 
 impl PartState {
@@ -64,6 +67,7 @@ impl PartState {
             PartState::Differs => "differs",
             PartState::Disabled => "disabled",
             PartState::Stale => "stale",
+            PartState::Taken(_) => "taken",
         }
     }
 }
@@ -111,18 +115,25 @@ pub trait SourceTables: Send + Sync {
     /// What is installed, and whether it is what the source says; counts who has left only if asked to.
     fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook>;
 
+    /// How many keys have a row that speaks for them and takes part, counted up to [`SourceLook::MOST`].
+    fn size(&self, source: Arc<Source>) -> Sourced<'_, i64>;
+
     /// Texts as the column of the key has them: `0100` is the key `100` of a column of numbers. One that is no value of it is
     /// refused.
     fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>>;
 
-    /// The columns to be sent of the row that speaks for a key, as JSON; nothing if there is none.
+    /// What the table says about a key, and so what is to be told of it; see [`Source::say`].
     ///
     /// By a statement of its own: asked after the claim has committed, it sees every change that the claimed revision
     /// stands for.
-    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>>;
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Say>;
 
-    /// Writes down who did what to a source. By itself: what is installed is exactly what was planned, and nothing besides.
-    fn audit(&self, draft: Draft) -> Pending<'_, ()>;
+    /// Writes down who did what to a source, and tells it. By itself: what is installed is exactly what was planned, and
+    /// nothing besides.
+    fn audit(&self, draft: Draft, told: Event) -> Pending<'_, ()>;
+
+    /// Keeps with an item that there was nothing to do for it; `was` is what it said before, see [`Delivered::was`].
+    fn skipped(&self, queue: QueueId, seq: Seq, was: Option<String>) -> Pending<'_, ()>;
 
     /// Some keys behind `after`, each with what speaks for it now and what was delivered, as of one instant.
     fn walk(

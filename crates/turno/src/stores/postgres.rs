@@ -29,6 +29,7 @@
 mod access;
 mod access_row;
 mod answer;
+mod arrive;
 mod audit;
 mod call;
 mod changes;
@@ -67,9 +68,10 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
-    Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Folded, Group, Hint, ItemQuery,
+    ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange,
+    QueueRow, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery,
+    TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -88,7 +90,7 @@ use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -237,8 +239,8 @@ impl Store for PostgresStore {
         Box::pin(self.destination_list())
     }
 
-    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
-        Box::pin(async move { self.destination_put(queue, &destination).await })
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
+        Box::pin(async move { self.destination_put(queue, &destination, news.as_ref()).await })
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
@@ -267,6 +269,10 @@ impl Store for PostgresStore {
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         Box::pin(async move { self.item_get(queue, &id).await })
+    }
+
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
+        Box::pin(async move { self.item_absorber(queue, &id, &key).await })
     }
 
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {
@@ -422,8 +428,12 @@ impl Store for PostgresStore {
         true
     }
 
-    fn fold(&self) -> Pending<'_, Vec<QueueId>> {
+    fn fold(&self) -> Pending<'_, Folded> {
         Box::pin(self.take_in())
+    }
+
+    fn completing(&self, first: Seq) -> Pending<'_, bool> {
+        Box::pin(self.is_completing(first))
     }
 
     fn source_tables(&self) -> Option<&dyn SourceTables> {

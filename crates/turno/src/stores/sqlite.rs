@@ -50,7 +50,7 @@ use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
 use turno_core::destination::Destination;
 use turno_core::event::Event;
-use turno_core::id::{Fence, ItemId, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
+use turno_core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
@@ -272,8 +272,8 @@ impl Store for SqliteStore {
         self.beats.run(|db| destination::list(db))
     }
 
-    fn put_destination(&self, queue: QueueId, destination: Destination) -> Pending<'_, bool> {
-        self.write(move |write| destination::put(write, queue, &destination))
+    fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool> {
+        self.write(move |write| destination::put(write, queue, &destination, news.as_slice()))
     }
 
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()> {
@@ -304,6 +304,10 @@ impl Store for SqliteStore {
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         let clock = self.clock.clone();
         self.looks.run(move |db| records::one(db, now(&clock), queue, &id))
+    }
+
+    fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
+        self.looks.run(move |db| records::absorber(db, queue, &id, &key))
     }
 
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>> {

@@ -1,8 +1,9 @@
 //! `turno.complete`: the effect and the ack commit together, or neither.
 
 use super::*;
+use turno::ClaimedItem;
 use turno::core::id::QueueId;
-use turno::core::queue::{Handed, SettleOutcome};
+use turno::core::queue::{Handed, ManageRefused, SettleOutcome};
 
 /// A queue with one item that a worker was handed, and a table for its effect.
 async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
@@ -94,6 +95,32 @@ async fn while_a_transaction_completes_it_an_expired_delivery_is_handed_to_nobod
         assert_eq!((counts.processed, effects(&world).await), (1, 1), "{kind:?}");
         let record = queue.item(id("x")).await.unwrap().unwrap();
         assert_eq!((record.done.unwrap().fence, record.errors.len()), (got.handed.fence, 0));
+    }
+}
+
+#[tokio::test]
+async fn while_a_transaction_completes_it_why_says_so_and_not_that_nothing_keeps_it() {
+    for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
+        let world = World::new().await;
+        let (queue, got) = handed(&world, kind).await;
+        let app = completing(&world, &got).await;
+        let seen = async || {
+            let (item, key) = (
+                queue.why_item(id("x")).await.unwrap().unwrap(),
+                queue.why_key(Key::new("ana").unwrap()).await.unwrap(),
+            );
+            assert_eq!((item.running, item.reason.code()), (key.running, key.reason.code()), "{kind:?}");
+            (item.running, item.reason.code())
+        };
+        assert_eq!(seen().await, (true, "running"), "{kind:?}");
+        world.pass(60_000).await;
+        assert_eq!(seen().await, (true, "completing"), "{kind:?}");
+        assert_eq!(queue.claim_item("other", id("x")).await.unwrap(), ClaimedItem::AlreadyClaimed, "{kind:?}");
+        let refused = queue.cancel(id("x")).await.unwrap();
+        assert_eq!(refused, Err(ManageRefused::InProcess), "{kind:?}: it is the application's");
+        end(&app, "rollback").await;
+        assert_eq!(seen().await, (false, "ready"), "{kind:?}");
+        queue.cancel(id("x")).await.unwrap().unwrap();
     }
 }
 

@@ -1,7 +1,10 @@
 //! `turno.enqueue`: visible exactly if the caller's transaction commits.
 
 use super::*;
+use std::sync::Arc;
+use turno::clock::{Clock, Manual};
 use turno::core::queue::Accepted;
+use turno::core::time::Time;
 
 const ONE: &str = "select turno.enqueue('q', '{\"a\": 1}', key => 'ana', id => $1)";
 
@@ -94,6 +97,26 @@ async fn a_delay_counts_from_the_call() {
     assert_eq!(claimed_ids(&queue, 1).await, ["late"]);
 }
 
+/// While no server runs, what waits grows old; whoever looks afterwards sees since when, and what came later stays later.
+#[tokio::test]
+async fn the_age_of_what_waited_for_a_server_counts_from_the_call() {
+    let world = World::new().await;
+    let queue = world.queue("in", plain(Kind::Inbox)).await;
+    world.sql.execute("select turno.enqueue('in', '1', id => 'first')", &[]).await.unwrap();
+    let at = world.number("select at from turno.intake").await;
+    world.pass(3_600_000).await;
+    queue.enqueue(vec![draft("second", "ana")]).await.unwrap();
+    let now = world.turno.now();
+    assert!(now.0 >= at + 3_600_000);
+    world.sql.execute("select turno.enqueue('in', '1', id => 'third')", &[]).await.unwrap();
+    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(Time(at)), "an outage shows");
+    let first = queue.item(id("first")).await.unwrap().unwrap();
+    let item = first.item.unwrap();
+    assert_eq!((first.body.enqueued_at, item.enqueued_at), (Time(at), Time(at)));
+    assert!(item.ready_at >= Some(now), "its turn did not come before anybody knew of it: {item:?}");
+    assert_eq!(claimed_ids(&queue, 3).await, ["second", "first", "third"], "in the order of admission");
+}
+
 #[tokio::test]
 async fn in_a_sync_queue_the_newest_of_a_key_replaces_the_others() {
     let world = World::new().await;
@@ -131,6 +154,30 @@ async fn a_running_engine_takes_in_by_itself() {
     drop(queue);
 }
 
+/// No time passes, so whoever waits looks again for one reason only: the hint of who took it in.
+#[tokio::test]
+async fn what_one_process_takes_in_reaches_a_claim_that_waits_in_another() {
+    let world = World::new().await;
+    world.queue("s", plain(Kind::Sync)).await;
+    let still = Manual::starting_at(Time(1_900_000_000_000));
+    let process = async || {
+        let clock = Arc::new(Clock::manual(still.clone()));
+        let turno = Turno::open_with(&world.url, Options { sweep: false, clock, ..Options::default() }).await.unwrap();
+        turno.queue(QueueName::new("s").unwrap()).await.unwrap()
+    };
+    let (queue, other) = (process().await, process().await);
+    for round in 0..2 {
+        let mut claim = Box::pin(other.claim("worker", 1, Span::from_secs(30)));
+        waits(&mut claim).await;
+        let sql = "select turno.enqueue('s', '1', key => $1)";
+        world.sql.execute(sql, &[&format!("ana {round}")]).await.unwrap();
+        assert_eq!(queue.counts().await.unwrap().pending, 1, "taken in here");
+        let got = soon(claim).await.unwrap().remove(0);
+        assert_eq!((got.attempt, got.key.unwrap().as_str()), (1, &*format!("ana {round}")));
+        queue.ack([got.handed]).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn two_engines_that_take_in_at_once_take_in_once() {
     let world = World::new().await;
@@ -161,6 +208,20 @@ async fn a_row_that_cannot_be_taken_in_is_put_aside_and_holds_up_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_change_of_kind_makes_impossible_is_put_aside_with_that_as_its_reason() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Inbox)).await;
+    let app = world.begin().await;
+    app.execute("select turno.enqueue('q', '1', id => 'loose')", &[]).await.unwrap();
+    world.queue("q", plain(Kind::Lane)).await;
+    end(&app, "commit").await;
+    assert_eq!(queue.counts().await.unwrap().pending, 0);
+    let row = world.sql.query_one("select id, error from turno.intake_refused", &[]).await.unwrap();
+    let why = "it has no key, and its queue has become one that needs keys";
+    assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("loose", why));
+}
+
+#[tokio::test]
 async fn each_thing_that_cannot_be_enqueued_is_refused_with_its_code() {
     let world = World::new().await;
     world.queue("q", plain(Kind::Lane)).await;
@@ -178,7 +239,7 @@ async fn each_thing_that_cannot_be_enqueued_is_refused_with_its_code() {
         ("'in', '1', key => ''", "TN004"),
         ("'q', '1', key => repeat('k', 201)", "TN004"),
         ("'q', '1', key => e'\\x7f'", "TN004"),
-        ("'in', '1', action => repeat('á', 101)", "TN005"),
+        ("'in', '1', action => repeat('á', 201)", "TN005"),
         ("'in', '1', action => e'a\\tb'", "TN005"),
         ("'in', null", "TN006"),
         ("'in', to_jsonb(repeat('x', 8388608))", "TN006"),
@@ -189,7 +250,7 @@ async fn each_thing_that_cannot_be_enqueued_is_refused_with_its_code() {
     }
     assert_eq!(world.number("select count(*) from turno.intake").await, 0);
     for call in [
-        "'in', '1', id => repeat('á', 200), key => repeat('é', 200), action => repeat('á', 100)",
+        "'in', '1', id => repeat('á', 200), key => repeat('é', 200), action => repeat('á', 200)",
         "'in', to_jsonb(repeat('x', 8388606))",
         "'in', 'null', delay => interval '366 days'",
         "'in', 'null', delay => null",

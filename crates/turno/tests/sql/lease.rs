@@ -42,7 +42,7 @@ async fn only_the_live_fence_is_asserted() {
 
 #[tokio::test]
 async fn takers_are_held_off_until_the_transaction_ends_and_heartbeats_go_on() {
-    for (taker, how) in [(CLAIM, "commit"), (Action::ForceClaim { reason: "urgent".into() }, "rollback")] {
+    for (taker, how) in [(CLAIM, "commit"), (Action::ForceClaim { reason: "urgent".into(), fence: None }, "rollback")] {
         let world = World::new().await;
         let fence = held(&world, "caja:3").await;
         let app = world.begin().await;

@@ -71,7 +71,7 @@ async fn whoever_wants_an_asserted_lease_holds_up_nobody_else() {
     let app = world.begin().await;
     assert_lease(&app, "caja:3", fence).await.unwrap();
     let (turno, reason) = (world.turno.clone(), "urgent".to_owned());
-    let force = turno.command("caja:3", "luis", Action::ForceClaim { reason }).unwrap();
+    let force = turno.command("caja:3", "luis", Action::ForceClaim { reason, fence: None }).unwrap();
     let taking = tokio::spawn(async move { turno.lease(force).await });
     others_go_on(&world, &queue, "ana").await;
     end(&app, "commit").await;

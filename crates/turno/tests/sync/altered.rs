@@ -10,7 +10,7 @@ async fn a_watched_column_that_was_dropped_does_not_stop_the_application_and_the
     world.run("update siper.usuarios set apellido = 'Otro' where idper = 42").await;
     world.run("update siper.usuarios set idper = 44 where idper = 43").await;
     world.run("delete from siper.usuarios where idper = 44").await;
-    let said = world.sync.status().await.unwrap_err().to_string();
+    let said = turno::Error::from(world.sync.status().await.unwrap().trouble.unwrap()).to_string();
     assert_eq!(said, "table siper.usuarios has no column nombre");
     assert_eq!(world.events().await.len(), 3, "whatever may have changed is marked: {:?}", world.events().await);
     // Once the table is repaired, the state as it is then goes out.
@@ -33,7 +33,8 @@ async fn a_key_that_was_dropped_does_not_stop_the_application_and_is_noted_once(
     }
     world.run("truncate siper.usuarios").await;
     assert_eq!(world.number("select count(*) from turno.intake_refused").await, 1);
-    assert!(world.sync.status().await.unwrap_err().to_string().contains("has no column idper"));
+    let trouble = world.sync.status().await.unwrap().trouble.unwrap();
+    assert!(turno::Error::from(trouble).to_string().contains("has no column idper"));
 }
 
 #[tokio::test]

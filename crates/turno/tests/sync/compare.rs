@@ -174,9 +174,9 @@ async fn keys_of_every_type_that_can_be_one_are_read_compared_and_resynced() {
         told.retain(|one| one.starts_with("ACTUALIZAR"));
         assert_eq!(told.len(), 3, "{kind}");
         for value in values {
-            assert!(world.sync.current(&key(value)).await.unwrap().is_some(), "{kind} {value}");
+            assert!(world.sync.current(&key(value)).await.unwrap().into_data().is_some(), "{kind} {value}");
         }
-        assert_eq!(world.sync.current(&key(other)).await.unwrap(), None, "{kind}");
+        assert_eq!(world.sync.current(&key(other)).await.unwrap().into_data(), None, "{kind}");
         assert_eq!(differences(&world).await, [], "{kind}");
         let done = world.sync.resync_all(None, |_| {}).await.unwrap();
         assert_eq!((done.keys, done.queued), (3, 3), "{kind}");
@@ -204,7 +204,11 @@ async fn a_condition_that_fails_is_an_error_and_never_a_deactivation() {
         .await
         .unwrap();
     assert!(world.sync.current(&key("1")).await.is_err());
-    assert_eq!(world.sync.current(&key("x")).await.unwrap(), None, "no number is no key, whatever the condition says");
+    assert_eq!(
+        world.sync.current(&key("x")).await.unwrap().into_data(),
+        None,
+        "no number is no key, whatever the condition says"
+    );
 }
 
 #[tokio::test]

@@ -147,3 +147,35 @@ async fn a_key_that_cannot_be_one_does_not_stop_the_application_and_is_shown() {
     assert!(drained.len() == 1 && drained[0].starts_with("ACTUALIZAR good"), "{drained:?}");
     assert_eq!(world.sync.status().await.unwrap().refused, 3);
 }
+
+/// Whatever the application's session is set to, the trigger reads a row as the deliverer will.
+#[tokio::test]
+async fn conditions_say_the_same_whatever_the_settings_of_the_applications_session() {
+    let cases = [
+        // In Lima the first is still April, and the other already May.
+        ("timezone = 'America/Lima'", "visto::date = date '2026-05-01'", "2026-05-01 02:00+00", "2026-05-02 02:00+00"),
+        ("datestyle = 'German'", "visto::date::text = '2026-05-01'", "2026-05-01 12:00+00", "2026-05-02 12:00+00"),
+        (
+            "intervalstyle = 'iso_8601'",
+            "(visto - timestamptz '2026-05-01 00:00+00')::text = '02:00:00'",
+            "2026-05-01 02:00+00",
+            "2026-05-01 03:00+00",
+        ),
+        (
+            "extra_float_digits = -15",
+            "extract(epoch from visto)::float8::text = '1777593600'",
+            "2026-05-01 00:00+00",
+            "2026-05-01 00:01+00",
+        ),
+    ];
+    for (setting, condition, takes_part, does_not) in cases {
+        let world = World::bare(Source { enqueue_when: Some(condition.to_owned()), ..siper() }).await;
+        world.sql.batch_execute("alter table siper.usuarios add column visto timestamptz").await.unwrap();
+        world.sync.install().await.unwrap();
+        assert!(world.sync.status().await.unwrap().is_installed(), "the function is as it should be");
+        world.run(&format!("set {setting}; {} {}", person(42), person(43))).await;
+        world.run(&format!("update siper.usuarios set visto = '{takes_part}' where idper = 42")).await;
+        world.run(&format!("update siper.usuarios set visto = '{does_not}' where idper = 43")).await;
+        assert_eq!(world.drain().await, [sent(42)], "{setting}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::*;
 use turno::core::sync::SourceRefused;
 use turno::store::PartState;
-use turno::{Error, SyncStatus};
+use turno::{Error, Installed, SyncStatus};
 
 /// Everything that the catalogue knows of tables, functions, triggers, indexes, views, rights and comments.
 const CATALOGUE: &str = "
@@ -193,17 +193,20 @@ async fn what_belongs_to_somebody_else_is_neither_replaced_nor_removed() {
         ("create function siper.f() returns trigger language plpgsql as 'begin return null; end';
           create trigger tr_sincro_usuarios_modulo_global after insert on siper.usuarios for each row execute function siper.f()", "trigger"),
         ("create function turno.sync_usuarios() returns trigger language plpgsql as 'begin return null; end'", "function"),
-        ("create table siper.cola_sincronizacion_usuarios_modulo (id int)", "relation"),
-        ("create view siper.cola_sincronizacion_usuarios_modulo as select 1 as id", "relation"),
-        ("create index turno_usuarios_one_current on siper.usuarios (mail)", "relation"),
+        ("create table siper.cola_sincronizacion_usuarios_modulo (id int)", "table"),
+        ("create view siper.cola_sincronizacion_usuarios_modulo as select 1 as id", "view"),
+        ("create index turno_usuarios_one_current on siper.usuarios (mail)", "index"),
     ] {
         let world = World::bare(siper()).await;
         world.sql.batch_execute(theirs).await.unwrap();
         let before = catalogue(&world).await;
-        match world.sync.install().await {
-            Err(Error::Source(SourceRefused::Taken { what: taken, .. })) => assert_eq!(taken, what, "{theirs}"),
+        let refused = match world.sync.install().await {
+            Err(Error::Source(refused @ SourceRefused::Taken { what: taken, .. })) if taken == what => refused,
             other => panic!("{theirs}: {other:?}"),
-        }
+        };
+        let status = world.sync.status().await.unwrap();
+        assert_eq!(Installed::of(Some(&status), true), Installed::Blocked, "{theirs}: install is not what helps");
+        assert_eq!(status.taken(), Some(refused), "{theirs}: the status says what install would");
         assert!(world.sync.remove().await.unwrap().is_empty(), "{theirs}");
         assert_eq!(catalogue(&world).await, before, "{theirs}");
     }

@@ -70,3 +70,18 @@ async fn without_the_table_keys_stay_as_they_are() {
     let world = World::bare(Source { table: Relation::of("siper.nadie"), ..siper() }).await;
     assert_eq!(world.sync.keys(vec![key("0100")]).await.unwrap(), [key("0100")]);
 }
+
+/// Also where the column became so after the installation: a statement that fails on it says nothing that helps.
+#[tokio::test]
+async fn a_column_that_cannot_be_a_key_is_refused_by_a_walk_in_the_same_words_as_by_an_install() {
+    for kind in ["json", "boolean", "timestamptz", "double precision", "point"] {
+        let source = Source { one_current_per_key: false, key: "clave".to_owned(), enqueue_when: None, ..siper() };
+        let world = World::bare(source).await;
+        world.sql.batch_execute(&format!("alter table siper.usuarios add column clave {kind}")).await.unwrap();
+        let installed = world.sync.install().await.unwrap_err();
+        assert!(matches!(&installed, Error::Source(SourceRefused::KeyType { .. })), "{kind}: {installed}");
+        let checked = world.sync.check(false, None, |_| {}).await.unwrap_err();
+        let resent = world.sync.resync_all(None, |_| {}).await.unwrap_err();
+        assert_eq!((checked.to_string(), resent.to_string()), (installed.to_string(), installed.to_string()));
+    }
+}

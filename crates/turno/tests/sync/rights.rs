@@ -103,7 +103,7 @@ async fn it_is_enough_that_turnos_role_may_read_the_table_and_put_a_trigger_on_i
     let seen =
         connect(&url, Some(&dba)).await.query_one(&format!("select estado, accion from {VIEW}"), &[]).await.unwrap();
     assert_eq!((seen.get::<_, &str>(0), seen.get::<_, &str>(1)), ("PENDIENTE", "ACTUALIZAR"));
-    assert!(sync.current(&key("42")).await.unwrap().is_some());
+    assert!(sync.current(&key("42")).await.unwrap().into_data().is_some());
     assert!(sync.status().await.unwrap().is_installed());
     sync.remove().await.unwrap();
 }
@@ -126,7 +126,7 @@ async fn a_table_whose_rows_are_hidden_from_turno_is_refused_and_an_existing_one
     turno.put_queue(siper().queue, policy()).await.unwrap();
     let sync = turno.sync(Source { one_current_per_key: false, ..siper() });
     sync.install().await.unwrap();
-    assert!(sync.current(&key("42")).await.unwrap().is_some());
+    assert!(sync.current(&key("42")).await.unwrap().into_data().is_some());
     sql.batch_execute("alter table siper.usuarios enable row level security").await.unwrap();
     assert!(sync.current(&key("42")).await.is_err(), "nothing is known, which is not the same as gone");
     assert!(sync.install().await.unwrap_err().to_string().contains("row security"));
@@ -194,5 +194,5 @@ async fn what_plan_prints_may_be_run_by_a_superuser_for_a_role_that_may_only_rea
     assert!(sync.status().await.unwrap().is_installed());
     sql.batch_execute(&person(42)).await.unwrap();
     assert_eq!(queue.counts().await.unwrap().pending, 1);
-    assert!(sync.current(&key("42")).await.unwrap().is_some());
+    assert!(sync.current(&key("42")).await.unwrap().into_data().is_some());
 }

@@ -103,7 +103,7 @@ async fn work(sync: SyncHandle, queue: QueueHandle, module: Arc<Mutex<Module>>, 
         };
         let key = got.key.clone().unwrap();
         module.lock().unwrap().begin(key.as_str(), got.revision);
-        let data = sync.current(&key).await.unwrap();
+        let data = sync.current(&key).await.unwrap().into_data();
         let fails = chance.below(3) == 0;
         module.lock().unwrap().end(key.as_str(), got.revision, (!fails).then(|| data.clone()));
         if fails {
@@ -154,7 +154,7 @@ impl World {
             let Some(got) = self.claim().await else { return };
             let key = got.key.clone().unwrap();
             module.lock().unwrap().begin(key.as_str(), got.revision);
-            let data = self.sync.current(&key).await.unwrap();
+            let data = self.sync.current(&key).await.unwrap().into_data();
             module.lock().unwrap().end(key.as_str(), got.revision, Some(data));
             self.deliver(&got).await;
         }
@@ -167,7 +167,7 @@ impl World {
 async fn a_deliverer_that_reads_before_it_claims_is_found_out() {
     let world = World::new().await;
     world.run(&person(42)).await;
-    let early = world.sync.current(&key("42")).await.unwrap();
+    let early = world.sync.current(&key("42")).await.unwrap().into_data();
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.queue.counts().await.unwrap();
     let got = world.claim().await.unwrap();

@@ -101,7 +101,7 @@ async fn a_change_while_en_proceso_shows_pendiente_is_not_handed_to_a_second_wor
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
-    let data = world.sync.current(&key("42")).await.unwrap();
+    let data = world.sync.current(&key("42")).await.unwrap().into_data();
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     assert!(world.claim().await.is_none(), "the first worker still has it");
@@ -122,7 +122,7 @@ async fn a_change_that_was_not_yet_taken_in_when_the_worker_finished_is_delivere
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
-    let data = world.sync.current(&key("42")).await.unwrap();
+    let data = world.sync.current(&key("42")).await.unwrap().into_data();
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
     world.queue.ack([got.handed]).await.unwrap();
@@ -149,9 +149,9 @@ async fn the_data_are_those_of_the_moment_of_the_delivery_and_not_of_the_change(
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
     world.run("update siper.usuarios set nombre = 'Más nuevo'").await;
-    assert!(world.sync.current(&key("42")).await.unwrap().unwrap().contains("Más nuevo"));
+    assert!(world.sync.current(&key("42")).await.unwrap().into_data().unwrap().contains("Más nuevo"));
     world.run("delete from siper.usuarios").await;
-    assert_eq!(world.sync.current(&key("42")).await.unwrap(), None);
+    assert_eq!(world.sync.current(&key("42")).await.unwrap().into_data(), None);
     assert_eq!(world.deliver(&got).await, "DESACTIVAR 42");
 }
 

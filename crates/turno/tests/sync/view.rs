@@ -18,13 +18,61 @@ async fn an_event_keeps_its_id_and_its_time_when_it_is_taken_in() {
     let world = World::new().await;
     world.run(&person(42)).await;
     world.run("update siper.usuarios set nombre = 'b'").await;
-    let sql =
-        format!("select id, actualizado_en >= creado_en, abs(extract(epoch from now() - creado_en)) < 60 from {VIEW}");
-    let seen = |row: tokio_postgres::Row| (row.get::<_, String>(0), row.get::<_, bool>(1), row.get::<_, bool>(2));
+    let sql = format!(
+        "select id, actualizado_en >= creado_en, abs(extract(epoch from now() - creado_en)) < 60, creado_en::text from {VIEW}"
+    );
+    let seen = |row: tokio_postgres::Row| {
+        (row.get::<_, String>(0), row.get::<_, bool>(1), row.get::<_, bool>(2), row.get::<_, String>(3))
+    };
     let before = seen(world.sql.query_one(&sql, &[]).await.unwrap());
     assert!(before.1 && before.2);
+    world.pass(3_600_000).await;
     world.queue.counts().await.unwrap();
     assert_eq!(seen(world.sql.query_one(&sql, &[]).await.unwrap()), before);
+}
+
+/// Section 6: a change while EN_PROCESO updates the record, so its time of update is the change's, also after the worker
+/// has finished; and it stands still while nothing happens.
+#[tokio::test]
+async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards() {
+    let world = World::new().await;
+    let sql = format!("select (extract(epoch from actualizado_en) * 1000)::bigint from {VIEW}");
+    world.run(&person(42)).await;
+    let got = world.claim().await.unwrap();
+    let claimed = world.number(&sql).await;
+    world.pass(10_000).await;
+    assert_eq!(world.number(&sql).await, claimed, "nothing has happened");
+    world.run("update siper.usuarios set nombre = 'Nuevo'").await;
+    let marked = world.number(&sql).await;
+    assert!(marked >= claimed + 10_000, "with no server running");
+    world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
+    let changed = world.number(&sql).await;
+    assert!(changed >= marked, "{changed} {marked}: taken in");
+    world.pass(10_000).await;
+    assert_eq!(world.number(&sql).await, changed);
+    assert_eq!(world.queue.ack([got.handed]).await.unwrap()[0].outcome, turno::core::queue::SettleOutcome::Superseded);
+    let again = world.number(&sql).await;
+    assert!(again >= changed + 10_000, "it is queued again");
+    world.pass(10_000).await;
+    assert_eq!(world.number(&sql).await, again);
+    assert!(world.claim().await.is_some(), "and the time keeps it from nobody");
+}
+
+/// The same where the worker gives it back: the change counts, the giving back does not.
+#[tokio::test]
+async fn actualizado_en_is_still_that_of_the_change_when_the_worker_gives_it_back() {
+    let world = World::new().await;
+    let sql = format!("select (extract(epoch from actualizado_en) * 1000)::bigint from {VIEW}");
+    world.run(&person(42)).await;
+    let got = world.claim().await.unwrap();
+    world.pass(10_000).await;
+    world.run("update siper.usuarios set nombre = 'Nuevo'").await;
+    world.queue.counts().await.unwrap();
+    let changed = world.number(&sql).await;
+    world.pass(10_000).await;
+    world.queue.settle(vec![Settlement { handed: got.handed, act: Act::Return }]).await.unwrap();
+    assert_eq!(world.number(&sql).await, changed);
+    assert!(world.claim().await.is_some());
 }
 
 #[tokio::test]

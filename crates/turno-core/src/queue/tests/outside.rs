@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::shelf::{START, Shelf};
-use crate::id::Seq;
+use crate::id::{ItemId, Key, Seq};
 use crate::time::Span;
 
 fn eager() -> Policy {
@@ -123,4 +123,57 @@ fn with_two_attempts_the_last_one_is_everybodys_own() {
         }
     }
     assert_eq!(exhausted, ["bad"]);
+}
+
+#[test]
+fn what_was_left_earlier_is_as_old_as_its_call_and_its_turn_counts_from_its_admission() {
+    let mut shelf = Shelf::new(Policy::of(Kind::Lane));
+    let left = |id: &str, since| NewItem {
+        id: ItemId::new(id).expect("valid"),
+        id_given: true,
+        key: Some(Key::new("ana").expect("valid")),
+        action: None,
+        payload: id.into(),
+        delay: Span::ZERO,
+        since: Some(since),
+    };
+    shelf.pass(60_000).put_item(left("early", START));
+    let ahead = shelf.now + Span(5_000);
+    shelf.put_item(left("ahead", ahead));
+    let ages: Vec<_> = shelf.hot.iter().map(|item| item.enqueued_at).collect();
+    assert_eq!(ages, [START, shelf.now], "never later than now, whatever another clock says");
+    assert_eq!(shelf.bodies[0].enqueued_at, START);
+    assert!(shelf.claim(1).is_empty(), "the window begins when it is known");
+    shelf.pass(3_000);
+    let got = shelf.claim_one();
+    assert_eq!(shelf.ids(&got), ["early", "ahead"]);
+}
+
+#[test]
+fn what_an_application_is_completing_is_running_whatever_its_time() {
+    let mut shelf = Shelf::new(Policy { batch_max: 2, ..eager() });
+    for id in ["1", "2", "3"] {
+        shelf.put("ana", id);
+    }
+    let got = shelf.claim_one();
+    shelf.pass(60_000);
+    let seen = |shelf: &Shelf, completing| ["1", "2", "3"].map(|id| shelf.why_while(id, false, completing));
+    assert_eq!(seen(&shelf, Some(got.fence)), ["completing", "completing", "behind_head"]);
+    assert_eq!(seen(&shelf, None)[0], "ready", "its time is over, and nobody completes it");
+    assert_eq!(shelf.why_while("1", true, Some(got.fence)), "completing", "a pause does not end it");
+}
+
+#[test]
+fn a_change_that_outlives_an_expired_hand_out_of_the_older_one_is_pending() {
+    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    shelf.put("ana", "1");
+    let old = shelf.claim_one();
+    shelf.put("ana", "2");
+    shelf.pass(60_000);
+    assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
+    assert_eq!(shelf.hot[0].state(shelf.now), ItemState::Pending, "of the newest state nothing was tried");
+    let new = shelf.claim_one();
+    shelf.pass(60_000);
+    shelf.settle(&new, Act::Expire);
+    assert_eq!(shelf.hot[0].state(shelf.now), ItemState::Error, "now it was");
 }

@@ -1,7 +1,7 @@
 //! The smallest thing that can stand in for a store: rows in memory, loaded and written as the contract says.
 
 use super::super::*;
-use crate::id::{Numbers, QueueId};
+use crate::id::{Fence, Numbers, QueueId};
 use crate::time::{Span, Time};
 use std::collections::HashMap;
 
@@ -15,7 +15,11 @@ pub(super) struct Shelf {
     pub(super) bodies: Vec<Body>,
     pub(super) done: Vec<Done>,
     pub(super) errors: Vec<AttemptError>,
+    pub(super) absorbed: Vec<Absorbed>,
+    replaced: Vec<Seq>,
     typing: HashMap<Lane, Time>,
+    /// What an application is completing.
+    pub(super) spared: Vec<Fence>,
     number: i64,
 }
 
@@ -23,7 +27,9 @@ impl Shelf {
     pub(super) fn new(policy: Policy) -> Shelf {
         policy.check().expect("a policy within its bounds");
         let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Shelf { policy, now: START, hot, bodies, done, errors, typing: HashMap::new(), number: 0 }
+        let (absorbed, replaced) = (Vec::new(), Vec::new());
+        let (typing, spared) = (HashMap::new(), Vec::new());
+        Shelf { policy, now: START, hot, bodies, done, errors, absorbed, replaced, typing, spared, number: 0 }
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {
@@ -45,9 +51,12 @@ impl Shelf {
     pub(super) fn put_later(&mut self, key: &str, id: &str, payload: &str, delay: Span) -> Accepted {
         let key = Some(Key::new(key).expect("valid"));
         let id = ItemId::new(id).expect("valid");
-        let item = NewItem { id, id_given: true, key, action: None, payload: payload.into(), delay };
+        self.put_item(NewItem { id, id_given: true, key, action: None, payload: payload.into(), delay, since: None })
+    }
+
+    pub(super) fn put_item(&mut self, item: NewItem) -> Accepted {
         let call = Enqueue { queue: QUEUE, policy: self.policy.clone(), items: vec![item] };
-        let existing = self.bodies.iter().map(|body| ((QUEUE, body.id.clone()), body.payload.clone())).collect();
+        let existing = self.existing();
         let size = Enqueue::front_size(&self.policy) as usize;
         let mut fronts: HashMap<(QueueId, Lane), Vec<FrontItem>> = HashMap::new();
         for item in self.sorted() {
@@ -64,13 +73,27 @@ impl Shelf {
         answers.remove(0).remove(0)
     }
 
+    /// Every id that was accepted; the shelf forgets none.
+    fn existing(&self) -> HashMap<(QueueId, ItemId), Known> {
+        let item = |body: &Body| {
+            let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&body.seq));
+            Known::Item { seq: body.seq, key: body.key.clone(), payload, over_at: None }
+        };
+        let items = self.bodies.iter().map(|body| ((QUEUE, body.id.clone()), item(body)));
+        let absorbed = self.absorbed.iter().map(|of| {
+            let known = Known::Absorbed { digest: of.digest, at: of.at };
+            ((QUEUE, of.id.clone()), known)
+        });
+        absorbed.chain(items).collect()
+    }
+
     pub(super) fn types(&mut self, key: &str) {
         let lane = Lane::of(&Key::new(key).expect("valid"));
         let front: Vec<FrontItem> = self
             .sorted()
             .into_iter()
             .filter(|item| item.lane == Some(lane))
-            .take(1)
+            .take(self.policy.batch() as usize + 1)
             .map(|item| FrontItem { item, id: ItemId::new("x").expect("valid"), key: None })
             .collect();
         let mut changes = Changes::default();
@@ -80,20 +103,28 @@ impl Shelf {
 
     /// Claims up to `max` deliveries.
     pub(super) fn claim(&mut self, max: u32) -> Vec<Delivery> {
+        self.claim_of(max as usize, Want { taker: "worker-1".into(), max, request: None, probes: false })
+    }
+
+    /// Claims what shows best whether a destination is back.
+    pub(super) fn probe(&mut self) -> Delivery {
+        self.claim_of(64, Want { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
+    }
+
+    fn claim_of(&mut self, most: usize, want: Want) -> Vec<Delivery> {
         let mut heads: Vec<Item> =
             self.hot.iter().filter(|item| item.ready_at.is_some_and(|at| at <= self.now)).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
-        heads.truncate(max as usize);
+        heads.truncate(most);
         let mut fronts = HashMap::new();
         for head in &heads {
             let Some(lane) = head.lane else { continue };
             let behind = |item: &Item| item.lane == Some(lane) && item.seq >= head.seq;
-            let front = self.sorted().into_iter().filter(behind).take(self.policy.batch_max as usize);
+            let front = self.sorted().into_iter().filter(behind).take(self.policy.batch() as usize);
             fronts.insert(lane, front.collect());
         }
         let numbers = self.numbers(heads.len());
         let read = Wants { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
-        let want = Want { taker: "worker-1".into(), max, request: None };
         let (changes, mut dealt) = hand_out(&self.policy, &[want], read);
         self.write(changes);
         dealt.remove(0)
@@ -154,14 +185,15 @@ impl Shelf {
             item: self.hot.iter().find(|item| Some(item.seq) == seq).cloned(),
             done: self.done.iter().find(|done| Some(done.seq) == seq).cloned(),
             front: self.sorted().into_iter().filter(|item| item.lane.is_some() && item.lane == lane).collect(),
+            spared: self.spared.clone(),
             home: body.map(|body| (lane, body.enqueued_at)),
             body: body.filter(|_| wish.edits()).cloned(),
             numbers: Numbers::new(vec![self.number + 1]),
         };
         self.number += 1;
-        let (changes, answer) = manage(&self.policy, &wish, read);
-        self.write(changes);
-        answer
+        let managed = manage(&self.policy, &wish, read);
+        self.write(managed.changes);
+        managed.answer
     }
 
     /// Clears the lane of a key; deliveries under `spared` are being completed by somebody.
@@ -176,6 +208,11 @@ impl Shelf {
 
     /// Why an item is not running, as a word.
     pub(super) fn why(&self, id: &str, paused: bool) -> &'static str {
+        self.why_while(id, paused, None)
+    }
+
+    /// The same while an application completes a delivery.
+    pub(super) fn why_while(&self, id: &str, paused: bool, completing: Option<Fence>) -> &'static str {
         let body = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("every item has a body");
         let named = |item: Item| {
             let Body { id, key, .. } = body(item.seq).clone();
@@ -186,7 +223,7 @@ impl Shelf {
         let lane = known.item.lane;
         let front: Vec<FrontItem> = all.iter().filter(|of| lane.is_some() && of.item.lane == lane).cloned().collect();
         let typed_at = lane.and_then(|lane| self.typing.get(&lane).copied());
-        let read = WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at };
+        let read = WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at, completing };
         why_item(&read, known, None).reason.code()
     }
 
@@ -202,7 +239,9 @@ impl Shelf {
         for new in changes.replaced {
             let body = self.bodies.iter_mut().find(|body| body.seq == new.seq).expect("replaces what is there");
             (body.action, body.payload) = (new.action, new.payload);
+            self.replaced.push(new.seq);
         }
+        self.absorbed.extend(changes.absorbed);
         self.hot.extend(changes.insert);
         for new in changes.update {
             let seq = new.seq;

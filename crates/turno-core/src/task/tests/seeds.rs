@@ -102,12 +102,14 @@ fn seed_001_ac7_finalizing_leaves_no_lock_behind() {
 fn seed_000_overrides_end_any_ownership_are_audited_and_may_be_repeated() {
     let mut desk = Desk::ready();
     let hers = desk.claim(ANA);
-    let force = |desk: &mut Desk| on_lock(desk, LUIS, OnLease::ForceRelease { reason: "urge".to_owned() });
+    let force = |desk: &mut Desk| on_lock(desk, LUIS, OnLease::ForceRelease { reason: "urge".to_owned(), fence: None });
     let changed = |changed| Ok(Outcome::Lease(lease::Outcome::ForceReleased { changed }));
     assert_eq!(force(&mut desk), changed(true));
     assert_eq!(force(&mut desk), changed(false), "idempotent");
     assert!(lost(&desk.ask(ANA, quantity(1, hers, 7))));
-    let take = |desk: &mut Desk| on_lock(desk, LUIS, OnLease::ForceClaim { reason: "urge".to_owned() }).expect("taken");
+    let take = |desk: &mut Desk| {
+        on_lock(desk, LUIS, OnLease::ForceClaim { reason: "urge".to_owned(), fence: None }).expect("taken")
+    };
     take(&mut desk);
     let his = desk.lease.grant.as_ref().expect("held").fence;
     take(&mut desk);

@@ -24,6 +24,7 @@ const IDLE: Span = Span::from_secs(180);
 /// The way in for one person.
 pub(super) struct Entrance {
     pub(super) name: &'static str,
+    pub(super) user: UserId,
     pub(super) link: String,
     /// Why one would come in as them.
     pub(super) what: &'static str,
@@ -41,12 +42,13 @@ pub(super) struct Office {
 pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
     let mut entrances = Vec::new();
     for (id, name, role, what) in [
-        ("ana", "Ana", Role::Editor, "an editor; open it beside"),
-        ("leo", "Leo", Role::Editor, "another editor, in a private window"),
+        ("ana", "Ana", Role::Editor, "an editor"),
+        ("leo", "Leo", Role::Editor, "another editor"),
         ("eva", "Eva", Role::Admin, "an administrator"),
     ] {
         let person = turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, role)?).await?;
-        entrances.push(Entrance { name, link: turno.make_link(LinkFor::SignIn(person.id), LINKS).await?, what });
+        let link = turno.make_link(LinkFor::SignIn(person.id.clone()), LINKS).await?;
+        entrances.push(Entrance { name, user: person.id, link, what });
     }
     for (id, name) in COLLEAGUES {
         turno.add_person(NewPerson::new(&format!("{id}{DEMO}"), name, Role::Editor)?).await?;

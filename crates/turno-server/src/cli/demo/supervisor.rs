@@ -38,7 +38,9 @@ async fn free(eva: &Turno, who: &Holder, ours: impl Fn(&Holder) -> bool) -> Resu
     let Some(state) = held.states.iter().find(left) else {
         return Ok(());
     };
-    let action = Action::ForceRelease { reason: "Salió a almorzar y la tarea urge".to_owned() };
+    // By the time it arrives somebody else may have it.
+    let fence = state.grant.as_ref().map(|grant| grant.fence);
+    let action = Action::ForceRelease { reason: "Salió a almorzar y la tarea urge".to_owned(), fence };
     eva.lease(eva.command_of(state.resource.clone(), who.clone(), action)).await.map(drop)
 }
 

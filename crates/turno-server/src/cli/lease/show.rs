@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::cli::output::{Card, cell, span};
 use crate::client::Answer;
+use crate::texts::terminal::told;
 
 /// `Ana Pérez (ana), worker-1`.
 pub(in crate::cli) fn person(holder: &Value) -> String {
@@ -21,11 +22,11 @@ pub(in crate::cli) fn person(holder: &Value) -> String {
 
 /// How an ownership ended, in one cell.
 pub(in crate::cli) fn how(ending: &Value) -> String {
-    let mut words = [&ending["reason"], &ending["cause"]].map(|word| cell(word).replace('_', " ")).to_vec();
+    let mut words = [&ending["reason"], &ending["cause"]].map(|word| told(&cell(word).replace('_', " "))).to_vec();
     words.dedup();
     let mut text = words.join(", ");
     if !ending["by"].is_null() {
-        text = format!("{text}, by {}", person(&ending["by"]));
+        text = format!("{text}, {}", told(&format!("by {}", person(&ending["by"]))));
     }
     if let Some(note) = ending["note"].as_str() {
         text = format!("{text}: {note}");
@@ -41,7 +42,7 @@ pub(in crate::cli) fn state(lease: &Value) -> &str {
 /// All that there is to say about a lease.
 pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     let mut card = Card::default();
-    card.line("state", format!("{}{}", state(lease), if lease["mine"] == true { ", yours" } else { "" }));
+    card.line("state", told(&format!("{}{}", state(lease), if lease["mine"] == true { ", yours" } else { "" })));
     if lease["holder"].is_object() {
         card.line("holder", person(&lease["holder"]));
         card.line("fence", cell(&lease["fence"]));
@@ -57,28 +58,30 @@ pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     card.line("waiting", lease["waiting"].as_i64().filter(|&waiting| waiting > 0).map(|waiting| waiting.to_string()));
     for request in lease["requests"].as_array().into_iter().flatten() {
         let message = request["message"].as_str().map_or_else(String::new, |message| format!(": {message}"));
-        card.line("asked for", format!("by {}, {}{message}", person(&request["by"]), answer.when(&request["at"])));
+        let asked = told(&format!("by {}, {}", person(&request["by"]), answer.when(&request["at"])));
+        card.line("asked for", format!("{asked}{message}"));
     }
     card.print(lease["resource"].as_str().unwrap_or("lease"));
 }
 
 /// Who has it, in one sentence.
 pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
-    let resource = lease["resource"].as_str().unwrap_or("it");
+    let resource = lease["resource"].as_str().map_or_else(|| told("it"), str::to_owned);
     let waiting = match lease["waiting"].as_i64() {
-        Some(1) => "; one is waiting".to_owned(),
-        Some(n) if n > 1 => format!("; {n} are waiting"),
+        Some(1) => format!("; {}", told("one is waiting")),
+        Some(n) if n > 1 => format!("; {}", told(&format!("{n} are waiting"))),
         _ => String::new(),
     };
-    match state(lease) {
+    let sentence = match state(lease) {
         "locked" => {
             let who = if lease["mine"] == true { "you".to_owned() } else { person(&lease["holder"]) };
             let (lasting, until) = (answer.lasting(&lease["locked_at"]), answer.when(&lease["expires_at"]));
-            format!("{resource} is held by {who} {lasting} now; it ends {until} unless it is renewed{waiting}.")
+            format!("{resource} is held by {who} {lasting} now; it ends {until} unless it is renewed")
         }
         "offered" => {
-            format!("{resource} is free, but kept for {}, who is next in line{waiting}.", person(&lease["offered_to"]))
+            format!("{resource} is free, but kept for {}, who is next in line", person(&lease["offered_to"]))
         }
-        _ => format!("{resource} is free: nobody holds it{waiting}."),
-    }
+        _ => format!("{resource} is free: nobody holds it"),
+    };
+    format!("{}{waiting}.", told(&sentence))
 }

@@ -12,6 +12,7 @@ use super::super::duration;
 use super::super::output::{Table, cell, talk};
 use crate::client::{Answer, Client};
 use crate::failure::Failure;
+use crate::texts::terminal::{told, word};
 
 /// Items that a server takes at once; more are sent one batch after the other.
 const BATCH: usize = 1_000;
@@ -112,7 +113,9 @@ async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
     }
     let (all, mut sent) = (items.len(), 0);
     for batch in items.chunks(BATCH) {
-        let answer = client.post(path, &batch).await.map_err(|mut failure| {
+        let (numbers, batch): (Vec<usize>, Vec<&RawValue>) = batch.iter().copied().unzip();
+        let answer = client.try_post(path, &batch).await.map_err(|refusal| {
+            let mut failure = Failure::from(refusal.by_line(&numbers));
             if sent > 0 {
                 failure.cause = format!("{} (the first {sent} items are stored)", failure.cause);
             }
@@ -127,11 +130,12 @@ async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One JSON object per line, each kept as it is.
-fn lines(text: &str) -> Result<Vec<&RawValue>, Failure> {
+/// One JSON object per line, each kept as it is, with the line's number.
+fn lines(text: &str) -> Result<Vec<(usize, &RawValue)>, Failure> {
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parsed = numbered.map(|(index, line)| {
-        serde_json::from_str(line.trim()).map_err(|error| {
+        let parsed = serde_json::from_str(line.trim());
+        parsed.map(|item| (index + 1, item)).map_err(|error| {
             Failure::usage(
                 format!("line {} is no JSON: {error}", index + 1),
                 "write one item per line, for example {\"key\":\"a\",\"payload\":{}}",
@@ -149,7 +153,7 @@ fn show(answer: &Answer, json: bool) {
     let mut table = Table::new(&["ID", "OUTCOME"]);
     for result in answer.json["results"].as_array().into_iter().flatten() {
         let differs = if result["differs"] == true { ", with another payload" } else { "" };
-        table.row([cell(&result["id"]), format!("{}{differs}", cell(&result["outcome"]))]);
+        table.row([cell(&result["id"]), told(&format!("{}{differs}", word("item", &cell(&result["outcome"]))))]);
     }
     table.print("nothing was sent");
 }

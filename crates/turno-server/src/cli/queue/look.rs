@@ -4,10 +4,11 @@ use clap::Args;
 use serde_json::Value;
 
 use super::super::lease::Page;
-use super::super::output::{Card, Table, cell, printable, say, span};
+use super::super::output::{Card, Table, cell, printable, rounded, say, span};
 use super::policy;
 use crate::client::{Answer, Client, part, query};
 use crate::failure::Failure;
+use crate::texts::terminal::{told, word};
 
 #[derive(Args, Debug)]
 pub(super) struct List {
@@ -52,7 +53,7 @@ pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(),
         Table::new(&["QUEUE", "KIND", "PENDING", "IN PROCESS", "ERROR", "EXHAUSTED", "OLDEST", "DONE/MIN", ""]);
     for queue in answer.items() {
         let counts = &queue["counts"];
-        let oldest = queue["oldest_waiting_ms"].as_i64().map_or_else(|| "-".to_owned(), span);
+        let oldest = queue["oldest_waiting_ms"].as_i64().map_or_else(|| "-".to_owned(), rounded);
         table.row([
             cell(&queue["name"]),
             cell(&queue["kind"]),
@@ -73,16 +74,16 @@ pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(),
 /// What keeps a queue as a whole from being worked on, or who works on it.
 fn condition(answer: &Answer, queue: &Value) -> String {
     let destination = &queue["destination"];
-    let mut told = Vec::new();
+    let mut words = Vec::new();
     if queue["paused"] == true {
-        told.push("paused".to_owned());
+        words.push(told("paused"));
     }
     if destination["down"] == true {
-        told.push(format!("destination down {}", answer.lasting(&destination["down_since"])));
+        words.push(told(&format!("destination down {}", answer.lasting(&destination["down_since"]))));
     } else if queue["push"].is_object() {
-        told.push("pushed".to_owned());
+        words.push(told("pushed"));
     }
-    told.join(", ")
+    words.join(", ")
 }
 
 /// How quick it was lately; nothing is said where nothing was done.
@@ -106,7 +107,8 @@ fn destination_lines(card: &mut Card, answer: &Answer, destination: &Value) {
         card.line("destination", format!("down since {since}; no attempts are spent on it"));
         card.line("next probe", answer.since(&destination["next_probe_at"]));
     } else if failures > 0 {
-        card.line("destination", format!("answers, but the last {failures} calls in a row failed"));
+        let calls = if failures == 1 { "call".to_owned() } else { format!("{failures} calls in a row") };
+        card.line("destination", format!("answers, but the last {calls} failed"));
     } else {
         card.line("destination", "nothing is known against it".to_owned());
     }
@@ -130,7 +132,7 @@ pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), 
     for (state, count) in seen["counts"].as_object().into_iter().flatten() {
         card.line(&state.replace('_', " "), cell(count));
     }
-    card.line("oldest waiting", seen["oldest_waiting_ms"].as_i64().map(|ms| format!("for {}", span(ms))));
+    card.line("oldest waiting", seen["oldest_waiting_ms"].as_i64().map(|ms| told(&format!("for {}", rounded(ms)))));
     for (rate, count) in seen["rates"].as_object().into_iter().flatten() {
         card.line(&rate.replace("_per_minute", " in the last minute"), cell(count));
     }
@@ -161,7 +163,7 @@ pub(super) async fn items(client: &Client, wish: &Items, json: bool) -> Result<(
         table.row([
             cell(&item["id"]),
             cell(&item["key"]),
-            cell(&item["state"]),
+            word("item", &cell(&item["state"])),
             cell(&item["attempts"]),
             answer.when(&item["enqueued_at"]),
             if item["state"] == "in_process" { cell(&item["holder"]["instance"]) } else { "-".to_owned() },
@@ -181,31 +183,38 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     }
     let item = &answer.json;
     let mut card = Card::default();
-    for name in ["state", "key", "action", "attempts", "revision"] {
+    card.line("state", word("item", &cell(&item["state"])));
+    for name in ["key", "action", "attempts", "revision"] {
         card.line(name, Some(cell(&item[name])).filter(|_| !item[name].is_null()));
+    }
+    // A mark of a trigger says nothing itself.
+    if item["revision"].is_number() && item["action"].is_null() && item["payload"].is_null() {
+        card.line("action", Some("decided at delivery").filter(|_| item["finished_at"].is_null()).map(str::to_owned));
     }
     card.line("payload", item["payload"].to_string());
     card.line("came", answer.since(&item["enqueued_at"]));
     card.line("due", answer.since(&item["due_at"]));
     for happened in item["timeline"].as_array().into_iter().flatten() {
-        card.line(&cell(&happened["what"]).replace('_', " "), told(&answer, happened));
+        card.line(&cell(&happened["what"]).replace('_', " "), moment(&answer, happened));
     }
     card.print(&cell(&item["id"]));
     Ok(())
 }
 
 /// When something happened to an item, by whom, and what was said.
-fn told(answer: &Answer, happened: &Value) -> String {
-    let mut told = answer.when(&happened["at"]);
+fn moment(answer: &Answer, happened: &Value) -> String {
+    let mut words = vec![answer.when(&happened["at"])];
     for (name, before) in [("attempt", "attempt "), ("fence", "fence "), ("instance", ""), ("user", "by ")] {
         if !happened[name].is_null() {
-            told = format!("{told}, {before}{}", cell(&happened[name]));
+            let word = format!("{before}{}", cell(&happened[name]));
+            words.push(if before.is_empty() { word } else { told(&word) });
         }
     }
     if happened["handed_at"].is_string() && happened["handed_at"] != happened["at"] {
-        told = format!("{told}, handed out {}", answer.when(&happened["handed_at"]));
+        words.push(told(&format!("handed out {}", answer.when(&happened["handed_at"]))));
     }
-    if happened["error"].is_string() { format!("{told}: {}", cell(&happened["error"])) } else { told }
+    let words = words.join(", ");
+    if happened["error"].is_string() { format!("{words}: {}", cell(&happened["error"])) } else { words }
 }
 
 pub(super) async fn why(client: &Client, wish: &Why, json: bool) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::duration;
 use super::super::lease::Body;
-use super::super::output::{Card, cell, printable, span};
+use super::super::output::{Card, cell, printable, span, talk};
 use super::enqueue::read;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ Examples:
   turno queue put bot --window 5s     change its window, and nothing else
   turno queue put bot --push https://example.com/in/{key} \\
     --push-secret-env TURNO_PUSH_SECRET_BOT
-  turno queue put bot --no-push       let workers claim it again
+  turno queue put bot --no-push       leave it to workers that claim
   turno queue put bot --reset         the defaults of its kind; push stays";
 
 /// What is wanted of a queue. What is not named stays as it is; of a new queue, or with another kind, it follows from the
@@ -80,8 +80,14 @@ pub(super) struct Put {
 }
 
 pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), Failure> {
-    let body = body(wish, before(client, wish).await?)?;
-    let answer = client.put(&super::path(&wish.queue), &body).await?;
+    let (known, was) = before(client, wish).await?;
+    let answer = client.put(&super::path(&wish.queue), &body(wish, known)?).await?;
+    if let (Some(was), Some(kind)) = (was, answer.json["kind"].as_str())
+        && was != kind
+    {
+        let rest = "what was not named is as a new queue of that kind has it";
+        talk(&format!("{} was {was} and is {kind} now; {rest}", wish.queue));
+    }
     if json {
         answer.print_json();
     } else {
@@ -92,26 +98,30 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
     Ok(())
 }
 
-/// What the queue's policy is so far, as far as it is to stay. Where it is pushed is not asked for: a server leaves that
+/// What the queue's policy is so far, as far as it is to stay, and which kind it was. Where it is pushed is not asked for: a server leaves that
 /// alone when nothing is said about it, and never shows all of it.
-async fn before(client: &Client, wish: &Put) -> Result<Map<String, Value>, Failure> {
-    if wish.from.is_some() || (wish.reset && wish.kind.is_some()) {
-        return Ok(Map::new());
-    }
+async fn before(client: &Client, wish: &Put) -> Result<(Map<String, Value>, Option<String>), Failure> {
     let known = match client.try_get(&super::path(&wish.queue)).await {
         Ok(answer) => answer.json["policy"].as_object().cloned().unwrap_or_default(),
         Err(refusal) if refusal.code.as_deref() == Some("not_found") => Map::new(),
         Err(refusal) => return Err(refusal.into()),
     };
-    match (&wish.kind, known.get("kind")) {
+    let was = known.get("kind").and_then(Value::as_str).map(str::to_owned);
+    let kept = match (&wish.kind, known.get("kind")) {
+        _ if wish.from.is_some() || (wish.reset && wish.kind.is_some()) => Ok(Map::new()),
         (None, None) => Err(Failure::usage(
             format!("there is no queue {} yet, and a new one needs a kind", wish.queue),
             "add --kind lane, inbox or sync; `turno queue list` shows what there is",
         )),
-        (Some(kind), Some(was)) if was != kind => Ok(Map::new()),
+        // What is set of one kind says little about another, so nothing can stay: that must be wanted.
+        (Some(kind), Some(was)) if was != kind => Err(Failure::usage(
+            format!("queue {} is of kind {}, and as {kind} nothing of its policy would stay", wish.queue, cell(was)),
+            "add --reset to begin with the defaults of the new kind, or choose another name",
+        )),
         (_, Some(kind)) if wish.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
         _ => Ok(follow(wish, known)),
-    }
+    };
+    Ok((kept?, was))
 }
 
 /// A longest hold or wait that only followed from another value follows its change, too.
@@ -181,7 +191,7 @@ pub(super) fn lines(card: &mut Card, policy: &Value) {
                 push_line(card, value);
                 continue;
             }
-            (None, "push") => "nowhere: workers claim it".to_owned(),
+            (None, "push") => "nowhere: workers claim".to_owned(),
             _ => cell(value),
         };
         let name = name.trim_end_matches("_ms").trim_end_matches("_s").replace('_', " ");

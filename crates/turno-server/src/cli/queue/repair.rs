@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use serde_json::value::RawValue;
+use turno::core::text::counted;
 
 use super::super::duration;
 use super::super::lease::{Body, said};
@@ -53,12 +54,18 @@ pub(super) async fn purge(client: &Client, wish: &Purge, json: bool) -> Result<(
     let body = Body::new().maybe("dry_run", wish.dry_run.then_some(true));
     let answer = client.post(&format!("{}/purge", super::path(&wish.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let told = if wish.dry_run {
-        format!("{} finished items of {} are beyond its retention; nothing was changed", count("matching"), wish.queue)
-    } else {
-        format!("{} finished items of {} are forgotten", count("purged"), wish.queue)
+    let (count, end) = match wish.dry_run {
+        true => (count("matching"), "beyond its retention; nothing was changed"),
+        false => (count("purged"), "forgotten"),
     };
-    said(&answer, json, &told)
+    let items = so_many(count, ["finished item", "finished items"], &wish.queue, ["is", "are"]);
+    said(&answer, json, &format!("{items} {end}"))
+}
+
+/// `1 item of QUEUE is`, `3 items of QUEUE are`.
+fn so_many(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&str; 2]) -> String {
+    let verb = if count == 1 { does } else { do_ };
+    format!("{} of {queue} {verb}", counted(count, one, many))
 }
 
 pub(super) async fn retry(client: &Client, wish: &Retry, json: bool) -> Result<(), Failure> {
@@ -84,9 +91,11 @@ pub(super) async fn retry_exhausted(client: &Client, wish: &RetryExhausted, json
     let answer = client.post(&format!("{}/retry-exhausted", super::path(&wish.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
     let told = if wish.dry_run {
-        format!("{} exhausted items of {} match; nothing was changed", count("matching"), wish.queue)
+        let names = ["exhausted item", "exhausted items"];
+        let found = so_many(count("matching"), names, &wish.queue, ["matches", "match"]);
+        format!("{found}; nothing was changed")
     } else {
-        format!("{} items of {} will be tried again", count("retried"), wish.queue)
+        format!("{} tried again", so_many(count("retried"), ["item", "items"], &wish.queue, ["will be", "will be"]))
     };
     said(&answer, json, &told)
 }

@@ -10,6 +10,7 @@ use super::super::lease::Body;
 use super::super::output::{Table, cell, talk};
 use crate::client::{Answer, Client, part};
 use crate::failure::Failure;
+use crate::texts::terminal::word;
 
 /// What to take.
 #[derive(Args, Debug)]
@@ -41,7 +42,7 @@ pub(super) struct Delivery {
     /// The delivery, as the claim was answered with
     delivery: String,
     /// Its fence
-    #[arg(long, value_name = "N", env = "TURNO_FENCE")]
+    #[arg(long, value_name = "N", env = "TURNO_FENCE", hide_env_values = true)]
     fence: i64,
 }
 
@@ -157,7 +158,7 @@ async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool
         } else {
             String::new()
         };
-        talk(&format!("{}{again}", cell(&result["outcome"])));
+        talk(&format!("{}{again}", word("item", &cell(&result["outcome"]))));
     }
     if result["outcome"] == "not_in_delivery" {
         return Err(Failure::failed(

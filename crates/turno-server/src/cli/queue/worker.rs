@@ -4,6 +4,7 @@
 //! settles it by the command's exit code. A command whose claim is lost is stopped: somebody else may be at the same work
 //! already. Told to stop, the worker takes nothing more, lets commands end for a while, and gives back the rest.
 
+mod back;
 mod command;
 mod site;
 
@@ -21,6 +22,7 @@ use super::super::run;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::uptime::Uptime;
+use back::GivenBack;
 use command::{Command, Ended};
 use site::{Beat, How, Site, Taken, Trouble};
 
@@ -34,7 +36,8 @@ CMD gets the delivery as JSON on its stdin, and in its environment TURNO_QUEUE,
 TURNO_KEY, TURNO_FENCE, TURNO_DELIVERY and TURNO_ATTEMPT. How it ends decides:
 
   0      done
-  75     not now: it goes back, and the attempt does not count
+  75     not now: it goes back, and the attempt does not count; --until-empty
+         leaves it, and what waits behind it in its lane, for another run
   other  failed: tried again as the queue's policy says, with the exit code and
          the last lines of its stderr kept as the error
 
@@ -62,7 +65,7 @@ pub(super) struct Work {
     /// How long commands may go on once the worker is told to stop
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     grace: Duration,
-    /// End when nothing is due, instead of waiting for more
+    /// End when nothing is due but what this run gave back, also of a paused queue, instead of waiting for more
     #[arg(long)]
     until_empty: bool,
 }
@@ -88,23 +91,34 @@ enum Stop {
 
 /// Works until told to stop.
 pub(super) async fn work(client: Client, wish: &Work, place: &PlaceArgs) -> Result<(), Failure> {
+    command::look(&wish.command)?;
     let instance = wish.instance.clone().map_or_else(run::instance, Ok)?;
     let site =
         if place.database_was_typed() { Site::on(place, &wish.queue).await? } else { Site::at(client, &wish.queue) };
     let mut signals = signals::Signals::listen()?;
     let (tell, stop) = watch::channel(Stop::No);
     let site = Arc::new(site);
+    if site.is_paused().await {
+        let command = format!("`turno queue resume {}`", wish.queue);
+        talk(&format!("{} is paused, and nothing is handed out; {command} lets it go on", wish.queue));
+    }
     let mut hands = JoinSet::new();
+    let back = wish.until_empty.then(|| Arc::new(GivenBack::default()));
     for _ in 0..wish.concurrency {
-        let (command, until_empty) = (wish.command.clone(), wish.until_empty);
-        let hand = Hand { site: site.clone(), instance: instance.clone(), command, until_empty, stop: stop.clone() };
+        let (site, command, back) = (site.clone(), wish.command.clone(), back.clone());
+        let hand = Hand { site, instance: instance.clone(), command, back, stop: stop.clone() };
         hands.spawn(hand.run());
     }
     let (mut failed, mut grace) = (None, Box::pin(tokio::time::sleep(Duration::MAX)));
     loop {
         tokio::select! {
             ended = hands.join_next() => match ended {
-                None => return failed.map_or(Ok(()), Err),
+                None => {
+                    if let Some(count) = back.map(|back| back.count()).filter(|count| *count > 0) {
+                        talk(&format!("given back, and left for another run: {count}"));
+                    }
+                    return failed.map_or(Ok(()), Err);
+                }
                 Some(Ok(Ok(()))) => {}
                 Some(Ok(Err(failure))) => {
                     // What one cannot do none can; the others finish what they have.
@@ -129,14 +143,27 @@ struct Hand {
     site: Arc<Site>,
     instance: String,
     command: Vec<String>,
-    until_empty: bool,
+    /// What the run has given back, if it is one that ends by itself.
+    back: Option<Arc<GivenBack>>,
     stop: watch::Receiver<Stop>,
 }
 
 impl Hand {
     async fn run(mut self) -> Result<(), Failure> {
-        let wait = if self.until_empty { Duration::ZERO } else { WAIT };
-        while *self.stop.borrow() == Stop::No {
+        let mut aside = Vec::new();
+        let ended = self.work(&mut aside).await;
+        self.put_back(&mut aside).await;
+        ended
+    }
+
+    /// Takes and processes until there is no more, or the worker is to stop. What the run gave back before is put aside, to
+    /// see whether there is anything else behind it.
+    async fn work(&mut self, aside: &mut Vec<Taken>) -> Result<(), Failure> {
+        let until_empty = self.back.is_some();
+        let wait = if until_empty { Duration::ZERO } else { WAIT };
+        let mut looked = false;
+        // So much was given back that looking behind it would cost attempts: the rest is for another run, too.
+        while *self.stop.borrow() == Stop::No && !aside.first().is_some_and(Taken::is_ageing) {
             let mut stop = self.stop.clone();
             let taken = tokio::select! {
                 // What was handed out meanwhile goes back by itself.
@@ -144,12 +171,19 @@ impl Hand {
                 taken = self.site.take(&self.instance, wait) => taken,
             };
             match taken {
+                Ok(Some(taken)) if self.back.as_ref().is_some_and(|back| back.has(&taken)) => aside.push(taken),
                 Ok(Some(taken)) => {
-                    if self.process(taken).await? == Some(How::Return) {
+                    looked = false;
+                    self.put_back(aside).await;
+                    if self.process(taken).await? == Some(How::Return) && !until_empty {
                         self.pause(NOT_NOW).await;
                     }
                 }
-                Ok(None) if self.until_empty => break,
+                // Somebody may be taking in what applications have left; looking at the queue waits for that.
+                Ok(None) if until_empty && !std::mem::replace(&mut looked, true) => {
+                    self.site.is_paused().await;
+                }
+                Ok(None) if until_empty => break,
                 Ok(None) => {}
                 Err(Trouble::Lasting(failure)) => return Err(failure),
                 Err(Trouble::Passing(cause)) => {
@@ -159,6 +193,13 @@ impl Hand {
             }
         }
         Ok(())
+    }
+
+    /// Gives back what was only put aside.
+    async fn put_back(&self, aside: &mut Vec<Taken>) {
+        for taken in aside.drain(..) {
+            self.settle(&taken, &How::Return).await;
+        }
     }
 
     /// Waits, unless the worker is to stop.
@@ -184,6 +225,9 @@ impl Hand {
             Watched::Stopped => How::Return,
             Watched::Ended(ended) => how(&ended),
         };
+        if let Some(back) = self.back.as_ref().filter(|_| how == How::Return) {
+            back.note(&taken);
+        }
         self.settle(&taken, &how).await;
         Ok(Some(how))
     }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use turno::core::id::Resource;
-use turno::{Error, Hold};
+use turno::core::lease::Cause;
+use turno::{Error, Hold, Loss};
 
 use super::super::place::{PlaceArgs, refused};
 use super::NOT_GRANTED;
@@ -80,7 +81,7 @@ impl Held {
     /// Waits until it is lost, and says why.
     pub(super) async fn lost(&self) -> String {
         match &self.way {
-            Way::Direct(hold) => hold.lost().await.to_string(),
+            Way::Direct(hold) => told(&hold.lost().await),
             Way::Remote(remote) => remote.lost().await,
         }
     }
@@ -100,12 +101,24 @@ impl Held {
         };
         match released {
             Ok(Ok(())) => None,
-            Ok(Err(loss)) => Some(loss.to_string()),
+            Ok(Err(loss)) => Some(told(&loss)),
             Err(error) => {
                 super::talk(&format!("the lease could not be given back ({error}); it ends by itself"));
                 None
             }
         }
+    }
+}
+
+/// Why it was lost; of one that was forced away, by whom and why.
+fn told(loss: &Loss) -> String {
+    let Loss::Ended(Some(ending)) = loss else { return loss.to_string() };
+    match (&ending.by, &ending.note) {
+        (Some(by), Some(note)) => format!("the lease was lost: it was forced away by {by}, who says: {note}"),
+        (Some(by), None) if ending.cause == Cause::Override => {
+            format!("the lease was lost: it was forced away by {by}")
+        }
+        _ => loss.to_string(),
     }
 }
 

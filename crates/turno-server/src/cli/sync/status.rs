@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use turno::core::destination::Destination;
+use turno::core::text::counted;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
 use turno::{Installed, SyncStatus};
@@ -12,6 +13,7 @@ use crate::cli::output::{Card, Format, between, say};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
 use crate::http::Stamp;
+use crate::texts::terminal::told;
 
 pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     let (mut views, mut broken) = (Vec::new(), sources.broken());
@@ -25,11 +27,16 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
                 continue;
             }
         };
-        if format.json {
-            views.push(view(source, status.as_ref(), handle.has_triggers()));
-        } else {
+        let trouble = status.as_ref().and_then(|status| status.trouble.clone());
+        if !format.json {
             card(source, status.as_ref(), handle.has_triggers()).print(&source.name);
         }
+        let mut seen = view(source, status.as_ref(), handle.has_triggers());
+        if let Some(trouble) = trouble {
+            let noted = broken.note(&source.name, refused(trouble.into()));
+            (seen["problem"], seen["next"]) = (noted["problem"].clone(), noted["next"].clone());
+        }
+        views.push(seen);
     }
     if format.json {
         say(&[json!({ "sources": views }).to_string()]);
@@ -45,18 +52,30 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         Installed::Yes => "yes, as configured",
         Installed::Absent => "no: `turno sync install`",
         Installed::Differs => "not as configured: `turno sync install` brings it there",
+        Installed::Blocked => "no, and `turno sync install` refuses",
         Installed::NoTriggers => "no triggers on SQLite: feed the queue through the API",
     };
-    card.line("installed", said.to_owned());
+    let trouble = status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()).cause);
+    card.line("installed", trouble.map_or_else(|| said.to_owned(), |cause| told(&format!("unknown: {cause}"))));
+    if let Some(taken) = status.and_then(SyncStatus::taken).map(|taken| refused(taken.into())) {
+        card.line("in the way", told(&taken.cause));
+        card.line("to do", told(&taken.next));
+    }
     let Some(status) = status else {
         card.line("queue made", "not yet: a server with this configuration makes it when it starts".to_owned());
         return card;
     };
-    for part in status.parts.iter().filter(|part| part.state != PartState::Good && !status.is_absent()) {
+    // Where nothing can be installed, or nothing is, what is missing is no news.
+    let is_news = |part: &&Part| match part.state {
+        PartState::Good | PartState::Taken(_) => false,
+        PartState::Missing => !status.is_absent() && status.taken().is_none(),
+        _ => true,
+    };
+    for part in status.parts.iter().filter(is_news) {
         card.line("", format!("{} {} {}", part.what, part.name, state(part)));
     }
     let counts = status.pulse.counts;
-    card.line("waiting", (counts.pending + counts.error).to_string());
+    card.line("waiting", counts.pending.to_string());
     card.line("in process", counts.in_process.to_string());
     card.line("failing", counts.error.to_string());
     card.line("exhausted", counts.exhausted.to_string());
@@ -68,10 +87,13 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card.line("oldest waits", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
     if let Some(left) = status.left.filter(|left| *left > 0) {
         let told = "left the condition and the destination was not told (on_leave = \"ignore\")";
-        card.line("left", format!("{} {told}", identities(left)));
+        card.line("left", format!("{} {told}", counted(left, "key", "keys")));
     }
     if status.refused > 0 {
-        card.line("refused", format!("{} cannot be sent; see turno.intake_refused", identities(status.refused)));
+        card.line(
+            "refused",
+            format!("{} cannot be sent; see turno.intake_refused", counted(status.refused, "key", "keys")),
+        );
     }
     card
 }
@@ -101,10 +123,6 @@ fn destination(source: &SyncSource, status: &SyncStatus) -> String {
     format!("{}: {how}", endpoint.shown())
 }
 
-fn identities(count: i64) -> String {
-    if count == 1 { "1 key".to_owned() } else { format!("{count} keys") }
-}
-
 fn state(part: &Part) -> &'static str {
     match part.state {
         PartState::Good => "is as configured",
@@ -112,6 +130,15 @@ fn state(part: &Part) -> &'static str {
         PartState::Differs => "is not as configured",
         PartState::Disabled => "is disabled",
         PartState::Stale => "is of an earlier configuration",
+        PartState::Taken(_) => "is the name of something else",
+    }
+}
+
+/// Whether it is installed, for programs; not known of a source in trouble.
+fn installed(status: Option<&SyncStatus>, has_triggers: bool) -> &'static str {
+    match status {
+        Some(status) if status.trouble.is_some() => "unknown",
+        _ => Installed::of(status, has_triggers).as_str(),
     }
 }
 
@@ -120,13 +147,16 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         "name": source.name,
         "table": source.table.shown(),
         "queue": source.queue,
-        "installed": Installed::of(status, has_triggers).as_str(),
+        "installed": installed(status, has_triggers),
     });
     let Some(status) = status else { return view };
+    if let Some(taken) = status.taken().map(|taken| refused(taken.into())) {
+        (view["problem"], view["next"]) = (taken.cause.into(), taken.next.into());
+    }
     let part = |part: &Part| json!({ "what": part.what, "name": part.name, "state": part.state.as_str() });
     let counts = status.pulse.counts;
     view["parts"] = status.parts.iter().map(part).collect();
-    view["waiting"] = (counts.pending + counts.error).into();
+    view["waiting"] = counts.pending.into();
     view["in_process"] = counts.in_process.into();
     view["failing"] = counts.error.into();
     view["exhausted"] = counts.exhausted.into();

@@ -4,12 +4,14 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::json;
 use turno::core::id::Key;
+use turno::core::text::counted;
 use turno::store::StoreError;
 use turno::{Error, SyncCheck, SyncProgress};
 
 use super::{Chosen, Sources, refused};
 use crate::cli::output::{say, talk};
 use crate::failure::Failure;
+use crate::texts::terminal::{told, word};
 
 /// Away from a terminal, progress is told once in so many pages.
 const QUIET: usize = 20;
@@ -91,7 +93,7 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
                 Ok(walked) => {
                     told.end(&walked);
                     unfit.add(&walked);
-                    done.push(counted(&source.name, &walked));
+                    done.push(told_of(&source.name, &walked));
                 }
                 Err(error) => done.push(broken.note(&source.name, told.stopped(error, arguments.after.as_deref()))),
             }
@@ -126,34 +128,44 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
             views.push(view(&source.name, &found));
         } else {
             let line = |(key, how): &(String, turno::core::sync::Difference)| {
-                format!("{}  {}  {}", source.name, how.as_str(), crate::cli::output::printable(key))
+                format!("{}  {}  {}", source.name, word("sync", how.as_str()), crate::cli::output::printable(key))
             };
             say(&found.differences.iter().map(line).collect::<Vec<_>>());
+            let listed = found.differences.len();
+            if found.differing > listed as u64 {
+                talk(&format!("{}: only the first {listed} of those that differ are listed", source.name));
+            }
         }
     }
     if arguments.chosen.format.json {
         say(&[json!({ "sources": views }).to_string()]);
     }
     if on_its_way > 0 {
-        talk(&format!("{}, and what brings it in line is on its way", differ(on_its_way)));
+        let are = if on_its_way == 1 { "is on its way" } else { "are on their way" };
+        talk(&format!("{} {are}", counted(on_its_way, "key", "keys")));
     }
     broken.end()?;
-    let queued = differing - unfit.count;
-    match (differing, queued) {
-        (0, 0) if on_its_way == 0 => talk("what was delivered is what the sources say"),
-        (0, _) => talk("nothing else differs"),
-        _ if !arguments.queue_differences => {
-            let next = "send them: `turno sync check --queue-differences`";
-            return Err(Failure::failed(differ(differing), next));
-        }
+    // Of those that differ, these can be sent.
+    let fit = differing - unfit.count;
+    match (differing, fit) {
+        (0, _) if on_its_way == 0 => talk("what was delivered is what the sources say"),
+        (0, _) => talk("nothing else differs from what the sources say"),
         (_, 0) => {}
-        _ => talk(&format!("{}; queued", differ(queued))),
+        _ if !arguments.queue_differences => {
+            if let Err(unfit) = unfit.end() {
+                talk(&format!("{}; {}", unfit.cause, unfit.next));
+            }
+            let next = "send them: `turno sync check --queue-differences`";
+            return Err(Failure::failed(differ(fit), next));
+        }
+        _ => talk(&format!("{}; queued", differ(fit))),
     }
     unfit.end()
 }
 
+/// Those that nothing is on its way for.
 fn differ(count: u64) -> String {
-    if count == 1 { "1 key differs".to_owned() } else { format!("{count} keys differ") }
+    format!("{} {}", counted(count, "key", "keys"), if count == 1 { "differs" } else { "differ" })
 }
 
 /// Keys that cannot be put into a queue, of all sources.
@@ -175,8 +187,7 @@ impl Unfit {
             return Ok(());
         }
         let more = if self.count > self.named.len() as u64 { ", …" } else { "" };
-        let keys = if self.count == 1 { "1 key".to_owned() } else { format!("{} keys", self.count) };
-        let cause = format!("{keys} cannot be queued: {}{more}", self.named.join(", "));
+        let cause = format!("{} cannot be queued: {}{more}", counted(self.count, "key", "keys"), self.named.join(", "));
         Err(Failure::failed(
             cause,
             "a key has 1 to 200 characters, none of them a control character; change it in the table",
@@ -190,7 +201,7 @@ fn cut(key: &str) -> String {
     if key.chars().count() > SHOWN { key.chars().take(SHOWN).chain(['…']).collect() } else { key.to_owned() }
 }
 
-fn counted(name: &str, progress: &SyncProgress) -> serde_json::Value {
+fn told_of(name: &str, progress: &SyncProgress) -> serde_json::Value {
     json!({
         "name": name,
         "keys": progress.keys,
@@ -201,7 +212,7 @@ fn counted(name: &str, progress: &SyncProgress) -> serde_json::Value {
 }
 
 fn view(name: &str, found: &SyncCheck) -> serde_json::Value {
-    let mut view = counted(name, &found.progress);
+    let mut view = told_of(name, &found.progress);
     view["differing"] = found.differing.into();
     view["on_its_way"] = found.on_its_way.into();
     let each = found.differences.iter().map(|(key, how)| json!({ "key": key, "how": how.as_str() }));
@@ -226,10 +237,11 @@ impl Told<'_> {
         self.pages += 1;
         self.after = progress.after.clone();
         let last = progress.after.as_ref().map(|key| format!(", up to {key}")).unwrap_or_default();
-        let line = format!("{}: {} keys, {} queued{last}", self.source, progress.keys, progress.queued);
+        let line =
+            format!("{}: {}, {} queued{last}", self.source, counted(progress.keys, "key", "keys"), progress.queued);
         let line = crate::cli::output::printable(&line);
         if self.live {
-            let _ = write!(std::io::stderr(), "\r{line}\u{1b}[K");
+            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", told(&line));
         } else if self.pages.is_multiple_of(QUIET) {
             talk(&line);
         }
@@ -239,7 +251,7 @@ impl Told<'_> {
         if self.live && self.pages > 0 {
             let _ = writeln!(std::io::stderr());
         }
-        talk(&format!("{}: {} keys, {} queued", self.source, done.keys, done.queued));
+        talk(&format!("{}: {}, {} queued", self.source, counted(done.keys, "key", "keys"), done.queued));
     }
 
     /// What is said if it stops midway: from where it can go on.

@@ -6,14 +6,15 @@ use super::super::lease::{how, person, state};
 use super::super::output::{Card, Table, cell};
 use crate::client::Answer;
 use crate::failure::Failure;
+use crate::texts::terminal::{told, word};
 
 /// `held by Ana since 2 min ago`, `free`.
 pub(super) fn lock(answer: &Answer, lease: &Value) -> String {
-    match state(lease) {
+    told(&match state(lease) {
         "locked" => format!("held by {} {}", person(&lease["holder"]), answer.lasting(&lease["locked_at"])),
         "offered" => format!("kept for {}", person(&lease["offered_to"])),
         _ => "free".to_owned(),
-    }
+    })
 }
 
 pub(super) fn task(answer: &Answer) {
@@ -24,7 +25,7 @@ pub(super) fn task(answer: &Answer) {
     card.line("lock", lock(answer, &task["lock"]));
     card.line("fence", task["lock"]["fence"].as_i64().map(|fence| fence.to_string()));
     card.line("created", answer.since(&task["created_at"]));
-    card.print(&format!("task {}", cell(&task["id"])));
+    card.print(&told(&format!("task {}", cell(&task["id"]))));
     lines(task["lines"].as_array().map_or(&[], Vec::as_slice));
 }
 
@@ -38,10 +39,10 @@ fn lines(lines: &[Value]) {
         let serials = line["serials"].as_array().map(|serials| serials.iter().map(cell).collect::<Vec<_>>().join(" "));
         table.row([
             cell(&line["number"]),
-            cell(&line["movement"]),
+            word("movement", &cell(&line["movement"])),
             cell(&line["sku"]),
             serials.unwrap_or_else(|| cell(&line["quantity"])),
-            cell(&line["status"]),
+            word("line", &cell(&line["status"])),
             error(&line["error"]),
         ]);
     }
@@ -65,7 +66,7 @@ pub(super) fn finalized(answer: &Answer, task: u64, json: bool) -> Result<(), Fa
     } else {
         let mut table = Table::new(&["LINE", "OUTCOME", "ERROR"]);
         for line in outcomes {
-            table.row([cell(&line["number"]), cell(&line["outcome"]), error(&line["error"])]);
+            table.row([cell(&line["number"]), word("line", &cell(&line["outcome"])), error(&line["error"])]);
         }
         table.print("it has no lines");
     }
@@ -87,12 +88,12 @@ pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
     }
     let mut table = Table::new(&["WHEN", "WHAT", "WHO", "DETAIL"]);
     for event in answer.items() {
-        let line = event["line"].as_i64().map(|line| format!("line {line}"));
+        let line = event["line"].as_i64().map(|line| told(&format!("line {line}")));
         let held =
             event["held"].is_object().then(|| format!("{}: {}", person(&event["held"]["holder"]), how(&event["held"])));
         let detail: Vec<String> =
             [line, event["detail"].as_str().map(str::to_owned), held].into_iter().flatten().collect();
-        let what = cell(&event["what"]).replace('_', " ");
+        let what = word("happened", &cell(&event["what"]).replace('_', " "));
         table.row([answer.when(&event["at"]), what, person(&event["by"]), detail.join(", ")]);
     }
     table.print("nothing has happened to it yet");

@@ -71,7 +71,6 @@ fn each_field_outside_its_bounds_is_named_with_them() {
         ("max_hold_ms", json!({"kind": "inbox", "max_hold_ms": 0})),
         ("window_ms", json!({"kind": "lane", "window_ms": -1})),
         ("batch_max", json!({"kind": "lane", "batch_max": 1001})),
-        ("batch_max", json!({"kind": "sync", "batch_max": 2})),
         ("batch_max", json!({"kind": "lane", "batch_max": i64::MAX})),
         ("max_attempts", json!({"kind": "inbox", "max_attempts": 10_001})),
         ("backoff_ms", json!({"kind": "inbox", "backoff_ms": 0})),
@@ -117,7 +116,10 @@ fn what_is_wrong_in_the_file_has_its_key_and_line() {
     let cases = [
         ("[queues.bot]\nwindow_ms = 5", "line 1: queues.bot.kind is missing"),
         ("[queues.bot]\nkind = \"lain\"", "line 2: queues.bot.kind must be"),
-        ("[queues.bot]\nkind = \"inbox\"\nbatch_max = 2", "line 3: queues.bot.batch_max must be between 1 and 1"),
+        (
+            "[queues.bot]\nkind = \"inbox\"\nbatch_max = 0",
+            "line 3: queues.bot.batch_max is 0, but must be between 1 and 1000",
+        ),
         ("[queues.bot]\nkind = \"inbox\"\npush = { urll = \"x\" }", "unknown key `urll` in [queues.bot.push]; did you"),
         ("[queues.bot]\nkind = \"inbox\"\npush = { method = \"PUT\" }", "line 3: queues.bot.push has no url"),
         ("[queues.bot]\nkind = \"inbox\"\npush = \"http://a\"", "line 3: queues.bot.push is a text"),

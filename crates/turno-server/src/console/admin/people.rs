@@ -1,7 +1,8 @@
 //! Everybody who may come in.
 
 use askama::Template;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use turno::NewPerson;
 use turno::core::access::{Person, Role};
@@ -25,41 +26,87 @@ struct People {
     people: Vec<Person>,
     first: String,
     next: String,
+    typed: New,
+    wrong: Option<Wrong>,
+}
+
+/// What keeps somebody from being added, and in which field it is.
+struct Wrong {
+    field: &'static str,
+    said: String,
 }
 
 impl People {
+    /// Whether that field is the one.
+    fn is_wrong(&self, field: &str) -> bool {
+        self.wrong.as_ref().is_some_and(|wrong| wrong.field == field)
+    }
+
     fn roles(&self) -> [Role; 3] {
         ROLES
     }
 }
 
 pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
+    shown(page, StatusCode::OK, filter, New::default(), None).await
+}
+
+async fn shown(
+    page: Page,
+    status: StatusCode,
+    filter: Filter,
+    typed: New,
+    wrong: Option<Wrong>,
+) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let after = wanted.after.as_deref().map(UserId::new).transpose()?;
     let found = wanted.page(page.turno()?.people(after, wanted.one_more()).await?, |person| person.id.to_string());
     let next = found.next_cursor.map(|cursor| address("/admin", &[("cursor", &cursor)])).unwrap_or_default();
     let first = filter.cursor.map(|_| "/admin".to_owned()).unwrap_or_default();
-    page.show(|page| People { page, people: found.items, first, next })
+    page.show_as(status, |page| People { page, people: found.items, first, next, typed, wrong })
 }
 
 /// Somebody new.
 #[derive(Deserialize)]
 pub(super) struct New {
     id: String,
-    name: Option<String>,
+    #[serde(default)]
+    name: String,
     role: String,
 }
 
-pub(super) async fn add(page: Page, Form(form): Form<New>) -> Response {
-    let became = async {
-        let id = UserId::new(form.id.trim())?;
-        let name = person_name("name", given(form.name).unwrap_or_else(|| id.to_string()))?;
-        let person = NewPerson { id, name, role: role(&form.role)?, password: None };
-        let person = page.turno()?.add_person(person).await?;
-        Ok((page.t1("people-added", "name", &person.name), format!("/admin/people/{}", page.part(&person.id))))
+impl Default for New {
+    fn default() -> New {
+        New { id: String::new(), name: String::new(), role: Role::Editor.as_str().to_owned() }
+    }
+}
+
+impl New {
+    /// Who it shall be, or in which field it is wrong.
+    fn person(&self) -> Result<NewPerson, (&'static str, Problem)> {
+        let id = UserId::new(self.id.trim()).map_err(|error| ("id", error.into()))?;
+        let name = given(Some(self.name.clone())).unwrap_or_else(|| id.to_string());
+        let name = person_name("name", name).map_err(|problem| ("name", problem))?;
+        let role = role(&self.role).map_err(|problem| ("role", problem))?;
+        Ok(NewPerson { id, name, role, password: None })
+    }
+}
+
+pub(super) async fn add(page: Page, Form(form): Form<New>) -> Result<Response, Problem> {
+    let added = match form.person() {
+        // Whom there is already is there under that name.
+        Ok(person) => page.turno()?.add_person(person).await.map_err(|error| ("id", error.into())),
+        Err(wrong) => Err(wrong),
     };
-    match became.await {
-        Ok((said, there)) => page.after(Some(&there), Ok(said)),
-        Err(problem) => page.after(Some("/admin"), Err(problem)),
+    match added {
+        Ok(person) => {
+            let there = format!("/admin/people/{}", page.part(&person.id));
+            Ok(page.after(Some(&there), Ok(page.t1("people-added", "name", &person.name))))
+        }
+        Err((field, problem)) => {
+            let wrong = Wrong { field, said: page.said(&problem) };
+            let status = problem.into_response().status();
+            shown(page, status, Filter { cursor: None }, form, Some(wrong)).await
+        }
     }
 }

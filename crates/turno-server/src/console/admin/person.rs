@@ -54,8 +54,13 @@ fn there(page: &Page, id: &UserId) -> String {
 async fn changed(page: &Page, id: &UserId, change: PersonChange) -> Result<String, Problem> {
     // Whoever changes themselves stays where they are.
     let spare = page.turno()?.principal().filter(|me| me.user == *id).map(|me| me.token.clone());
+    let became = match change.disabled {
+        Some(true) => "people-disabled",
+        Some(false) => "people-enabled",
+        None => "people-changed",
+    };
     let person = page.turno()?.change_person(id.clone(), PersonChange { spare, ..change }).await?;
-    Ok(page.t1("people-changed", "name", person.name))
+    Ok(page.t1(became, "name", person.name))
 }
 
 pub(super) async fn change(page: Page, Path(id): Path<UserId>, Form(form): Form<Changed>) -> Response {

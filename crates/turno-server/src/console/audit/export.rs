@@ -12,7 +12,7 @@ use turno::store::AuditQuery;
 
 use super::{Filter, Wish};
 use crate::console::page::Page;
-use crate::http::{Code, Problem, Query, Stamp};
+use crate::http::{Problem, Query, Stamp};
 
 /// Entries read at once.
 const PAGE: u32 = 500;
@@ -96,7 +96,7 @@ pub(super) async fn download(page: Page, Query(mut filter): Query<Filter>) -> Re
     let (format, kind, name) = match filter.format.as_deref() {
         None | Some("csv") => (Format::Csv, "text/csv; charset=utf-8", "turno-audit.csv"),
         Some("json") => (Format::Json, "application/x-ndjson", "turno-audit.jsonl"),
-        Some(other) => return Err(Problem::new(Code::BadQuery).cause(format_args!("format: {other:?}; csv or json"))),
+        Some(other) => return Err(Problem::query("format", format_args!("{other:?}; csv or json"))),
     };
     let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::of(&mut filter).query(&page)? };
     let pages = Pages { turno: page.turno()?.clone(), query, format, begun: false };

@@ -7,11 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{ItemId, Key, QueueName};
+use turno::core::queue::Kind;
 use turno::store::QueueRow;
 use turno::{ItemRecord, Why};
 
 use super::super::form::Form;
 use super::super::page::Page;
+use super::Act;
 use super::one::known;
 use crate::http::{
     Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
@@ -53,6 +55,12 @@ impl OneItem {
 
     fn act(&self, verb: &str) -> String {
         format!("/console{}/{verb}", self.path())
+    }
+
+    /// What is done about it, where that means something.
+    fn action(&self) -> Option<Act> {
+        let told = self.row.policy.kind == Kind::Sync || self.record.body.action.is_some();
+        told.then(|| Act::of(&self.record, &self.page))
     }
 
     /// How what happened looks.
@@ -98,7 +106,7 @@ async fn shown(
     let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;
     let row = queue.row().await?;
     let payload = pretty(&record.body.payload);
-    let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &id).await?);
+    let timeline = queue_timeline(&record, queue_audited(&page.caller()?, &name, &record).await?);
     page.show_as(status, |page| OneItem { page, row, record, state, why, sentence, payload, timeline, correcting })
 }
 
@@ -113,6 +121,8 @@ fn pretty(payload: &str) -> String {
 pub(super) struct Again {
     payload: Option<String>,
     back: Option<String>,
+    /// What the item is called where it was pressed, if that is not its id.
+    called: Option<String>,
 }
 
 pub(super) async fn retry(
@@ -121,13 +131,14 @@ pub(super) async fn retry(
     Form(form): Form<Again>,
 ) -> Result<Response, Problem> {
     let became = again(&page, &name, &id, form.payload.as_deref()).await;
+    let called = form.called.as_deref().unwrap_or(id.as_str());
     match (became, form.payload) {
         (Err(wrong), Some(typed)) => {
             let correcting = Correcting { typed, wrong };
             shown(page, StatusCode::UNPROCESSABLE_ENTITY, name, id, Some(correcting)).await
         }
-        (Ok(()), _) => Ok(page.after(form.back.as_deref(), Ok(page.t1("item-retried", "id", &id)))),
-        (Err(wrong), None) => Ok(page.refused(form.back.as_deref(), wrong)),
+        (Ok(()), _) => Ok(page.after(form.back.as_deref(), Ok(page.t1("item-retried", "id", called)))),
+        (Err(wrong), None) => Ok(page.refused(form.back.as_deref(), wrong.replace(id.as_str(), called))),
     }
 }
 

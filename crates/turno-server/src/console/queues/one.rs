@@ -11,7 +11,7 @@ use turno::{Exhausted, ItemQuery, ItemRecord, Overview, QueueHandle};
 use super::super::form::{Form, address, given};
 use super::super::page::Page;
 use super::{SHOWN, UNFINISHED, kind, unfinished};
-use crate::http::{Code, Path, Problem, Query, Wanted};
+use crate::http::{Path, Problem, Query, Wanted};
 
 /// As the API: one call retries so many at most, so that it ends.
 const RETRY_MAX: u32 = 10_000;
@@ -147,7 +147,7 @@ async fn in_state(
     key: Option<Key>,
     wanted: &Wanted,
 ) -> Result<crate::http::Page<ItemRecord>, Problem> {
-    let bad = |cause: String| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}"));
+    let bad = |cause: String| Problem::query("state", cause);
     let state = if state == "all" { None } else { Some(state.parse::<ItemState>().map_err(bad)?) };
     let query = ItemQuery { state, key, after: wanted.after()?.map(Seq), limit: wanted.one_more() };
     Ok(wanted.page(queue.items(query).await?, |record| record.body.seq.0.to_string()))

@@ -12,11 +12,13 @@ use turno::core::time::Time;
 
 use super::past;
 use crate::console::form::Form;
-use crate::console::page::Page;
+use crate::console::page::{Page, put_cookie};
 use crate::http::{Code, Path, Problem, Reader, task_changed, task_id, task_unknown};
 
 /// Empty lines at the end of the form, for more; saving brings new ones, and a script adds any number.
 const SPARE: usize = 3;
+/// Tells the page which draft was saved: what the browser keeps of it has arrived.
+const SAVED: &str = "turno_saved";
 
 /// A line as it was typed.
 #[derive(Clone, Default)]
@@ -25,6 +27,8 @@ struct Typed {
     movement: String,
     kind: String,
     amount: String,
+    /// Which of its fields makes no sense, if one does.
+    wrong: &'static str,
 }
 
 impl Typed {
@@ -68,6 +72,11 @@ impl Draft {
         self.page.t(if self.id.is_some() { "draft-edit" } else { "tasks-new" })
     }
 
+    /// Its name in the browser, which keeps what is typed into it.
+    fn kept(&self) -> String {
+        kept(self.id)
+    }
+
     fn action(&self) -> String {
         self.id.map_or_else(|| "/console/tasks".to_owned(), |id| self.page.action("tasks", id, "edit"))
     }
@@ -85,7 +94,7 @@ pub(super) async fn edit(page: Page, Path(id): Path<String>) -> Result<Response,
     if task.status != Status::Draft {
         return Ok(page.after(Some(&address(id)), Ok(page.t1("draft-over", "status", task.status.as_str()))));
     }
-    let sent = Sent { seen: Some(task.version()), rows: written(&task), title: task.title, ready: false };
+    let sent = Sent { seen: Some(task.version()), rows: written(&task), title: task.title, ..Sent::default() };
     form(page, StatusCode::OK, Some(id), sent, None, None)
 }
 
@@ -98,7 +107,7 @@ fn written(task: &Task) -> Vec<Typed> {
             }
         };
         let movement = if line.movement == Movement::Out { "out" } else { "in" };
-        Typed { sku: line.sku.to_string(), movement: movement.to_owned(), kind: kind.to_owned(), amount }
+        Typed { sku: line.sku.to_string(), movement: movement.to_owned(), kind: kind.to_owned(), amount, wrong: "" }
     };
     task.lines.iter().map(row).collect()
 }
@@ -116,6 +125,18 @@ fn form(
     page.show_as(status, |page| Draft { page, id, title, rows, error, seen, meanwhile })
 }
 
+/// What keeps a form from being saved, and in which line and field of it, if it is in one.
+struct Wrong {
+    said: String,
+    at: Option<(usize, &'static str)>,
+}
+
+impl Wrong {
+    fn of(page: &Page, problem: &Problem) -> Wrong {
+        Wrong { said: page.said(problem), at: None }
+    }
+}
+
 /// What the form sends, in order: a `sku` begins a line.
 #[derive(Default)]
 struct Sent {
@@ -123,6 +144,8 @@ struct Sent {
     rows: Vec<Typed>,
     ready: bool,
     seen: Option<Version>,
+    /// Under which name the browser keeps what was typed, if it is not the form's own.
+    kept: Option<String>,
 }
 
 impl Sent {
@@ -132,6 +155,7 @@ impl Sent {
             match (name.as_str(), sent.rows.last_mut()) {
                 ("title", _) => sent.title = value,
                 ("seen", _) => sent.seen = value.parse().ok().map(Version),
+                ("kept", _) => sent.kept = Some(value).filter(|name| is_slot(name)),
                 ("then", _) => sent.ready = value == "ready",
                 ("sku", _) => sent.rows.push(Typed { sku: value, ..Typed::default() }),
                 ("movement", Some(row)) => row.movement = value,
@@ -145,18 +169,19 @@ impl Sent {
     }
 
     /// The lines, or what is wrong with the first that makes no sense.
-    fn lines(&self, page: &Page) -> Result<Vec<NewLine>, String> {
+    fn lines(&self, page: &Page) -> Result<Vec<NewLine>, Wrong> {
         let line = |(index, row): (usize, &Typed)| {
-            let bad = |id: &str| page.t1(id, "line", index + 1);
+            let at = |field, said| Wrong { said, at: Some((index, field)) };
+            let bad = |id: &str| at("amount", page.t1(id, "line", index + 1));
             let movement = if row.movement == "out" { Movement::Out } else { Movement::In };
-            let sku = Sku::new(row.sku.trim()).map_err(|_| bad("draft-bad-sku"))?;
+            let sku = Sku::new(row.sku.trim()).map_err(|_| at("sku", page.t1("draft-bad-sku", "line", index + 1)))?;
             let goods = if row.kind == "serialized" {
                 let serials = row.amount.split([',', ';', '\n', '\r', '\t', ' ']).filter(|serial| !serial.is_empty());
                 let serials = serials.map(Serial::new).collect::<Result<Vec<_>, _>>();
                 let serials = serials.map_err(|_| bad("draft-bad-serial"))?;
                 let mut seen = BTreeSet::new();
                 if let Some(twice) = serials.iter().find(|serial| !seen.insert(serial.as_str())) {
-                    return Err(page.t2("draft-twice", "line", index + 1, "serial", twice));
+                    return Err(at("amount", page.t2("draft-twice", "line", index + 1, "serial", twice)));
                 }
                 Goods::Serialized(serials)
             } else {
@@ -180,7 +205,7 @@ pub(super) async fn create(
     let made = match sent.lines(&page) {
         Ok(lines) => {
             let action = Action::Create { title: sent.title.trim().to_owned(), lines, ready: sent.ready, once: None };
-            task_changed(&page.caller()?, &reader, None, action).await.map_err(|problem| page.said(&problem))
+            task_changed(&page.caller()?, &reader, None, action).await.map_err(|problem| Wrong::of(&page, &problem))
         }
         Err(wrong) => Err(wrong),
     };
@@ -200,7 +225,7 @@ pub(super) async fn save(
             Err(problem) if matches!(problem.code(), Code::DraftChanged | Code::WrongStatus) => {
                 return overtaken(page, id, sent).await;
             }
-            saved => saved.map_err(|problem| page.said(&problem)),
+            saved => saved.map_err(|problem| Wrong::of(&page, &problem)),
         },
         Err(wrong) => Err(wrong),
     };
@@ -211,11 +236,11 @@ pub(super) async fn save(
 /// refused once more if yet another change comes first.
 async fn overtaken(page: Page, id: TaskId, sent: Sent) -> Result<Response, Problem> {
     let turno = page.turno()?;
-    let (now, found) = turno.task_get(id).await?;
+    let (_, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
     let seen = Some(task.version());
     let meanwhile = if task.status == Status::Draft {
-        let last = past::of(&page, turno, id, &lease, now).await?.events.into_iter().next();
+        let last = past::of(&page, turno, id, &lease).await?.events.into_iter().next();
         let who = last.map_or_else(|| page.called(task.created_by.as_str()), |last| last.who);
         Meanwhile::Changed { who, at: task.updated_at, rows: written(&task), title: task.title }
     } else {
@@ -235,14 +260,32 @@ async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Ve
 }
 
 /// On to the task, or the form again with everything that was typed and what is wrong.
-fn answer(page: Page, id: Option<TaskId>, sent: Sent, became: Result<TaskId, String>) -> Result<Response, Problem> {
+fn answer(page: Page, id: Option<TaskId>, mut sent: Sent, became: Result<TaskId, Wrong>) -> Result<Response, Problem> {
     match became {
-        Ok(id) => {
+        Ok(saved) => {
             let said = page.t(if sent.ready { "task-readied" } else { "draft-saved" });
-            Ok(page.after(Some(&address(id)), Ok(said)))
+            let mut answer = page.after(Some(&address(saved)), Ok(said));
+            let kept = sent.kept.unwrap_or_else(|| kept(id));
+            put_cookie(&mut answer, &format!("{SAVED}={kept}; Path=/; Max-Age=60; SameSite=Lax"));
+            Ok(answer)
         }
-        Err(wrong) => form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent, Some(wrong), None),
+        Err(Wrong { said, at }) => {
+            if let Some((row, field)) = at.and_then(|(index, field)| Some((sent.rows.get_mut(index)?, field))) {
+                row.wrong = field;
+            }
+            form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent, Some(said), None)
+        }
     }
+}
+
+/// What web/console/slot.js calls the new task of a window; nothing else gets into a cookie.
+fn is_slot(name: &str) -> bool {
+    let window = name.strip_prefix("draft-new-").unwrap_or_default();
+    (1..=20).contains(&window.len()) && window.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}
+
+fn kept(id: Option<TaskId>) -> String {
+    id.map_or_else(|| "draft-new".to_owned(), |id| format!("draft-{id}"))
 }
 
 fn address(id: TaskId) -> String {

@@ -13,7 +13,7 @@ use turno::{TaskQuery, Turno};
 use super::lock::Lock;
 use crate::console::form::{address, given};
 use crate::console::page::Page;
-use crate::http::{Code, Problem, Query, Wanted};
+use crate::http::{Problem, Query, Wanted};
 
 /// What the address says about which tasks.
 #[derive(Deserialize)]
@@ -74,11 +74,13 @@ struct Found {
 pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let (status, lock) = (given(filter.status), given(filter.lock));
-    let bad = |cause: String| Problem::new(Code::BadQuery).cause(cause);
-    let only = status.as_deref().map(str::parse::<Status>).transpose().map_err(bad)?;
+    let only = status.as_deref().map(str::parse::<Status>).transpose();
+    let only = only.map_err(|cause| Problem::query("status", cause))?;
     let found = match lock.as_deref() {
         Some("mine") => mine(page.turno()?, page.user(), only, &wanted).await?,
-        Some(lock) if !LOCKS.contains(&lock) => return Err(bad(page.t1("tasks-bad-lock", "value", lock))),
+        Some(lock) if !LOCKS.contains(&lock) => {
+            return Err(Problem::query("lock", page.t1("tasks-bad-lock", "value", lock)));
+        }
         lock => all(page.turno()?, only, lock.map(|lock| lock == "locked"), &wanted).await?,
     };
     let (status, lock) = (status.unwrap_or_default(), lock.unwrap_or_default());

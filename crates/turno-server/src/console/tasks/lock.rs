@@ -1,7 +1,10 @@
 //! A task's lock in a few words: who has it, since when, and who waits.
 
+use turno::core::id::Fence;
 use turno::core::lease::State;
 use turno::core::time::Time;
+
+use crate::http::Stamp;
 
 /// How a lock stands at one moment, for whoever looks.
 pub(super) struct Lock {
@@ -11,6 +14,10 @@ pub(super) struct Lock {
     pub(super) who: String,
     /// Since when somebody has it.
     pub(super) since: Option<Time>,
+    /// The ownership, by which an override names whom it means.
+    pub(super) fence: Option<Fence>,
+    /// When it ends unless it is renewed.
+    pub(super) expires: Option<Time>,
     /// Whoever looks is the one.
     pub(super) mine: bool,
     /// How many stand in line.
@@ -22,6 +29,11 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    /// When what is shown ceases to be true by itself.
+    pub(super) fn ends(&self) -> Option<Stamp> {
+        self.expires.or(self.until).map(Stamp)
+    }
+
     /// The lock as the person `me` sees it.
     pub(super) fn of(state: &State, now: Time, me: &str) -> Lock {
         let line = || state.line.iter().filter(|ticket| now < ticket.expires_at);
@@ -34,7 +46,9 @@ impl Lock {
         };
         let mine = holder.is_some_and(|holder| holder.user.as_str() == me);
         let who = holder.map(|holder| holder.name.clone()).unwrap_or_default();
+        let fence = state.live(now).map(|grant| grant.fence);
+        let expires = state.live(now).map(|grant| grant.expires_at);
         let until = offer.filter(|_| word == "offered").map(|offer| offer.until);
-        Lock { word, who, since, mine, waiting: line().count(), until, place }
+        Lock { word, who, since, fence, expires, mine, waiting: line().count(), until, place }
     }
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
-use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task};
+use turno::core::task::{Action, Goods, Line, LineStatus, Movement, Status, Task, TaskId, Version};
 use turno::core::time::Time;
 use turno::{TaskQuery, Turno};
 
@@ -22,6 +22,8 @@ struct Row {
     /// What its field holds: a number, or serial numbers one below the other.
     amount: String,
     units: i64,
+    /// What is written in it, as the API names it.
+    version: Version,
     status: &'static str,
     error: Option<String>,
     applied: Option<(Time, String)>,
@@ -45,6 +47,7 @@ impl Row {
             serialized,
             amount,
             units: line.goods.units(),
+            version: line.version(),
             status: match line.status {
                 LineStatus::Pending => "line_pending",
                 LineStatus::Validated => "validated",
@@ -86,14 +89,25 @@ impl One {
         self.task.id.resource().to_string()
     }
 
+    /// What an override asks: whose lock is it to end, as far as somebody has it.
+    fn force_title(&self, how: &str) -> String {
+        match self.lock.word {
+            "locked" => self.page.t1(&format!("leases-force-{how}-title"), "name", &self.lock.who),
+            _ => self.page.t(&format!("process-force-{how}-title")),
+        }
+    }
+
     fn is(&self, status: &str) -> bool {
         self.task.status.as_str() == status
     }
 
+    fn over(&self) -> bool {
+        matches!(self.task.status, Status::Completed | Status::Cancelled)
+    }
+
     /// What another is processing is not offered to be cancelled: the answer would be no.
     fn cancellable(&self) -> bool {
-        let over = matches!(self.task.status, Status::Completed | Status::Cancelled);
-        self.page.may("inventory.manage") && !over && (self.lock.word != "locked" || self.lock.mine)
+        self.page.may("inventory.manage") && !self.over() && (self.lock.word != "locked" || self.lock.mine)
     }
 
     fn count(&self, status: &str) -> usize {
@@ -122,25 +136,39 @@ pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, 
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::of(&page, turno, task.id, &lease, now).await?;
+    let past = past::of(&page, turno, task.id, &lease).await?;
     let next = next(turno, &task).await?;
     let lock = Lock::of(&lease, now, page.user());
     let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();
     page.show(|page| One { page, now, task, lock, lines, past, next })
 }
 
-/// The task to go on with, as the list has it: the next one below that is ready and free, or else the first.
+/// The task to go on with: the oldest that nobody has, whether it is ready or was begun and left.
 async fn next(turno: &Turno, task: &Task) -> Result<Option<Task>, Problem> {
     if matches!(task.status, Status::Draft | Status::Ready | Status::Processing) {
         return Ok(None);
     }
-    for before in [Some(task.id), None] {
-        let query = TaskQuery { status: Some(Status::Ready), locked: Some(false), before, limit: 1 };
-        if let Some((task, _)) = turno.tasks(query).await?.tasks.pop() {
-            return Ok(Some(task));
+    let waiting = [oldest(turno, Status::Ready).await?, oldest(turno, Status::Processing).await?];
+    Ok(waiting.into_iter().flatten().min_by_key(|task| task.id))
+}
+
+/// The oldest free task in this state. Lists are newest first and can be long: it is searched for by halves.
+async fn oldest(turno: &Turno, status: Status) -> Result<Option<Task>, Problem> {
+    let (mut none_below, mut before, mut found) = (1, None, None);
+    loop {
+        let query = TaskQuery { status: Some(status), locked: Some(false), before, limit: 1 };
+        match (turno.tasks(query).await?.tasks.pop(), before) {
+            (Some((task, _)), _) => found = Some(task),
+            (None, Some(TaskId(id))) => none_below = id,
+            (None, None) => return Ok(None),
         }
+        let Some(TaskId(known)) = found.as_ref().map(|task| task.id) else { return Ok(None) };
+        if none_below >= known {
+            return Ok(found);
+        }
+        // Rounded up, so that the last step asks for what lies right below what is known.
+        before = Some(TaskId(none_below + (known - none_below + 1) / 2));
     }
-    Ok(None)
 }
 
 /// Nothing but where to go on.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use turno::core::lease::State;
 use turno::core::task::{Note, TaskId};
-use turno::core::time::Time;
+use turno::core::time::{Span, Time};
 use turno::{TaskEvent, Turno};
 
 use crate::console::page::Page;
@@ -27,6 +27,13 @@ pub(super) struct Happened {
     pub(super) since: Option<Time>,
 }
 
+impl Happened {
+    /// An ownership so short that its hours and minutes would be the same.
+    pub(super) fn is_brief(&self) -> bool {
+        self.since.is_some_and(|since| since.until(self.at) < Span::from_secs(60))
+    }
+}
+
 /// What is known about a task's past.
 pub(super) struct Past {
     /// The newest first.
@@ -35,10 +42,12 @@ pub(super) struct Past {
     pub(super) more: bool,
     /// How people are called, by their ids: notes know ids only.
     pub(super) names: BTreeMap<String, String>,
+    /// Who was the last to change each line, by its number.
+    pub(super) editors: BTreeMap<u32, String>,
 }
 
 /// Of a task whose lock stands like this now.
-pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State, now: Time) -> Result<Past, Problem> {
+pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -48,24 +57,25 @@ pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State, no
             break;
         }
     }
-    // What has run out is written down by whoever comes next, and has ended all the same.
-    if let Some(ended) = lease.ran_out(turno.lease_policy(&lease.resource), now) {
-        let fence = ended.grant.fence;
-        if !events.iter().any(|event| matches!(event, TaskEvent::Held(one) if one.grant.fence == fence)) {
-            let later = events.iter().rev().take_while(|event| at(event) > ended.at).count();
-            events.insert(events.len() - later, TaskEvent::Held(ended));
-        }
-    }
     let names = names(page, &events, lease);
+    let editors = editors(&events);
+    // What is typed is saved whenever somebody pauses: to people that is one change, the last one.
+    events.reverse();
+    events.dedup_by(|older, newer| edit_of(older).is_some_and(|edit| Some(edit) == edit_of(newer)));
     let more = events.len() > SHOWN;
-    let events = events.into_iter().rev().take(SHOWN).map(|event| told(page, &names, event)).collect();
-    Ok(Past { events, more, names })
+    let events = events.into_iter().take(SHOWN).map(|event| told(page, &names, event)).collect();
+    Ok(Past { events, more, names, editors })
 }
 
-fn at(event: &TaskEvent) -> Time {
+fn editors(events: &[TaskEvent]) -> BTreeMap<u32, String> {
+    events.iter().filter_map(edit_of).map(|(line, user)| (line, user.to_string())).collect()
+}
+
+/// Which line was changed, and by whom, if that is what happened.
+fn edit_of(event: &TaskEvent) -> Option<(u32, &str)> {
     match event {
-        TaskEvent::Held(ending) => ending.at,
-        TaskEvent::Note(note) => note.at,
+        TaskEvent::Note(note) if note.what == "line_edited" => Some((note.line?, note.actor.user.as_str())),
+        _ => None,
     }
 }
 

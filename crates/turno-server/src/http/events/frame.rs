@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use bytes::Bytes;
 use serde::Serialize;
-use turno::core::event::Event;
+use turno::core::event::{Event, Topic};
 use turno::core::id::{Position, QueueName};
 use turno::core::time::Time;
 
@@ -16,6 +16,9 @@ pub(super) struct Data<'a> {
     topic: &'static str,
     /// What it is about: a lease's resource, `task:7`, an item, a queue.
     resource: &'a str,
+    /// The key of the item that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
     at: Stamp,
     /// Of the ownership that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,6 +35,7 @@ pub(super) fn event(position: Position, event: &Event) -> Bytes {
     let data = Data {
         topic: event.topic.as_str(),
         resource: &event.resource,
+        key: event.key.as_deref(),
         at: event.at.into(),
         fence: event.fence.map(|fence| fence.0),
         by: event.by.as_ref().map(|by| by.as_str()),
@@ -41,8 +45,9 @@ pub(super) fn event(position: Position, event: &Event) -> Bytes {
 }
 
 /// A queue changed; without a position, because nothing of it is kept.
-pub(super) fn changed(queue: &QueueName, at: Time) -> Bytes {
-    let data = Data { topic: "queues", resource: queue.as_str(), at: at.into(), fence: None, by: None, detail: None };
+pub(super) fn changed(queue: &QueueName, topic: Topic, at: Time) -> Bytes {
+    let (topic, resource, at) = (topic.as_str(), queue.as_str(), at.into());
+    let data = Data { topic, resource, key: None, at, fence: None, by: None, detail: None };
     block(None, Some("queue.changed"), &data)
 }
 
@@ -87,7 +92,6 @@ fn block(position: Option<Position>, name: Option<&str>, data: &impl Serialize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turno::core::event::Topic;
     use turno::core::id::{Fence, UserId};
 
     #[test]
@@ -96,6 +100,7 @@ mod tests {
             topic: Topic::Leases,
             name: "lease.lost".into(),
             resource: "caja:3".into(),
+            key: None,
             at: Time(1_736_937_000_007),
             fence: Some(Fence(9)),
             by: UserId::new("ana").ok(),

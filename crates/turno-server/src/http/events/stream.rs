@@ -87,8 +87,8 @@ impl Stream {
                 Ok(Live::Event { position, event }) if self.concerns(&event.resource) => {
                     return Ok(frame::event(position, &event));
                 }
-                Ok(Live::QueueChanged { queue, at }) if self.concerns(queue.as_str()) => {
-                    return Ok(frame::changed(&queue, at));
+                Ok(Live::QueueChanged { queue, topic, at }) if self.concerns(queue.as_str()) => {
+                    return Ok(frame::changed(&queue, topic, at));
                 }
                 Ok(Live::Event { .. } | Live::QueueChanged { .. }) => {}
                 Ok(Live::Reset { position }) => return Ok(frame::reset(position)),

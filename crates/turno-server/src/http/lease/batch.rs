@@ -1,4 +1,5 @@
-//! Many leases in one call: one result per entry, each allowed, refused and carried out on its own.
+//! Many leases in one call: one result per entry, each allowed, refused and carried out on its own. What is no name is a
+//! problem of its entry, as a path with it would be not found; only a body of another shape is refused as a whole.
 
 use axum::extract::State;
 use futures_util::future::join_all;
@@ -26,21 +27,17 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(leases_release, lease_named_release))
 }
 
-/// One lease to claim.
+/// One lease to claim. What is wrong with it is a problem of its own, as the call for one lease would say it.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseClaimEntry)]
 #[serde(deny_unknown_fields)]
 struct ClaimEntry {
-    #[schema(value_type = String, max_length = 200)]
-    resource: Resource,
+    resource: String,
     /// Which process holds it; machines must say so.
-    #[schema(value_type = Option<String>, max_length = 200)]
-    instance: Option<Instance>,
+    instance: Option<String>,
     /// For how long a claim and its renewals last, within the policy's maximum.
-    #[schema(minimum = 100)]
     ttl_ms: Option<i64>,
     /// Stand in line for at most this long.
-    #[schema(minimum = 0, maximum = 30000)]
     wait_ms: Option<i64>,
 }
 
@@ -53,25 +50,22 @@ struct ClaimBatch {
     leases: Vec<ClaimEntry>,
 }
 
-/// One lease to keep.
+/// One lease to keep. What is wrong with it is a problem of its own, as the call for one lease would say it.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseHeartbeatEntry)]
 #[serde(deny_unknown_fields)]
 struct HeartbeatEntry {
-    #[schema(value_type = String, max_length = 200)]
-    resource: Resource,
+    resource: String,
     /// Which ownership.
     #[schema(value_type = i64)]
     fence: Fence,
     /// For how long the person has done nothing; required where the policy has an idle guard.
-    #[schema(minimum = 0)]
     idle_ms: Option<i64>,
     /// There was real work since the last beat.
     #[serde(default)]
     worked: bool,
     /// Which process beats, if the claim named one.
-    #[schema(value_type = Option<String>, max_length = 200)]
-    instance: Option<Instance>,
+    instance: Option<String>,
 }
 
 /// Leases to keep.
@@ -83,21 +77,19 @@ struct HeartbeatBatch {
     leases: Vec<HeartbeatEntry>,
 }
 
-/// One lease to give back.
+/// One lease to give back. What is wrong with it is a problem of its own, as the call for one lease would say it.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[schema(as = LeaseReleaseEntry)]
 #[serde(deny_unknown_fields)]
 struct ReleaseEntry {
-    #[schema(value_type = String, max_length = 200)]
-    resource: Resource,
+    resource: String,
     /// Which ownership.
     #[schema(value_type = i64)]
     fence: Fence,
     /// As of which claim call; an older one frees nothing.
     claim: Option<i64>,
     /// Which process releases, if the claim named one.
-    #[schema(value_type = Option<String>, max_length = 200)]
-    instance: Option<Instance>,
+    instance: Option<String>,
 }
 
 /// Leases to give back.
@@ -154,8 +146,10 @@ async fn leases_claim(
     let (mut names, mut asked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     for (place, entry) in batch.leases.into_iter().enumerate() {
         let ClaimEntry { resource, instance, ttl_ms, wait_ms } = entry;
-        names.push(resource.clone());
-        match (ClaimBody { instance, ttl_ms, wait_ms }).command(&caller, resource) {
+        let command = named(&resource, instance)
+            .and_then(|(resource, instance)| ClaimBody { instance, ttl_ms, wait_ms }.command(&caller, resource));
+        names.push(resource);
+        match command {
             Ok((command, Some(wait))) => waiting.push((place, command, wait)),
             Ok((command, None)) => asked.push((place, Ok(command))),
             Err(problem) => asked.push((place, Err(problem))),
@@ -189,7 +183,8 @@ async fn leases_heartbeat(
         .map(|entry| {
             let HeartbeatEntry { resource, fence, idle_ms, worked, instance } = entry;
             let action = HeartbeatBody { fence, idle_ms, worked, instance: None }.action();
-            let command = action.map(|action| caller.0.command_of(resource.clone(), caller.holder(instance), action));
+            let command = named(&resource, instance)
+                .and_then(|(resource, instance)| Ok(caller.0.command_of(resource, caller.holder(instance), action?)));
             (resource, command)
         })
         .unzip();
@@ -211,12 +206,22 @@ async fn leases_release(
         .map(|entry| {
             let ReleaseEntry { resource, fence, claim, instance } = entry;
             let action = ReleaseBody { fence, claim, grace_ms: None, instance: None }.action();
-            let command = action.map(|action| caller.0.command_of(resource.clone(), caller.holder(instance), action));
+            let command = named(&resource, instance)
+                .and_then(|(resource, instance)| Ok(caller.0.command_of(resource, caller.holder(instance), action?)));
             (resource, command)
         })
         .unzip();
     let answers = carried_out(&caller, asked.into_iter().enumerate().collect()).await;
     Ok(told(&reader, names, answers, Released::new))
+}
+
+/// The names of an entry, or the problem that the call for one lease would have with them.
+fn named(resource: &str, instance: Option<String>) -> Result<(Resource, Option<Instance>), Problem> {
+    let Ok(name) = Resource::new(resource) else {
+        return Err(Problem::new(Code::NotFound).arg("thing", resource).field("resource"));
+    };
+    let instance = instance.map(Instance::new).transpose();
+    Ok((name, instance.map_err(|bad| Problem::new(Code::BadField).field("instance").cause(bad))?))
 }
 
 fn bounded(entries: usize) -> Result<(), Problem> {
@@ -255,16 +260,13 @@ async fn carried_out(caller: &Caller, asked: Vec<(usize, Asked)>) -> Vec<Answere
 /// The answers in the reader's language.
 fn told<T>(
     reader: &Reader,
-    names: Vec<Resource>,
+    names: Vec<String>,
     answers: Vec<Answered>,
     show: impl Fn((LeaseView, Outcome)) -> T,
 ) -> Json<Results<T>> {
-    let told = names.into_iter().zip(answers).map(|(resource, (_, answer))| {
-        let resource = resource.to_string();
-        match answer {
-            Ok(done) => Entry::Done { resource, lease: show(done) },
-            Err(problem) => Entry::Refused { resource, problem: reader.problem(&problem) },
-        }
+    let told = names.into_iter().zip(answers).map(|(resource, (_, answer))| match answer {
+        Ok(done) => Entry::Done { resource, lease: show(done) },
+        Err(problem) => Entry::Refused { resource, problem: reader.problem(&problem) },
     });
     Json(Results { results: told.collect() })
 }

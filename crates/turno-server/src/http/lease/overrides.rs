@@ -1,7 +1,7 @@
 //! Ending or taking what somebody else holds. It needs a reason, and is audited.
 
 use serde::Deserialize;
-use turno::core::id::{Instance, Resource};
+use turno::core::id::{Fence, Instance, Resource};
 use turno::core::lease::Action;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,6 +24,9 @@ pub(in crate::http) struct ForceBody {
     /// Why, for whoever loses it and whoever reads the audit.
     #[schema(min_length = 1, max_length = 4000)]
     reason: String,
+    /// The ownership it is meant for. If another one is live by then, it is left alone: 409 `lease_held` says whose.
+    #[schema(value_type = Option<i64>)]
+    fence: Option<Fence>,
     /// Which process will hold it; machines must say so.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
@@ -46,7 +49,7 @@ pub(in crate::http) async fn force_claim(
     resource: Resource,
     body: ForceBody,
 ) -> Result<LeaseView, Problem> {
-    let action = Action::ForceClaim { reason: text("reason", body.reason, true)? };
+    let action = Action::ForceClaim { reason: text("reason", body.reason, true)?, fence: body.fence };
     act(caller, resource, caller.holder(body.instance), action).await.map(|(lease, _)| lease)
 }
 
@@ -67,6 +70,6 @@ pub(in crate::http) async fn force_release(
     resource: Resource,
     body: ForceBody,
 ) -> Result<LeaseView, Problem> {
-    let action = Action::ForceRelease { reason: text("reason", body.reason, true)? };
+    let action = Action::ForceRelease { reason: text("reason", body.reason, true)?, fence: body.fence };
     act(caller, resource, caller.holder(body.instance), action).await.map(|(lease, _)| lease)
 }

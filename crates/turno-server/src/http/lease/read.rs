@@ -11,7 +11,7 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::listing::{Page, PageQuery, Wanted, cursor};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(lease_get)).routes(routes!(lease_list)).routes(routes!(lease_history))
@@ -52,14 +52,14 @@ struct ListQuery {
     responses((status = 200, body = Page<LeaseView>)))]
 async fn lease_list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Json<Page<LeaseView>>, Problem> {
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
-    let bad = |cause: turno::core::id::BadName| Problem::new(Code::BadQuery).cause(cause);
-    let holder = query.holder.filter(|holder| !holder.is_empty()).map(UserId::new).transpose().map_err(bad)?;
+    let holder = query.holder.filter(|holder| !holder.is_empty()).map(UserId::new).transpose();
+    let holder = holder.map_err(|cause| Problem::query("holder", cause))?;
     let prefix = query.prefix.filter(|prefix| !prefix.is_empty());
     if let Some(prefix) = &prefix {
         // What no name can begin with begins none, but not every database can be asked for it.
-        Resource::new(prefix.as_str()).map_err(bad)?;
+        Resource::new(prefix.as_str()).map_err(|cause| Problem::query("prefix", cause))?;
     }
-    let after = wanted.after.map(Resource::new).transpose().map_err(bad)?;
+    let after = wanted.after.map(Resource::new).transpose().map_err(|cause| Problem::query("cursor", cause))?;
     let page = caller.0.leases(LeaseQuery { holder, prefix, after, limit: wanted.limit }).await?;
     let who = caller.holder(None);
     let items = page.states.iter().map(|state| LeaseView::of(&caller, &who, state, page.now)).collect();

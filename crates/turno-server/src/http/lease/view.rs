@@ -193,8 +193,8 @@ impl From<&Ending> for EndedView {
     }
 }
 
-/// The problem that a refusal becomes.
-pub(crate) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &State, now: Time) -> Problem {
+/// The problem that a refusal becomes, with nobody's name but the holder's.
+pub(super) fn refused(caller: &Caller, who: &Holder, refused: &Refused, state: &State, now: Time) -> Problem {
     let lease = || LeaseView::of(caller, who, state, now);
     match refused {
         Refused::HeldBy { grant, position } => Problem::new(Code::LeaseHeld)
@@ -265,8 +265,8 @@ mod tests {
             assert_eq!(sentences.len(), Cause::ALL.len() + 1, "{sentences:?}");
         }
         let english = said(Some("override"), Language::English);
-        let expected = "This lease is not yours any more: eva stepped in: cierre. Nothing of this request was stored; what \
-                        was stored before stays. Claim it again if it is free";
+        let expected = "This lease is not yours any more: eva stepped in: cierre. This request changed nothing; what was \
+                        stored before stays. Claim it again if it is free";
         assert_eq!(english, expected);
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let document = problem.document(&Texts::load(), Language::Spanish, None);
         let detail = document["detail"].as_str().expect("a sentence");
         assert!(
-            detail.contains("Lo que ya se aplicó queda aplicado") && !detail.contains("Nada se guardó"),
+            detail.contains("Lo que ya se aplicó queda aplicado") && !detail.contains("no cambió nada"),
             "{detail}"
         );
     }

@@ -83,7 +83,7 @@ struct TokensQuery {
 async fn tokens_list(caller: Caller, Query(query): Query<TokensQuery>) -> Result<Json<Page<TokenView>>, Problem> {
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
     let user = query.user.map(UserId::new).transpose();
-    let user = user.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("user: {cause}")))?;
+    let user = user.map_err(|cause| Problem::query("user", cause))?;
     let tokens = caller.0.tokens(user, wanted.after.clone(), wanted.one_more()).await?;
     Ok(Json(wanted.page(tokens, |token| token.id.clone()).map(Into::into)))
 }

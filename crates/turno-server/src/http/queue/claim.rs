@@ -12,8 +12,9 @@ use std::sync::Arc;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
 use turno::core::queue::{Act, Kind};
+use turno::core::text::kept;
 use turno::core::time::Span;
-use turno::{ClaimedItem, Got, GotItem, QueueHandle, Settlement};
+use turno::{ClaimedItem, Got, GotItem, ItemRecord, QueueHandle, Settlement};
 
 use super::why;
 use crate::http::app::{App, Shared};
@@ -146,27 +147,49 @@ pub(super) async fn queue_claim(
     Ok(Json(Deliveries { deliveries: shown(&app, &queue, got).await? }))
 }
 
-/// Claimed by hand, a change of a source comes with what to do and the row as it is now, as a destination would get it. If
-/// the table cannot be read, everything goes back.
+/// Claimed by hand, a change of a source comes with what to do and the row as it is now, as a destination would get it. What
+/// cannot be read waits with its error, as where Turno delivers, and is the answer if there is nothing else. What nothing is
+/// to be told of is over with that.
 async fn shown(app: &App, queue: &QueueHandle, got: Vec<Got>) -> Result<Vec<DeliveryView>, Problem> {
     let row = queue.row().await?;
     let sync = super::source(app, &row.name);
     let mut views = Vec::with_capacity(got.len());
-    for one in got.iter().cloned() {
+    let (mut settled, mut unread) = (Vec::new(), None);
+    for one in got {
+        let (handed, attempt, item) = (one.handed, one.attempt, one.items.first().map(|item| item.id.clone()));
         let filled = match &sync {
             Some(sync) => crate::deliver::filled(sync, one).await,
-            None => Ok(one),
+            None => Ok(Some(one)),
         };
         match filled {
-            Ok(one) => views.push(DeliveryView::new(row.policy.kind, one)),
+            Ok(Some(one)) => views.push(DeliveryView::new(row.policy.kind, one)),
+            Ok(None) => settled.push(Settlement { handed, act: Act::Skip }),
             Err(cause) => {
-                let back = |got: &Got| Settlement { handed: got.handed, act: Act::Return };
-                queue.settle(got.iter().map(back).collect()).await?;
-                return Err(Problem::new(Code::NotAvailable).cause(cause));
+                let wait = row.policy.backoff_after(handed.seq, attempt);
+                let act = deferred(queue, item, &cause, wait).await?;
+                settled.push(Settlement { handed, act });
+                unread.get_or_insert(cause);
             }
         }
     }
-    Ok(views)
+    if !settled.is_empty() {
+        queue.settle(settled).await?;
+    }
+    match unread {
+        Some(cause) if views.is_empty() => Err(Problem::new(Code::NotAvailable).cause(cause)),
+        _ => Ok(views),
+    }
+}
+
+/// It waits, and the same error is written down once, however long the repair takes.
+async fn deferred(queue: &QueueHandle, item: Option<ItemId>, cause: &str, wait: Span) -> Result<Act, Problem> {
+    let known = match item {
+        Some(id) => queue.item(id).await?,
+        None => None,
+    };
+    let cause = kept(cause);
+    let told = known.as_ref().and_then(ItemRecord::last_error) == Some(&*cause);
+    Ok(Act::Defer { error: (!told).then_some(cause), retry_in: wait.min(crate::deliver::READ_AGAIN) })
 }
 
 /// The id under which the request is remembered: of this user, since another may call an instance and a request the same.
@@ -194,9 +217,16 @@ pub(super) struct ItemClaimBody {
     /// Which process takes it.
     #[schema(value_type = String, max_length = 200)]
     instance: Option<Instance>,
+    /// Names this claim: repeated by the same instance it gets the same delivery, as long as it lives.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    request_id: Option<RequestId>,
 }
 
 /// Takes this very item; of many who want it, exactly one gets it.
+///
+/// Refused with `already_claimed` (`mine`: by this very instance of the caller), `already_processed`, or
+/// `not_available` with a `reason`: `ready`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
+/// `behind_head` or `lane_held`; the last three with the item that stands before it in `behind`.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/claim", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = DeliveryView)))]
 pub(super) async fn item_claim(
@@ -210,17 +240,23 @@ pub(super) async fn item_claim(
     let queue = super::known(&caller, name.clone()).await?;
     super::not_delivered_here(&app, &name)?;
     not_stopping(&app)?;
-    match queue.claim_item(instance.as_str(), id.clone()).await? {
+    let request = body.request_id.as_ref().map(|request| of_caller(&caller, request));
+    match queue.claim_item_as(instance.as_str(), id.clone(), request.as_deref()).await? {
         ClaimedItem::Got(got) => {
-            let mut one = shown(&app, &queue, vec![got]).await?;
-            Ok(Json(one.remove(0)))
+            let one = shown(&app, &queue, vec![got]).await?.pop();
+            one.map(Json).ok_or_else(|| Problem::new(Code::AlreadyProcessed))
         }
-        ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed)),
+        ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "no").with("mine", false)),
+        ClaimedItem::AlreadyYours => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "yes").with("mine", true)),
         ClaimedItem::AlreadyProcessed => Err(Problem::new(Code::AlreadyProcessed)),
         ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
         ClaimedItem::NotYet(why) => {
             let sentence = why::sentence(&app.texts, language, &why);
-            Err(Problem::new(Code::NotAvailable).cause(sentence).with("reason", why.reason.code()))
+            let problem = Problem::new(Code::NotAvailable).cause(sentence).with("reason", why.reason.code());
+            Err(match why::behind(&why.reason) {
+                Some(behind) => problem.with("behind", behind.as_str()),
+                None => problem,
+            })
         }
     }
 }

@@ -12,10 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use turno::core::id::{ItemId, Key, Once, QueueName};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::Accepted;
-use turno::core::sync::SourceRefused;
+use turno::core::queue::{Accepted, Kind};
 use turno::core::time::Span;
-use turno::{Draft, Error};
+use turno::{Draft, Error, QueueHandle};
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -111,7 +110,8 @@ pub(super) struct AcceptedView {
     /// key carried).
     #[schema(example = "queued")]
     outcome: &'static str,
-    /// Of a duplicate: it came with another payload than the one that was accepted.
+    /// Of a duplicate: it came with another key or another payload than the one that was accepted. Payloads are compared as
+    /// JSON values; of what was replaced since, a difference is never claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<bool>,
 }
@@ -168,16 +168,31 @@ async fn add(
     let mut drafts: Vec<Draft> = items.into_iter().map(Draft::from).collect();
     keys_of_source(app, &name, &mut drafts).await?;
     let named = once.map_or_else(Vec::new, |once| name_by_key(&name, &once, &mut drafts));
+    let keys: Vec<Option<Key>> = drafts.iter().map(|draft| draft.key.clone()).collect();
     let answers = queue.enqueue(drafts).await.map_err(|error| wrong_entry(error, many))?;
-    let mut repeated = false;
-    let results = answers.into_iter().enumerate().map(|(index, (id, accepted))| {
+    let (mut repeated, mut results) = (false, Vec::with_capacity(answers.len()));
+    let coalesces = queue.row().await?.policy.kind == Kind::Sync;
+    for (index, ((mut id, mut accepted), key)) in answers.into_iter().zip(keys).enumerate() {
         // An id that follows from the key was accepted before only if this very call was.
-        let again = named.contains(&index) && matches!(accepted, Accepted::Duplicate { .. });
-        repeated |= again;
-        AcceptedView::from((id, if again { Accepted::Queued } else { accepted }))
-    });
-    let results = results.collect();
+        if named.contains(&index) && matches!(accepted, Accepted::Duplicate { .. }) {
+            repeated = true;
+            accepted = accepted_before(&queue, &id, key).await?;
+        } else if coalesces && matches!(accepted, Accepted::Duplicate { .. }) {
+            // An id that an item took in is known under that item's.
+            if let Accepted::Coalesced { id: survivor } = accepted_before(&queue, &id, key).await? {
+                id = survivor;
+            }
+        }
+        results.push(AcceptedView::from((id, accepted)));
+    }
     Ok(Made { status: StatusCode::CREATED, body: AcceptedAll { results }, repeated })
+}
+
+/// What the first call was answered, from what it left behind.
+async fn accepted_before(queue: &QueueHandle, id: &ItemId, key: Option<Key>) -> Result<Accepted, Problem> {
+    let Some(key) = key else { return Ok(Accepted::Queued) };
+    let absorber = queue.absorber(id.clone(), key).await?;
+    Ok(absorber.map_or(Accepted::Queued, |id| Accepted::Coalesced { id }))
 }
 
 /// Keys of a source are those of its table: what the table writes otherwise is the same key, and what it can never have would
@@ -185,12 +200,7 @@ async fn add(
 async fn keys_of_source(app: &App, queue: &QueueName, drafts: &mut [Draft]) -> Result<(), Problem> {
     let Some(sync) = super::source(app, queue) else { return Ok(()) };
     let given: Vec<Key> = drafts.iter().filter_map(|draft| draft.key.clone()).collect();
-    let keys = sync.keys(given).await.map_err(|error| match error {
-        Error::Source(refused @ SourceRefused::NotAKey { .. }) => {
-            Problem::new(Code::BadField).field("key").cause(format_args!("{refused}; {}", refused.next()))
-        }
-        other => other.into(),
-    })?;
+    let keys = sync.keys(given).await?;
     let keyed = drafts.iter_mut().filter(|draft| draft.key.is_some());
     keyed.zip(keys).for_each(|(draft, key)| draft.key = Some(key));
     Ok(())
@@ -285,6 +295,26 @@ mod tests {
         assert_ne!(first[0], first[1], "two items of one call");
         assert_ne!(first[1], ids("k-1", drafts("b"))[1], "other contents");
         assert_ne!(first[0], ids("k-2", drafts("a"))[0], "another key");
+    }
+
+    #[tokio::test]
+    async fn a_repeat_whose_answer_is_lost_tells_what_was_queued_from_what_was_taken_in() {
+        let folder = std::env::temp_dir().join(format!("turno-repeat-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let turno = turno::Turno::open(&format!("sqlite:{}/t.db", folder.display())).await.expect("opens");
+        let policy = turno::Policy::of(turno::Kind::Sync);
+        let queue = turno.put_queue("people", policy).await.expect("made");
+        let draft =
+            |id| Draft::json(id).and_then(|draft| draft.key("ana")).and_then(|draft| draft.id(id)).expect("valid");
+        queue.enqueue(vec![draft("a"), draft("b")]).await.expect("accepted");
+        let before = async |id: &str, key: Option<&str>| {
+            let key = key.map(|key| Key::new(key).expect("valid"));
+            accepted_before(&queue, &ItemId::new(id).expect("valid"), key).await.expect("known")
+        };
+        assert_eq!(before("a", Some("ana")).await, Accepted::Queued);
+        assert_eq!(before("b", Some("ana")).await, Accepted::Coalesced { id: ItemId::new("a").expect("valid") });
+        assert_eq!(before("c", None).await, Accepted::Queued, "what has no key is never taken in");
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]

@@ -14,10 +14,11 @@ use crate::http::listing::{Page, Wanted};
 use crate::http::problem::{Code, Problem};
 use crate::http::stamp::Stamp;
 
-/// An attempt that failed.
+/// An attempt that failed, or what kept one from being made.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemError)]
 pub(super) struct AttemptView {
+    /// Which one; 0 if none could be made, as of a row that cannot be read.
     attempt: u32,
     fence: i64,
     /// When it was handed out; null of what failed before that was kept.
@@ -76,6 +77,8 @@ impl From<HandOut> for HandOutView {
 pub(super) struct ItemView {
     id: String,
     key: Option<String>,
+    /// What the receiver is to do; null if nobody said so. Of a source's change that is decided when it is delivered, and
+    /// known from then on: `nothing_to_do` if its row had only stopped taking part.
     action: Option<String>,
     /// As it came.
     #[schema(value_type = serde_json::Value)]
@@ -150,7 +153,7 @@ pub(super) async fn item_get(
 ) -> Result<Json<ItemLife>, Problem> {
     let queue = super::known(&caller, name.clone()).await?;
     let record = queue.item(id.clone()).await?.ok_or_else(|| unknown(&id))?;
-    let timeline = timeline::of(&record, timeline::audited(&caller, &name, &id).await?);
+    let timeline = timeline::of(&record, timeline::audited(&caller, &name, &record).await?);
     Ok(Json(ItemLife { item: ItemView::new(queue.row().await?.policy.kind, record), timeline }))
 }
 
@@ -182,7 +185,7 @@ pub(super) async fn item_list(
     let wanted = Wanted::new(filter.limit, filter.cursor.as_deref())?;
     let after = wanted.after()?.map(Seq);
     let state = filter.state.map(|state| state.parse::<ItemState>()).transpose();
-    let state = state.map_err(|cause| Problem::new(Code::BadQuery).cause(format_args!("state: {cause}")))?;
+    let state = state.map_err(|cause| Problem::query("state", cause))?;
     let queue = super::known(&caller, name).await?;
     let query = ItemQuery { state, key: filter.key, after, limit: wanted.one_more() };
     let found = listed(&queue, query).await?;

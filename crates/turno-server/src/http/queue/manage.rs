@@ -60,7 +60,7 @@ pub(super) async fn item_retry(
 #[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = QueueNothing)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(crate) struct Nothing {}
 
 /// Takes a waiting item out.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/cancel", tag = "queues",
@@ -92,8 +92,13 @@ pub(crate) async fn refused(queue: &QueueHandle, id: &ItemId, outcome: ManageOut
                 None => return Err(look::unknown(id)),
             };
             // It may have moved on since; what counted is said by the refusal itself.
-            let state = if refused == ManageRefused::InProcess { "in_process" } else { state };
-            Err(Problem::new(Code::WrongState).arg("id", id).arg("state", state).with("state", state))
+            let (state, said) = match refused {
+                ManageRefused::InProcess => ("in_process", "in_process"),
+                ManageRefused::Changing => ("pending", "changing"),
+                _ => (state, state),
+            };
+            let problem = Problem::new(Code::WrongState).arg("id", id).arg("state", said).with("state", state);
+            Err(if said == "changing" { problem.with("reason", "older_in_process") } else { problem })
         }
     }
 }

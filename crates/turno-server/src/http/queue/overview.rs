@@ -58,7 +58,7 @@ pub(in crate::http) struct QueueView {
     #[schema(value_type = String, example = "lane")]
     kind: Kind,
     policy: PolicyView,
-    /// Where its deliveries are sent; null if workers claim them.
+    /// Where its deliveries are sent, beside what workers claim; null if they only claim.
     push: Option<PushView>,
     /// How that destination is doing; null if none is called.
     destination: Option<DestinationView>,

@@ -62,7 +62,7 @@ pub(super) struct QueuePut {
     name: String,
     #[serde(flatten)]
     policy: PolicyView,
-    /// Where its deliveries are sent; null if workers claim them.
+    /// Where its deliveries are sent, beside what workers claim; null if they only claim.
     push: Option<PushView>,
 }
 
@@ -94,7 +94,8 @@ impl From<&Endpoint> for PushView {
 }
 
 /// Makes the queue, or changes its policy; what is left out follows from the kind, except `push`, which then stays as it
-/// is and ends with null.
+/// is and ends with null. Every kind accepts every field: `window_ms`, `typing_extension_ms`, `max_wait_ms` and `batch_max`
+/// are kept and shown, and have no effect unless it is a lane.
 #[utoipa::path(put, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, description = "The policy in force", body = QueuePut)))]
 pub(super) async fn queue_put(
@@ -105,7 +106,10 @@ pub(super) async fn queue_put(
 ) -> Result<Json<QueuePut>, Problem> {
     let policy = fields.policy()?;
     let push = match &fields.push {
-        Some(Some(push)) => PushChange::Set(app.deliveries.admit(push, &policy)?),
+        Some(Some(push)) => {
+            let push = push.clone().unhidden(kept(&app, &name).await?.as_ref());
+            PushChange::Set(app.deliveries.admit(&push, &policy)?)
+        }
         Some(None) => PushChange::Remove,
         None => PushChange::Keep,
     };
@@ -130,12 +134,16 @@ pub(super) async fn queue_put(
     Ok(Json(QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push }))
 }
 
-/// A push that stays must go with the new policy.
-async fn fits(app: &Shared, name: &QueueName, policy: &Policy) -> Result<(), Problem> {
+/// Where the queue is pushed so far.
+async fn kept(app: &Shared, name: &QueueName) -> Result<Option<EndpointFields>, Problem> {
     let rows = app.trusted().queues().await?;
     let kept = rows.iter().find(|row| row.name == *name).and_then(|row| row.push.as_deref());
-    let fields = kept.and_then(|text| serde_json::from_str::<EndpointFields>(text).ok());
-    fields.map(|fields| fields.push(policy)).transpose()?;
+    Ok(kept.and_then(|text| serde_json::from_str(text).ok()))
+}
+
+/// A push that stays must go with the new policy.
+async fn fits(app: &Shared, name: &QueueName, policy: &Policy) -> Result<(), Problem> {
+    kept(app, name).await?.map(|fields| fields.push(policy)).transpose()?;
     Ok(())
 }
 

@@ -5,8 +5,9 @@
 
 use serde::Serialize;
 use turno::core::audit::Entry;
-use turno::core::id::{ItemId, QueueName};
-use turno::core::queue::{AttemptError, Ended, Item, Last, Taker};
+use turno::core::id::QueueName;
+use turno::core::queue::{AttemptError, Done, Ended, Item, Last, Taker};
+use turno::core::sync::NOTHING;
 use turno::core::time::Time;
 use turno::store::AuditQuery;
 use turno::{Denied, Error, ItemRecord};
@@ -18,14 +19,18 @@ use crate::http::stamp::Stamp;
 /// What people did to one item, at most; the audit has the rest.
 const AUDITED_MAX: u32 = 200;
 
+/// What clearing a lane is called in the audit.
+const LANE_CLEAR: &str = "lane_clear";
+
 /// Something that happened to an item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemHappened)]
 pub(crate) struct Happened {
     pub(crate) at: Stamp,
     /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
-    /// `processed`, `returned` or `superseded` (of the last hand-out; `at` is when that was), `cancelled`, `retried` or
-    /// `edited` (sent round again with another payload).
+    /// `processed`, `skipped` (there was nothing to be told of the key), `returned` or `superseded` (of the last hand-out;
+    /// `at` is when that was), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
+    /// or `edited` (sent round again with another payload).
     #[schema(example = "failed")]
     pub(crate) what: &'static str,
     /// When the attempt that ended `at` was handed out.
@@ -43,6 +48,9 @@ pub(crate) struct Happened {
     /// In whose name it was taken; or who did it, of what people did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
+    /// Why it was cancelled, if not by itself: `lane_clear`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<&'static str>,
     /// What the attempt said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
@@ -55,7 +63,7 @@ impl Happened {
     fn new(at: Time, what: &'static str) -> Happened {
         let none = (None, None);
         let ((attempt, fence), (instance, user), error, until) = (none, (None, None), None, None);
-        Happened { at: at.into(), what, handed_at: None, attempt, fence, instance, user, error, until }
+        Happened { at: at.into(), what, handed_at: None, attempt, fence, instance, user, reason: None, error, until }
     }
 
     /// By whom, in which attempt and under which fence.
@@ -75,14 +83,26 @@ impl From<&AttemptError> for Happened {
         };
         let (error, until) = (Some(failed.error.clone()), failed.retry_at.map(Stamp));
         let happened = Happened::new(failed.at, what).by(failed.holder.as_ref(), failed.attempt, failed.fence.0);
-        Happened { error, until, handed_at: failed.handed_at.map(Stamp), ..happened }
+        let attempt = happened.attempt.filter(|attempt| *attempt > 0);
+        Happened { error, until, handed_at: failed.handed_at.map(Stamp), attempt, ..happened }
     }
 }
 
-/// What people did to the item, for those who may read the audit.
-pub(crate) async fn audited(caller: &Caller, queue: &QueueName, id: &ItemId) -> Result<Vec<Entry>, Problem> {
-    let resource = Some(format!("{queue}/{id}"));
-    match caller.0.audit(AuditQuery { resource, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
+/// What people did to the item, and to its lane when that ended it, for those who may read the audit.
+pub(crate) async fn audited(caller: &Caller, queue: &QueueName, record: &ItemRecord) -> Result<Vec<Entry>, Problem> {
+    let mut entries = of_resource(caller, format!("{queue}/{}", record.body.id), None).await?;
+    let cancelled = record.done.as_ref().filter(|done| done.ended == Ended::Cancelled);
+    if let (Some(done), Some(key)) = (cancelled, &record.body.key) {
+        let cleared = of_resource(caller, format!("{queue}/{key}"), Some(LANE_CLEAR)).await?;
+        // One transaction writes both, at one instant.
+        entries.extend(cleared.into_iter().filter(|entry| entry.at == done.at && entry.action == LANE_CLEAR));
+    }
+    Ok(entries)
+}
+
+async fn of_resource(caller: &Caller, resource: String, action: Option<&str>) -> Result<Vec<Entry>, Problem> {
+    let (resource, action) = (Some(resource), action.map(str::to_owned));
+    match caller.0.audit(AuditQuery { resource, action, limit: AUDITED_MAX, ..AuditQuery::default() }).await {
         Err(Error::Denied(Denied::Missing(_))) => Ok(Vec::new()),
         entries => Ok(entries?),
     }
@@ -101,6 +121,17 @@ fn given_back(item: &Item) -> Option<Happened> {
     Some(Happened { attempt: None, handed_at: Some(Stamp(at)), ..happened })
 }
 
+/// The attempt that was under way when its lane was cleared.
+fn cut_short(record: &ItemRecord, done: &Done) -> Option<Happened> {
+    let handed_at = done.handed_at?;
+    // Of what was cancelled by earlier versions, the last attempt may have ended before.
+    if record.errors.iter().any(|error| error.fence == done.fence) {
+        return None;
+    }
+    let happened = Happened::new(done.at, "cleared").by(done.holder.as_ref(), done.attempt, done.fence.0);
+    Some(Happened { handed_at: Some(Stamp(handed_at)), ..happened })
+}
+
 /// What happened, oldest first.
 pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
@@ -114,24 +145,31 @@ pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     if let Some(done) = &record.done {
         match done.ended {
             Ended::Processed => {
-                let done_by = Happened::new(done.at, "processed").by(done.holder.as_ref(), done.attempt, done.fence.0);
+                let nothing = record.body.action.as_deref() == Some(NOTHING);
+                let what = if nothing { "skipped" } else { "processed" };
+                let done_by = Happened::new(done.at, what).by(done.holder.as_ref(), done.attempt, done.fence.0);
                 all.push(Happened { handed_at: done.handed_at.map(Stamp), ..done_by });
             }
             // Its last error says so, with all that is known.
             Ended::Exhausted => {}
-            // Who did it is known to the audit.
-            Ended::Cancelled if audited.iter().any(|entry| entry.action == "item_cancel") => {}
-            Ended::Cancelled => all.push(Happened::new(done.at, "cancelled")),
+            Ended::Cancelled => {
+                all.extend(cut_short(record, done));
+                // Who did it is known to the audit.
+                if !audited.iter().any(|entry| matches!(entry.action.as_str(), "item_cancel" | LANE_CLEAR)) {
+                    all.push(Happened::new(done.at, "cancelled"));
+                }
+            }
         }
     }
     all.extend(audited.into_iter().filter_map(|entry| {
         let what = match entry.action.as_str() {
             "item_retry" => "retried",
             "item_edit" => "edited",
-            "item_cancel" => "cancelled",
+            "item_cancel" | LANE_CLEAR => "cancelled",
             _ => return None,
         };
-        Some(Happened { user: Some(entry.actor.user.to_string()), ..Happened::new(entry.at, what) })
+        let reason = (entry.action == LANE_CLEAR).then_some(LANE_CLEAR);
+        Some(Happened { user: Some(entry.actor.user.to_string()), reason, ..Happened::new(entry.at, what) })
     }));
     // Stable: what happened in one instant stays in the order of its causes.
     all.sort_by_key(|happened| happened.at.0);

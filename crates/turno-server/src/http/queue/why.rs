@@ -6,9 +6,9 @@ use fluent_bundle::FluentArgs;
 use serde::Serialize;
 use turno::core::destination::Destination;
 use turno::core::id::{ItemId, Key, QueueName};
-use turno::core::queue::Taker;
+use turno::core::queue::{ItemState, Taker};
 use turno::core::time::Time;
-use turno::{QueueHandle, Why, WhyReason};
+use turno::{ItemQuery, QueueHandle, Why, WhyReason};
 
 use super::look;
 use crate::http::app::{App, Shared};
@@ -27,7 +27,7 @@ const ERROR_SHOWN: usize = 200;
 pub(super) struct WhyView {
     /// Somebody works on it.
     running: bool,
-    /// `running`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
+    /// `running`, `completing`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
     /// `behind_head`, `lane_held`, `exhausted`, `processed`, `cancelled` or `destination_down`.
     #[schema(example = "window_open")]
     reason: &'static str,
@@ -70,6 +70,9 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
             let (since, until) = (Some(*since), Some(*expires_at));
             Parts { taker: taker.as_ref(), fence: Some(fence.0), since, until, ..none }
         }
+        WhyReason::Completing { taker, fence, since } => {
+            Parts { taker: taker.as_ref(), fence: Some(fence.0), since: Some(*since), ..none }
+        }
         WhyReason::BehindInFlight { id, taker, fence, since, expires_at } => {
             let (since, until) = (Some(*since), Some(*expires_at));
             Parts { behind: Some(id), taker: taker.as_ref(), fence: Some(fence.0), since, until, ..none }
@@ -83,13 +86,22 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
     }
 }
 
+/// The item that stands before it.
+pub(super) fn behind(reason: &WhyReason) -> Option<&ItemId> {
+    parts(reason).behind
+}
+
 /// The reason as a sentence.
 pub(super) fn sentence(texts: &Texts, language: Language, why: &Why) -> String {
     let Parts { behind, taker, since, until, error, .. } = parts(&why.reason);
     let say = |id: &str| texts.find(language, id, &FluentArgs::new()).map(|text| text.into_owned()).unwrap_or_default();
     let mut args = FluentArgs::new();
     args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
-    args.set("attempt", why.attempt);
+    let attempt = match why.reason {
+        WhyReason::RetryLater { attempt, .. } => attempt,
+        _ => why.attempt,
+    };
+    args.set("attempt", attempt);
     args.set("behind", behind.map(ItemId::as_str).unwrap_or_default());
     args.set("instance", taker.map_or_else(|| say("why-somebody"), ToString::to_string));
     args.set("error", error.map_or_else(|| say("why-no_error"), shortened));
@@ -134,13 +146,18 @@ struct Down {
     since: Time,
 }
 
-/// What nothing keeps and is pushed waits for its destination while that is down.
+/// What nothing keeps for longer, and is pushed, waits for its destination while that is down.
 async fn waits_for(app: &App, queue: &QueueHandle, why: &Why) -> Result<Option<Down>, Problem> {
-    if why.reason != WhyReason::Ready || app.deliveries.endpoint(&*queue.row().await?).is_none() {
+    let until = match why.reason {
+        WhyReason::Ready => why.now,
+        WhyReason::RetryLater { until, .. } | WhyReason::Delayed { until } => until,
+        _ => return Ok(None),
+    };
+    if app.deliveries.endpoint(&*queue.row().await?).is_none() {
         return Ok(None);
     }
     let down = queue.destination().await?.and_then(|one| one.down_at.map(|since| Down { destination: one, since }));
-    Ok(down)
+    Ok(down.filter(|down| until == why.now || until < down.destination.probe_at))
 }
 
 impl Down {
@@ -162,13 +179,35 @@ pub(crate) async fn explained(
 ) -> Result<String, Problem> {
     Ok(match waits_for(app, queue, why).await? {
         Some(down) => down.sentence(&app.texts, language, why.now),
-        None => sentence(&app.texts, language, why),
+        None => match decided(app, language, queue, why).await? {
+            Some(sentence) => sentence,
+            None => sentence(&app.texts, language, why),
+        },
     })
+}
+
+/// A key of which nothing goes on by itself may still have items that wait for somebody's decision.
+async fn decided(app: &App, language: Language, queue: &QueueHandle, why: &Why) -> Result<Option<String>, Problem> {
+    if why.reason != WhyReason::Empty || why.key.is_none() {
+        return Ok(None);
+    }
+    let query = ItemQuery { state: Some(ItemState::Exhausted), key: why.key.clone(), after: None, limit: 1 };
+    if queue.items(query).await?.is_empty() {
+        return Ok(None);
+    }
+    let mut args = FluentArgs::new();
+    args.set("key", why.key.as_ref().map(Key::as_str).unwrap_or_default());
+    Ok(app.texts.find(language, "why-only_exhausted", &args).map(|text| text.into_owned()))
 }
 
 async fn told(app: &App, language: Language, queue: &QueueHandle, why: Why) -> Result<WhyView, Problem> {
     let Some(down) = waits_for(app, queue, &why).await? else {
-        return Ok(WhyView::new(&app.texts, language, why));
+        let detail = decided(app, language, queue, &why).await?;
+        let view = WhyView::new(&app.texts, language, why);
+        return Ok(match detail {
+            Some(detail) => WhyView { detail, ..view },
+            None => view,
+        });
     };
     let detail = down.sentence(&app.texts, language, why.now);
     Ok(WhyView {
@@ -224,6 +263,7 @@ mod tests {
         let error = Some("no route".to_owned());
         vec![
             WhyReason::Running { taker: taker.clone(), fence, since, expires_at },
+            WhyReason::Completing { taker: taker.clone(), fence, since },
             WhyReason::Paused,
             WhyReason::WindowOpen { until },
             WhyReason::Delayed { until },
@@ -273,6 +313,9 @@ mod tests {
         let retry = why(WhyReason::RetryLater { until: Time(7_000), attempt: 2, error: Some("no route".to_owned()) });
         let said = sentence(&texts, Language::Spanish, &retry);
         assert!(said.contains("3 segundos") && said.contains("no route"), "{said}");
+        let unread = WhyReason::RetryLater { until: Time(7_000), attempt: 0, error: Some("no route".to_owned()) };
+        let none = sentence(&texts, Language::Spanish, &Why { reason: unread, ..retry });
+        assert!(none.starts_with("No se pudo ni intentar") && !none.contains("(0)"), "{none}");
     }
 
     #[test]

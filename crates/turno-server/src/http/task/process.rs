@@ -1,5 +1,6 @@
 //! Processing a task under one's own lock: its lines, and the end.
 
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use turno::core::id::{Fence, Instance, Serial, Sku};
 use turno::core::lease::{Holder, Refused as LeaseRefused};
@@ -9,7 +10,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::input::{Kind, patched};
-use super::view::{Asked, LineView, OutcomeView, unknown};
+use super::view::{Asked, LineView, OutcomeView, line_changed, seen, unknown};
+use super::write::if_match;
 use super::{line_number, task_id};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
@@ -44,6 +46,9 @@ struct LineBody {
     /// Of a line by quantity.
     #[schema(minimum = 1)]
     quantity: Option<i64>,
+    /// The `version` that the line was when the caller read it: `line_changed` if it has become another one. The same as
+    /// `If-Match`.
+    version: Option<String>,
     /// Which process, if the claim named one.
     #[schema(value_type = Option<String>, max_length = 200)]
     instance: Option<Instance>,
@@ -58,17 +63,26 @@ struct ChangedLine {
     lock: LeaseView,
 }
 
-/// Changes a line under the caller's own live lock; one that had failed is pending again.
+/// Changes a line under the caller's own live lock; one that had failed is pending again. With the version that was read, in
+/// the body or as `If-Match`, it changes nothing that another window or process of the caller has changed meanwhile.
 #[utoipa::path(patch, path = "/v1/tasks/{id}/lines/{number}", tag = "tasks",
-    params(("id" = i64, Path), ("number" = u32, Path)), responses((status = 200, body = ChangedLine)))]
+    params(
+        ("id" = i64, Path),
+        ("number" = u32, Path),
+        ("If-Match" = Option<String>, Header, description = "The line's `version` in quotes"),
+    ),
+    responses((status = 200, body = ChangedLine)))]
 async fn line_patch(
     caller: Caller,
     reader: Reader,
+    headers: HeaderMap,
     Path((id, number)): Path<(String, String)>,
     Json(body): Json<LineBody>,
 ) -> Result<Json<ChangedLine>, Problem> {
     let (id, number) = (task_id(&id)?, line_number(&number)?);
-    let LineBody { fence, kind, movement, sku, serials, quantity, instance } = body;
+    let LineBody { fence, kind, movement, sku, serials, quantity, version, instance } = body;
+    let version = version.as_deref().or_else(|| if_match(&headers));
+    let seen = version.map(|version| seen(version).ok_or_else(|| line_changed(number))).transpose()?;
     let goods = if kind.is_some() || serials.is_some() || quantity.is_some() {
         let (task, _) = caller.0.task_get(id).await?.1.ok_or_else(|| unknown(id))?;
         let line = task.lines.iter().find(|line| line.number == number);
@@ -77,7 +91,7 @@ async fn line_patch(
     } else {
         None
     };
-    let patch = Patch { movement, sku, goods };
+    let patch = Patch { movement, sku, goods, seen };
     on_line(&caller, &reader, id, number, instance, Action::Patch { fence, number, patch }).await
 }
 
@@ -120,10 +134,13 @@ async fn on_line(
     let TaskAnswer { answer, task, lease, now } = caller.0.task(Some(id), who.clone(), action).await?;
     let lease = &lease;
     let asked = Asked { caller, reader, who, lease, now };
-    answer.map_err(|refused| asked.refused(Some(id), &refused))?;
+    if let Err(refused) = answer {
+        return Err(asked.refused(Some(id), &refused).await);
+    }
     let task = task.ok_or_else(|| unknown(id))?;
-    let line = task.lines.iter().find(|line| line.number == number);
-    let line = line.ok_or_else(|| asked.refused(Some(id), &Refused::NoSuchLine(number)))?;
+    let Some(line) = task.lines.iter().find(|line| line.number == number) else {
+        return Err(asked.refused(Some(id), &Refused::NoSuchLine(number)).await);
+    };
     Ok(Json(ChangedLine { line: LineView::new(reader, line), lock: LeaseView::of(caller, who, lease, now) }))
 }
 
@@ -151,10 +168,10 @@ async fn task_finalize(
     let id = task_id(&id)?;
     let who = caller.holder(body.instance);
     let answer = caller.0.task_finalize(id, who.clone(), body.fence).await?;
-    finalized(&caller, &reader, id, &who, answer).map(Json)
+    finalized(&caller, &reader, id, &who, answer).await.map(Json)
 }
 
-fn finalized(
+async fn finalized(
     caller: &Caller,
     reader: &Reader,
     id: TaskId,
@@ -170,7 +187,7 @@ fn finalized(
             Ok(FinalizedView { status: finalized.status.as_str(), lines, repeated, lock })
         }
         Err(refused) => {
-            let problem = Asked { caller, reader, who, lease: &lease, now }.refused(Some(id), &refused);
+            let problem = Asked { caller, reader, who, lease: &lease, now }.refused(Some(id), &refused).await;
             let lost = matches!(refused, Refused::Lease(LeaseRefused::Lost { .. }));
             let problem = if lost && applied { problem.arg("kept", "some") } else { problem };
             Err(if lost { problem.with("lines", lines) } else { problem })

@@ -8,12 +8,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::task_id;
-use super::view::{HappenedView, TaskView, unknown};
+use super::view::{HappenedView, Tagged, TaskView, unknown};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::listing::{Page, PageQuery, Wanted, cursor};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::Problem;
 use crate::http::reader::Reader;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -51,10 +51,10 @@ async fn task_list(
 ) -> Result<Json<Page<TaskView>>, Problem> {
     let wanted = Wanted::new(query.limit, query.cursor.as_deref())?;
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let bad = |cause: String| Problem::new(Code::BadQuery).cause(cause);
-    let status = given(query.status).map(|status| status.parse::<Status>()).transpose().map_err(bad)?;
+    let status = given(query.status).map(|status| status.parse::<Status>()).transpose();
+    let status = status.map_err(|cause| Problem::query("status", cause))?;
     let locked = given(query.locked).map(|locked| locked.parse::<bool>()).transpose();
-    let locked = locked.map_err(|_| bad("locked: true or false".to_owned()))?;
+    let locked = locked.map_err(|_| Problem::query("locked", "true or false"))?;
     let before = wanted.after()?.map(TaskId);
     let page = caller.0.tasks(TaskQuery { status, locked, before, limit: wanted.limit }).await?;
     let shown = page.tasks.iter().map(|(task, lease)| TaskView::new(&caller, &reader, task, lease, page.now));
@@ -65,11 +65,11 @@ async fn task_list(
 /// A task with its lines and its lock.
 #[utoipa::path(get, path = "/v1/tasks/{id}", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
-async fn task_get(caller: Caller, reader: Reader, Path(id): Path<String>) -> Result<Json<TaskView>, Problem> {
+async fn task_get(caller: Caller, reader: Reader, Path(id): Path<String>) -> Result<Tagged, Problem> {
     let id = task_id(&id)?;
     let (now, found) = caller.0.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| unknown(id))?;
-    Ok(Json(TaskView::new(&caller, &reader, &task, &lease, now)))
+    Ok(Tagged(TaskView::new(&caller, &reader, &task, &lease, now)))
 }
 
 /// What happened to a task and who held it, oldest first.

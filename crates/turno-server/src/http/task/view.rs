@@ -1,13 +1,18 @@
 //! A task as programs see it, and the problems that refusals become.
 
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use turno::TaskEvent;
 use turno::core::lease::{Holder, State};
-use turno::core::task::{Goods, Line, LineError, LineOutcome, LineStatus, Movement, Note, Refused, Task, TaskId};
+use turno::core::task::{
+    Goods, Line, LineError, LineOutcome, LineStatus, Movement, Note, Refused, Task, TaskId, Version,
+};
 use turno::core::time::Time;
 
 use super::input::{Kind, bad_form};
 use crate::http::caller::Caller;
+use crate::http::extract::Json;
 use crate::http::lease::{self, EndedView, LeaseView};
 use crate::http::problem::{Code, Problem};
 use crate::http::reader::Reader;
@@ -28,6 +33,23 @@ pub(super) struct TaskView {
     /// Who wrote it.
     created_by: String,
     updated_at: Stamp,
+    /// Names what is written in it, title and lines. Whoever changes a draft gives it back, and overwrites nobody.
+    version: String,
+}
+
+/// A task by itself: its version is also its `ETag`.
+pub(super) struct Tagged(pub(super) TaskView);
+
+impl IntoResponse for Tagged {
+    fn into_response(self) -> Response {
+        let tag = format!("\"{}\"", self.0.version);
+        ([(header::ETAG, tag)], Json(self.0)).into_response()
+    }
+}
+
+/// What was seen of a draft or a line, as a call gives it back; nothing for a version that none ever had.
+pub(super) fn seen(version: &str) -> Option<Version> {
+    u64::from_str_radix(version, 16).ok().map(Version)
 }
 
 impl TaskView {
@@ -41,6 +63,7 @@ impl TaskView {
             created_at: task.created_at.into(),
             created_by: task.created_by.to_string(),
             updated_at: task.updated_at.into(),
+            version: task.version().to_string(),
         }
     }
 }
@@ -68,6 +91,8 @@ pub(super) struct LineView {
     error: Option<LineErrorView>,
     applied_at: Option<Stamp>,
     applied_by: Option<String>,
+    /// Names what is written in it. Whoever changes it gives it back, and overwrites nothing that they have not seen.
+    version: String,
 }
 
 impl LineView {
@@ -95,6 +120,7 @@ impl LineView {
             error: line.error.as_ref().map(|error| LineErrorView::new(reader, error)),
             applied_at: line.applied.as_ref().map(|(at, ..)| (*at).into()),
             applied_by: line.applied.as_ref().map(|(.., by)| by.to_string()),
+            version: line.version().to_string(),
         }
     }
 }
@@ -229,7 +255,7 @@ pub(super) struct Asked<'a> {
 
 impl Asked<'_> {
     /// The problem that a refusal becomes.
-    pub(super) fn refused(self, id: Option<TaskId>, refused: &Refused) -> Problem {
+    pub(super) async fn refused(self, id: Option<TaskId>, refused: &Refused) -> Problem {
         let task = id.map_or_else(String::new, |id| id.to_string());
         match refused {
             Refused::Unknown => unknown(&task),
@@ -238,11 +264,12 @@ impl Asked<'_> {
                 .arg("status", status.as_str())
                 .with("status_now", status.as_str()),
             Refused::Changed => Problem::new(Code::DraftChanged).arg("task", &task),
-            Refused::Lease(refused) => lease::refused(self.caller, self.who, refused, self.lease, self.now),
+            Refused::Lease(refused) => lease::refused(self.caller, self.who, refused, self.lease, self.now).await,
             Refused::NoSuchLine(number) => {
                 Problem::new(Code::NotFound).arg("thing", format_args!("task {task} line {number}"))
             }
             Refused::LineApplied(number) => Problem::new(Code::LineApplied).arg("line", number).with("line", number),
+            Refused::LineChanged(number) => line_changed(*number),
             Refused::LineInvalid(number, error) => {
                 let problem = Problem::new(Code::LineInvalid).arg("line", number).with("line", number);
                 let problem = said(error).into_iter().fold(problem, |problem, (name, value)| problem.arg(name, value));
@@ -251,6 +278,11 @@ impl Asked<'_> {
             Refused::Invalid(text) => bad_form(text),
         }
     }
+}
+
+/// It is not any more what the caller says to have seen.
+pub(super) fn line_changed(number: u32) -> Problem {
+    Problem::new(Code::LineChanged).arg("line", number).with("line", number)
 }
 
 /// There is no such task.

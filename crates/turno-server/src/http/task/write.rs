@@ -1,7 +1,7 @@
 //! Making tasks, and changing them before and besides their processing.
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
 use turno::TaskAnswer;
@@ -11,13 +11,13 @@ use utoipa_axum::routes;
 
 use super::input::{NewLineBody, lines};
 use super::task_id;
-use super::view::{Asked, TaskView, unknown};
+use super::view::{Asked, Tagged, TaskView, seen, unknown};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::idempotency::{Made, Repeatable};
 use crate::http::lease::text;
-use crate::http::problem::Problem;
+use crate::http::problem::{Code, Problem};
 use crate::http::reader::Reader;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -69,7 +69,7 @@ async fn task_create(
         let ready = status == FirstStatus::Ready;
         let answer = caller.0.task_create(caller.holder(None), &title, lines, ready, once).await?;
         let repeated = answer.answer == Ok(Outcome::Repeated);
-        Ok(Made { status: StatusCode::CREATED, body: shown(&caller, &reader, None, answer)?, repeated })
+        Ok(Made { status: StatusCode::CREATED, body: shown(&caller, &reader, None, answer).await?, repeated })
     })
     .await
 }
@@ -85,20 +85,40 @@ struct DraftBody {
     /// All its lines.
     #[schema(max_items = 500)]
     lines: Option<Vec<NewLineBody>>,
+    /// The `version` that it was when the caller read it: `draft_changed` if it has become another one. The same as
+    /// `If-Match`.
+    version: Option<String>,
 }
 
-/// Changes a draft; it needs no lock.
+/// Changes a draft; it needs no lock. With the version that was read, in the body or as `If-Match`, it changes nothing that
+/// another has changed meanwhile.
 #[utoipa::path(put, path = "/v1/tasks/{id}", tag = "tasks",
-    params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
+    params(
+        ("id" = i64, Path),
+        ("If-Match" = Option<String>, Header, description = "The task's `ETag`, which is its `version` in quotes"),
+    ),
+    responses((status = 200, body = TaskView)))]
 async fn task_put(
     caller: Caller,
     reader: Reader,
+    headers: HeaderMap,
     Path(id): Path<String>,
     Json(body): Json<DraftBody>,
-) -> Result<Json<TaskView>, Problem> {
+) -> Result<Tagged, Problem> {
     let id = task_id(&id)?;
     let lines = body.lines.map(lines).transpose()?;
-    act(&caller, &reader, id, Action::Edit { title: body.title, lines, seen: None }).await
+    let version = body.version.as_deref().or_else(|| if_match(&headers));
+    let changed = || Problem::new(Code::DraftChanged).arg("task", id);
+    let seen = version.map(|version| seen(version).ok_or_else(changed)).transpose()?;
+    act(&caller, &reader, id, Action::Edit { title: body.title, lines, seen }).await.map(|Json(task)| Tagged(task))
+}
+
+/// The version of an `If-Match`. A proxy that has packed an answer may have marked its tag as weak; what is meant is the same.
+pub(super) fn if_match(headers: &HeaderMap) -> Option<&str> {
+    // What is no text names no version, either.
+    let tag = headers.get(header::IF_MATCH)?.to_str().unwrap_or_default().trim();
+    let tag = tag.strip_prefix("W/").unwrap_or(tag);
+    (tag != "*").then(|| tag.trim_matches('"'))
 }
 
 /// Nothing to say.
@@ -145,11 +165,11 @@ async fn task_cancel(
 
 async fn act(caller: &Caller, reader: &Reader, id: TaskId, action: Action) -> Result<Json<TaskView>, Problem> {
     let answer = caller.0.task(Some(id), caller.holder(None), action).await?;
-    shown(caller, reader, Some(id), answer).map(Json)
+    shown(caller, reader, Some(id), answer).await.map(Json)
 }
 
 /// The task after a command that was carried out, or the problem that its refusal becomes.
-fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: TaskAnswer) -> Result<TaskView, Problem> {
+async fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: TaskAnswer) -> Result<TaskView, Problem> {
     let TaskAnswer { answer, task, lease, now } = answer;
     match answer {
         Ok(_) => {
@@ -158,7 +178,7 @@ fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: TaskAnswe
         }
         Err(refused) => {
             let who = &caller.holder(None);
-            Err(Asked { caller, reader, who, lease: &lease, now }.refused(id, &refused))
+            Err(Asked { caller, reader, who, lease: &lease, now }.refused(id, &refused).await)
         }
     }
 }

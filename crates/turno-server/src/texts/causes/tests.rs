@@ -58,6 +58,36 @@ fn what_the_library_says_is_said_in_spanish_and_left_alone_in_english() {
 }
 
 #[test]
+fn what_is_wrong_with_a_source_and_what_to_do_are_said_in_one_language() {
+    use turno::core::sync::SourceRefused as Refused;
+    let (table, name) = ("siper.usuarios".to_owned(), "siper.cola".to_owned());
+    let said = "invalid input syntax for type integer: \"zz\" (22P02)".to_owned();
+    for (refused, expected) in [
+        (
+            Refused::NotAKey { column: "idper".to_owned(), cause: said.clone() },
+            format!(
+                "esto no puede ser una clave de la columna idper: {said}; dé un valor de idper tal como está en la tabla"
+            ),
+        ),
+        (
+            Refused::NoTable(table.clone()),
+            "no existe la tabla siper.usuarios; créela primero, o corrija `table` de la fuente: las mayúsculas cuentan, \
+             y va sin comillas"
+                .to_owned(),
+        ),
+        (
+            Refused::Taken { what: "table", name },
+            "la tabla siper.cola ya existe y no es de esta fuente; elija otro nombre en la fuente, o quite lo que hay"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(spanish(&format!("{refused}; {}", refused.next())), expected);
+    }
+    let columns = Refused::NoColumns { table, columns: vec!["a".to_owned(), "b".to_owned()] };
+    assert!(spanish(&format!("{columns}; {}", columns.next())).ends_with("las mayúsculas cuentan"));
+}
+
+#[test]
 fn what_somebody_named_is_not_taken_for_a_sentence() {
     for name in ["/v1/nothing", "ana", "0192-a", "un texto cualquiera; con algo", "a or b c", "{ $cause }"] {
         assert!(!spanish(name).contains('$') || name.contains('$'), "{name}");
@@ -78,7 +108,7 @@ fn no_sentence_of_the_sources_is_without_its_translation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of crates");
     let mut found = Vec::new();
     for folder in ["turno-core/src", "turno/src/engine", "turno-server/src/http", "turno-server/src/console"] {
-        // What is said on a terminal is English.
+        // What is said on a terminal is looked for with the command line.
         for file in files(&root.join(folder)).into_iter().filter(|file| !file.ends_with("http/stop.rs")) {
             let whole = std::fs::read_to_string(&file).expect("a source");
             let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
@@ -92,7 +122,7 @@ fn no_sentence_of_the_sources_is_without_its_translation() {
     assert!(missing.is_empty(), "add them to locales/causes.*.ftl: {missing:#?}");
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(in crate::texts) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of sources");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
@@ -114,14 +144,7 @@ fn opened(rest: &str) -> Option<&str> {
 }
 
 fn literal(text: &str) -> Option<String> {
-    let text = text.replace("\\\"", "\u{1}");
-    let text = text.split('"').next()?.replace('\u{1}', "\"");
-    let mut sentence = String::new();
-    for (at, part) in text.split('{').enumerate() {
-        sentence.push_str(if at == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) });
-        sentence.push('7');
-    }
-    sentence.pop();
+    let sentence = filled(text)?;
     // A field's place before the sentence, which the edge takes off.
     let sentence = sentence.strip_prefix('/').unwrap_or(&sentence);
     let sentence = match sentence.split_once(": ") {
@@ -130,4 +153,17 @@ fn literal(text: &str) -> Option<String> {
     };
     // Nothing but what others say, or a name.
     sentence.contains(' ').then(|| sentence.to_owned()).filter(|sentence| !["7; 7"].contains(&sentence.as_str()))
+}
+
+/// A literal up to its end, with something in its open places.
+pub(in crate::texts) fn filled(text: &str) -> Option<String> {
+    let text = text.replace("\\\"", "\u{1}");
+    let text = text.split('"').next()?.replace('\u{1}', "\"");
+    let mut sentence = String::new();
+    for (at, part) in text.split('{').enumerate() {
+        sentence.push_str(if at == 0 { part } else { part.split_once('}').map_or(part, |(_, rest)| rest) });
+        sentence.push('7');
+    }
+    sentence.pop();
+    Some(sentence)
 }

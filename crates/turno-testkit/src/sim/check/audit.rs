@@ -20,7 +20,9 @@ impl Queues<'_> {
             let count = &mut counts[item.queue.0 as usize];
             *match item.is {
                 Is::Waiting => &mut count.pending,
-                Is::Failed => &mut count.error,
+                Is::Failed | Is::Tried => &mut count.error,
+                // What changed meanwhile waits, whoever has the older state.
+                Is::Handed(_) if item.revision > item.handed => &mut count.pending,
                 Is::Handed(_) => &mut count.in_process,
                 Is::Parked | Is::Done(Ended::Exhausted) => &mut count.exhausted,
                 Is::Done(Ended::Processed) => &mut count.processed,

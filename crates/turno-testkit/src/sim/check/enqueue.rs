@@ -5,7 +5,6 @@ use super::{Checked, Commit, fault};
 use crate::sim::message::{Ask, Reply};
 use turno_core::id::{Fence, QueueId, Seq};
 use turno_core::queue::{Accepted, Changes, Item, Kind, NewItem};
-use turno_core::time::Time;
 
 impl Queues<'_> {
     pub(super) fn enqueued(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {
@@ -17,7 +16,7 @@ impl Queues<'_> {
             for (item, answer) in enqueue.items.iter().zip(answers) {
                 let queue = enqueue.queue;
                 match answer {
-                    Accepted::Queued => self.queued(queue, item, commit.now, changes)?,
+                    Accepted::Queued => self.queued(queue, item, commit, changes)?,
                     Accepted::Duplicate { differs } => self.duplicate(queue, item, *differs)?,
                     Accepted::Coalesced { id } => {
                         let into = self.ids.get(&(queue, id.clone())).copied();
@@ -45,9 +44,10 @@ impl Queues<'_> {
         Ok(())
     }
 
-    fn queued(&mut self, queue: QueueId, new: &NewItem, now: Time, changes: &Changes) -> Checked {
+    fn queued(&mut self, queue: QueueId, new: &NewItem, commit: &Commit<'_>, changes: &Changes) -> Checked {
+        let now = commit.now;
         let id = (queue, new.id.clone());
-        if self.ids.contains_key(&id) {
+        if self.ids.contains_key(&id) || self.was_absorbed(queue, new, commit.began) {
             return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
         }
         let body = changes.bodies.iter().find(|body| body.queue == queue && body.id == new.id);
@@ -101,24 +101,40 @@ impl Queues<'_> {
     fn duplicate(&self, queue: QueueId, new: &NewItem, differs: bool) -> Checked {
         let known = self.ids.get(&(queue, new.id.clone())).and_then(|seq| self.items.get(seq));
         match known {
+            None if let Some((_, key, payload)) = self.absorbed.get(&(queue, new.id.clone())) => {
+                let right = differs == (*key != new.key || *payload != new.payload);
+                let text = || format!("{} was told differs: {differs}", new.id);
+                if right { Ok(()) } else { fault("Q12", subject(queue, new), text()) }
+            }
             None => fault("Q5", subject(queue, new), format!("{} is new and was turned away", new.id)),
             // A sync item carries by now what newer changes brought, so there is nothing to compare with.
             Some(_) if self.policy(queue).kind == Kind::Sync => Ok(()),
-            Some(known) if differs != (known.payload != new.payload) => {
+            Some(known) if differs != (known.payload != new.payload || known.key != new.key) => {
                 fault("Q12", subject(queue, new), format!("{} was told differs: {differs}", new.id))
             }
             Some(_) => Ok(()),
         }
     }
 
+    /// The id went into an item in a commit that this one must have seen. What was accepted for another key at the same
+    /// time cannot be seen.
+    fn was_absorbed(&self, queue: QueueId, new: &NewItem, began: u64) -> bool {
+        let known = self.absorbed.get(&(queue, new.id.clone()));
+        new.id_given && known.is_some_and(|(born, _, _)| *born <= began)
+    }
+
     /// A newer change of a key takes the place of the older one.
     fn changed(&mut self, seq: Seq, queue: QueueId, new: &NewItem, commit: &Commit<'_>) -> Checked {
         let (now, began) = (commit.now, commit.began);
-        // An id that was accepted as an item is not accepted again, not even as a change; unless it was accepted
-        // for another key at the same time, since a change that is merged into an item leaves no id behind.
+        // An id is not accepted again, not even as a change; unless it was accepted for another key at the same time.
         let known = self.ids.get(&(queue, new.id.clone())).and_then(|seq| self.items.get(seq));
-        if new.id_given && known.is_some_and(|known| known.born <= began) {
+        let again = new.id_given && known.is_some_and(|known| known.born <= began);
+        if again || self.was_absorbed(queue, new, began) {
             return fault("Q12", subject(queue, new), format!("{} was accepted twice", new.id));
+        }
+        if new.id_given {
+            let said = (self.commits, new.key.clone(), new.payload.clone());
+            self.absorbed.insert((queue, new.id.clone()), said);
         }
         let Some(item) = self.items.get_mut(&seq) else {
             return Ok(());

@@ -35,7 +35,7 @@ impl Queues<'_> {
                 return fault("Q5", name, "handed out, and nobody sent it");
             };
             match item.is {
-                Is::Waiting | Is::Failed => {}
+                Is::Waiting | Is::Failed | Is::Tried => {}
                 Is::Done(Ended::Processed) => {
                     return fault("Q4", name, "acked, and handed out again");
                 }
@@ -121,7 +121,7 @@ impl Queues<'_> {
         if group.iter().any(|(_, item)| item.group != Fence(0)) {
             return fault("Q11", name, "a retry was mixed with fresh messages");
         }
-        let most = policy.batch_max as usize;
+        let most = policy.batch() as usize;
         let mates = open.iter().take(most).take_while(|(_, item)| item.group == Fence(0) && item.since <= now);
         let mates: Vec<Time> = mates.map(|(_, item)| item.since).collect();
         if mates.len() != members.len() {

@@ -77,6 +77,7 @@ impl Leases {
             let (command, answer, view) = match (&call.ask, reply) {
                 (Ask::Lease(command), Reply::Lease { answer, view }) => (command, answer, &**view),
                 (Ask::Task(command), Reply::Task(outcome)) => {
+                    self.task_over(outcome)?;
                     let Some(about) = self.about_lease(command, outcome)? else {
                         continue;
                     };

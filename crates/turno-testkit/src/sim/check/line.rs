@@ -48,6 +48,11 @@ impl Line {
         }
     }
 
+    /// What they wait for is over: nobody does any more.
+    pub(super) fn close(&mut self) {
+        *self = Line::default();
+    }
+
     /// Whose turn it is.
     pub(super) fn first(&self) -> Option<&Holder> {
         match &self.offer {

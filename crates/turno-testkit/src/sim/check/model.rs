@@ -15,6 +15,8 @@ pub(super) enum Is {
     Waiting,
     /// Waiting after a failure.
     Failed,
+    /// Waiting, with attempts spent: not settled in time, or given back after an earlier failure.
+    Tried,
     Handed(Fence),
     Parked,
     Done(Ended),
@@ -71,6 +73,9 @@ pub(super) struct Delivered {
     pub(super) versions: u64,
 }
 
+/// In which commit a change went into an item, whose it was, and what it said.
+pub(super) type Said = (u64, Option<Key>, Arc<str>);
+
 pub(super) struct Queues<'a> {
     pub(super) setup: &'a Setup,
     pub(super) items: Map<Seq, Known>,
@@ -78,6 +83,8 @@ pub(super) struct Queues<'a> {
     /// Inbox items that are not finished.
     pub(super) loose: BTreeSet<Seq>,
     pub(super) ids: Map<(QueueId, ItemId), Seq>,
+    /// Changes that went into items.
+    pub(super) absorbed: Map<(QueueId, ItemId), Said>,
     pub(super) deliveries: Map<Fence, Delivered>,
     pub(super) accepted: u64,
     pub(super) commits: u64,
@@ -91,6 +98,7 @@ impl<'a> Queues<'a> {
             lanes: Map::default(),
             loose: BTreeSet::new(),
             ids: Map::default(),
+            absorbed: Map::default(),
             deliveries: Map::default(),
             accepted: 0,
             commits: 0,
@@ -118,7 +126,7 @@ impl<'a> Queues<'a> {
             Ask::Enqueue(_) => self.enqueued(commit, changes)?,
             Ask::Claim { .. } => self.handed_out(commit, changes)?,
             Ask::Settle(_) => self.settled(commit, changes, &mut settled)?,
-            Ask::Manage(_) => self.managed(commit)?,
+            Ask::Manage(_) => self.managed(commit, changes, &mut settled)?,
             Ask::Typing { queue, key } => {
                 let lane = (QueueId(*queue as i32), key.clone());
                 if !changes.typing.is_empty()
@@ -164,11 +172,14 @@ impl<'a> Queues<'a> {
         }
     }
 
-    fn managed(&mut self, commit: &Commit<'_>) -> Checked {
+    fn managed(&mut self, commit: &Commit<'_>, changes: &Changes, settled: &mut Vec<Fence>) -> Checked {
         let (Ask::Manage(group), Reply::Manage(answer)) = (&commit.calls[0].ask, &commit.replies[0]) else {
             return Ok(());
         };
         let seq = self.ids.get(&(group.queue, group.id.clone())).copied();
+        // Whoever has not found the item does not know its lane either.
+        let found = seq.filter(|_| *answer != Err(ManageRefused::Unknown));
+        settled.extend(found.map_or(Ok(None), |seq| self.taken_back(group, seq, commit, changes))?);
         let Some((seq, item)) = seq.and_then(|seq| Some((seq, self.items.get_mut(&seq)?))) else {
             return match answer {
                 Err(ManageRefused::Unknown) => Ok(()),
@@ -179,15 +190,16 @@ impl<'a> Queues<'a> {
         let right = match answer {
             // It may have looked before the item was there.
             Err(ManageRefused::Unknown) => item.born > commit.began,
-            Err(ManageRefused::InProcess) => matches!(item.is, Is::Handed(_)),
+            Err(ManageRefused::InProcess | ManageRefused::Changing) => matches!(item.is, Is::Handed(_)),
             Err(ManageRefused::Finished) => finished,
-            Err(ManageRefused::Waiting) => item.is == Is::Waiting,
+            Err(ManageRefused::Waiting) => matches!(item.is, Is::Waiting | Is::Tried),
             Ok(ManageAnswer::Retried) => {
                 matches!(item.is, Is::Parked | Is::Failed | Is::Done(Ended::Exhausted)) && group.wish == Manage::Retry
             }
             Ok(ManageAnswer::Cancelled) => {
                 !finished && !matches!(item.is, Is::Handed(_)) && group.wish == Manage::Cancel
             }
+            Ok(ManageAnswer::Released) => item.is == Is::Parked && group.wish == Manage::Release,
         };
         if !right {
             let text = format!("{:?} of an item that is {:?} was answered {answer:?}", group.wish, item.is);
@@ -208,6 +220,7 @@ impl<'a> Queues<'a> {
                     lane.delivered = lane.changes;
                 }
             }
+            Ok(ManageAnswer::Released) => self.now_is(seq, Is::Done(Ended::Exhausted)),
             Err(_) => {}
         }
         Ok(())

@@ -3,8 +3,11 @@
 use super::model::{Is, Queues};
 use super::{Checked, Commit, Fault, fault};
 use crate::sim::message::{Ask, Reply};
+use turno::store::ManageGroup;
 use turno_core::id::{Fence, Seq};
-use turno_core::queue::{Act, Changes, Ended, Kind, OnExhausted, Settle, SettleOutcome};
+use turno_core::queue::{
+    Act, Changes, Done, Ended, Handed, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
+};
 use turno_core::time::Time;
 
 /// What a settlement does to one item.
@@ -16,6 +19,23 @@ enum Fate {
     /// It changed meanwhile and goes round again.
     Superseded,
     Failed,
+}
+
+fn exhausted(row: &Item) -> Done {
+    let (seq, queue, at, fence) = (row.seq, row.queue, row.not_before, row.fence);
+    let (attempt, revision) = (row.attempt, row.handed);
+    Done {
+        seq,
+        queue,
+        ended: Ended::Exhausted,
+        at,
+        attempt,
+        fence,
+        revision,
+        holder: None,
+        handed_at: None,
+        past: row.past,
+    }
 }
 
 impl Queues<'_> {
@@ -92,6 +112,7 @@ impl Queues<'_> {
             self.meet(*seq, fate, settle, members.len(), named, changes)?;
             fates.push(fate);
         }
+        self.reopened(&settle.act, settle.policy.kind, &members, &fates);
         let right = match outcome {
             SettleOutcome::Acked => !fates.contains(&Fate::Superseded),
             SettleOutcome::Superseded => fates.contains(&Fate::Superseded),
@@ -108,6 +129,54 @@ impl Queues<'_> {
             delivered.settled = (!expire).then(|| (settle.act.clone(), outcome.clone()));
         }
         Ok(true)
+    }
+
+    /// Before anything is done to an item, its lane's delivery is taken back if its time is over.
+    pub(super) fn taken_back(
+        &mut self,
+        group: &ManageGroup,
+        seq: Seq,
+        commit: &Commit<'_>,
+        changes: &Changes,
+    ) -> Result<Option<Fence>, Fault> {
+        let lane = self.items.get(&seq).and_then(|item| self.lanes.get(&(item.queue, item.key.clone()?)));
+        let handed = |seq: &Seq| match self.items.get(seq)?.is {
+            Is::Handed(fence) => Some(fence),
+            _ => None,
+        };
+        let fence = lane.into_iter().flat_map(|lane| &lane.open).chain([&seq]).find_map(handed);
+        let over = fence.and_then(|fence| Some((fence, self.deliveries.get(&fence)?)));
+        let Some((fence, delivered)) = over.filter(|(_, known)| known.until <= commit.now) else {
+            return Ok(None);
+        };
+        let (first, size) = (delivered.members[0], delivered.members.len() as u32);
+        // What follows is about the expiry alone, and not about what was wanted.
+        let mut changes = changes.clone();
+        changes.done.retain(|done| done.ended != Ended::Cancelled);
+        let spent = delivered.members.contains(&seq) && self.items[&seq].attempts >= group.policy.max_attempts;
+        let retried = matches!(commit.replies[0], Reply::Manage(Ok(ManageAnswer::Retried)));
+        if spent && retried && !group.policy.holds_exhausted() {
+            // It was exhausted and sent round again at once, so that its end was never written.
+            changes.done.extend(changes.update.iter().filter(|row| row.seq == seq).map(exhausted));
+        }
+        let handed = Handed { queue: group.queue, seq: first, lane: None, size, fence };
+        let settle = Settle { handed, policy: group.policy.clone(), act: Act::Expire };
+        let settled = self.settle(&settle, &SettleOutcome::Expired, commit.now, &changes)?;
+        Ok(settled.then_some(fence))
+    }
+
+    /// What comes back untried from its first hand-out is fresh again.
+    fn reopened(&mut self, act: &Act, kind: Kind, members: &[Seq], fates: &[Fate]) {
+        let left: Vec<Seq> =
+            members.iter().zip(fates).filter(|(_, fate)| **fate == Fate::Back).map(|(seq, _)| *seq).collect();
+        let untried = left.iter().all(|seq| self.items[seq].group == self.items[seq].fence);
+        if kind == Kind::Lane && untried && matches!(act, Act::Return | Act::Ack { .. }) {
+            for seq in left {
+                if let Some(item) = self.items.get_mut(&seq) {
+                    item.group = Fence(0);
+                }
+            }
+        }
     }
 
     fn fate(&self, act: &Act, seq: Seq, index: usize, named: Option<usize>) -> Fate {
@@ -158,7 +227,7 @@ impl Queues<'_> {
             }
             Fate::Back => {
                 item.attempts = item.attempts.saturating_sub(1);
-                item.is = Is::Waiting;
+                item.is = if item.attempts > 0 { Is::Tried } else { Is::Waiting };
                 Ok(())
             }
             Fate::Superseded => {
@@ -173,7 +242,7 @@ impl Queues<'_> {
                 }
                 let gives_up = matches!(settle.act, Act::Fail { give_up: true, .. });
                 if !gives_up && item.attempts < policy.max_attempts {
-                    item.is = if settle.act == Act::Expire { Is::Waiting } else { Is::Failed };
+                    item.is = if settle.act == Act::Expire { Is::Tried } else { Is::Failed };
                     return match done {
                         None => Ok(()),
                         Some(_) => fault("Q17", name, format!("{done:?} after {} attempts", item.attempts)),
@@ -194,7 +263,8 @@ impl Queues<'_> {
         }
     }
 
-    /// Repeating one's own settlement gets the same answer for as long as nothing else has happened.
+    /// Repeating one's own settlement gets the same answer for as long as nothing else has happened; that work came back
+    /// is known until it comes back once more.
     pub(super) fn repeated(&self, settle: &Settle, known: Option<&SettleOutcome>) -> Checked {
         let name = self.name(settle.handed.seq);
         let delivered = self.deliveries.get(&settle.handed.fence);
@@ -204,9 +274,23 @@ impl Queues<'_> {
         match (first, known) {
             (Some((act, _)), _) if *act != settle.act => Ok(()),
             (Some((_, outcome)), Some(known)) if known == outcome => Ok(()),
-            (Some(_), None) if !untouched => Ok(()),
+            (Some((_, outcome)), None) if !untouched && !self.must_be_known(settle, outcome) => Ok(()),
             (None, None) => Ok(()),
             (first, known) => fault("Q16", name, format!("{first:?} was repeated and answered {known:?}")),
         }
+    }
+
+    /// Whether work that came back has not been settled by anybody since, other than by finishing it or by its errors.
+    fn must_be_known(&self, settle: &Settle, outcome: &SettleOutcome) -> bool {
+        use SettleOutcome::{Returned, Superseded};
+        let (seq, fence) = (settle.handed.seq, settle.handed.fence);
+        let since = || self.deliveries.iter().filter(|(later, of)| **later > fence && of.members.contains(&seq));
+        // A group that was settled in part has sent the rest of it back, too.
+        let back = |act: &Act, outcome: &SettleOutcome| {
+            let part = matches!(act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. });
+            part || matches!(outcome, Returned | Superseded)
+        };
+        matches!(outcome, Returned | Superseded)
+            && !since().any(|(_, of)| of.settled.as_ref().is_some_and(|(act, outcome)| back(act, outcome)))
     }
 }

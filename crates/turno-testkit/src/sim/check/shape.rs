@@ -112,8 +112,8 @@ impl Queues<'_> {
             let id = if head.is_none() { "Q14" } else { "Q1" };
             return fault(id, name(), format!("first is {first:?}, and {head:?} may run"));
         }
-        let mates = open.iter().take(policy.batch_max as usize);
-        let full = mates.clone().count() == policy.batch_max as usize
+        let mates = open.iter().take(policy.batch() as usize);
+        let full = mates.clone().count() == policy.batch() as usize
             && mates.clone().all(|seq| self.items[seq].group == Fence(0) && self.items[seq].since <= now);
         // A batch that an arrival fills is due at once. One that was full before its turn came is looked at
         // when its head's window ends: whoever promotes the head sees only the head.

@@ -188,6 +188,9 @@ impl Known {
             }
             Err(Refused::Lease(_)) => return !self.repeats(command),
             Err(Refused::Changed) => return matches!(command.action, Action::Edit { seen: Some(_), .. }),
+            Err(Refused::LineChanged(_)) => {
+                return matches!(&command.action, Action::Patch { patch, .. } if patch.seen.is_some());
+            }
             Err(Refused::LineInvalid(..) | Refused::Invalid(_)) => return true,
         };
         match (&command.action, answer) {

@@ -75,8 +75,8 @@ impl Clerk {
         self.task = Some(task);
         let reason = || "now".to_owned();
         let action = match rng.below(100) {
-            0..40 if self.overrides => Action::Lease(lease::Action::ForceClaim { reason: reason() }),
-            40..55 if self.overrides => Action::Lease(lease::Action::ForceRelease { reason: reason() }),
+            0..40 if self.overrides => Action::Lease(lease::Action::ForceClaim { reason: reason(), fence: None }),
+            40..55 if self.overrides => Action::Lease(lease::Action::ForceRelease { reason: reason(), fence: None }),
             0..82 => Action::Lease(lease::Action::Claim { ttl: None, wait: rng.percent(20) }),
             82..92 => Action::Ready,
             92..96 => {
@@ -94,7 +94,7 @@ impl Clerk {
         let action = match rng.below(100) {
             0..20 => {
                 let NewLine { movement, sku, goods } = line(rng, setup);
-                let patch = Patch { movement: Some(movement), sku: Some(sku), goods: Some(goods) };
+                let patch = Patch { movement: Some(movement), sku: Some(sku), goods: Some(goods), seen: None };
                 Action::Patch { fence, number, patch }
             }
             20..32 => Action::Validate { fence, number },

@@ -64,7 +64,7 @@ impl Person {
                         _ => Action::Release { fence, claim },
                     }
                 }
-                85..87 => Action::ForceClaim { reason: "mine".to_owned() },
+                85..87 => Action::ForceClaim { reason: "mine".to_owned(), fence: None },
                 87..89 => Action::JoinLine,
                 89..92 => {
                     // The tab crashed; whoever opens it again knows nothing.
@@ -86,8 +86,8 @@ impl Person {
                     58..68 => Action::JoinLine,
                     68..74 => Action::LeaveLine,
                     74..79 => Action::RequestRelease { message: None },
-                    79..83 => Action::ForceClaim { reason: "urgent".to_owned() },
-                    83..87 => Action::ForceRelease { reason: "stuck".to_owned() },
+                    79..83 => Action::ForceClaim { reason: "urgent".to_owned(), fence: None },
+                    83..87 => Action::ForceRelease { reason: "stuck".to_owned(), fence: None },
                     _ => return self.come_back_late(scene),
                 }
             }

@@ -57,7 +57,8 @@ impl Producer {
         let key = (queue != INBOX).then(|| rng.pick(&scene.setup.keys).clone());
         let delay = Span(if rng.percent(8) { rng.between(20, 300) } else { 0 });
         let id_given = rng.percent(70);
-        let mut item = NewItem { id: item_id(format!("i{number}")), id_given, key, action: None, payload, delay };
+        let id = item_id(format!("i{number}"));
+        let mut item = NewItem { id, id_given, key, action: None, payload, delay, since: None };
         if id_given && rng.percent(8) {
             // Somebody sends again what was sent long ago, with or without the same contents.
             if let Some((known, id, payload)) = scene.known.any(rng)

@@ -68,7 +68,8 @@ impl Worker {
         }
         let busy = [GROUPED, GROUPED, SINGLE, HOLD, INBOX, SYNC, SYNC];
         self.queue = if scene.draining { (self.queue + 1) % QUEUES } else { *scene.rng.pick(&busy) };
-        let want = Want { taker: self.name.clone().into(), max: scene.rng.between(1, 3) as u32, request: None };
+        let want =
+            Want { taker: self.name.clone().into(), max: scene.rng.between(1, 3) as u32, request: None, probes: false };
         let mut item = None;
         if !scene.draining
             && scene.rng.percent(5)

@@ -3,8 +3,10 @@
 use super::Db;
 use crate::sim::sabotage::Bug;
 use turno::store::Counts;
-use turno_core::id::{Lane, QueueId, Seq};
-use turno_core::queue::{Changes, Ended, FrontItem, Handed, Item, Last, Loaded, Member, SettleOutcome};
+use turno_core::id::{ItemId, Lane, QueueId, Seq};
+use turno_core::queue::{
+    Changes, Ended, FrontItem, Handed, Item, ItemState, Known, Last, Loaded, Member, Past, SettleOutcome,
+};
 use turno_core::time::Time;
 
 impl Db {
@@ -31,6 +33,14 @@ impl Db {
             FrontItem { item, id: body.id.clone(), key: body.key.clone() }
         };
         self.lane_front(queue, lane, Seq(i64::MIN), size).into_iter().map(named).collect()
+    }
+
+    /// What is known of the id of an item.
+    pub(crate) fn known_item(&self, seq: Seq) -> Known {
+        let body = &self.bodies[&seq];
+        let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&seq));
+        let over = self.done.get(&seq).filter(|done| done.ended != Ended::Exhausted);
+        Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) }
     }
 
     /// A delivery and the first item of its lane that is not part of it.
@@ -110,25 +120,31 @@ impl Db {
         if failed.is_some() {
             return failed;
         }
-        let waiting = |last: Last| {
-            members
-                .iter()
-                .filter_map(|seq| self.hot.get(seq))
-                .any(|item| item.fence == handed.fence && item.expires_at.is_none() && item.last == last)
-        };
-        if waiting(Last::Superseded) {
+        if members.iter().any(|seq| self.past(*seq).superseded == Some(handed.fence)) {
             return Some(SettleOutcome::Superseded);
         }
         match self.done.get(&handed.seq) {
             Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
-            Some(_) => None,
-            None => waiting(Last::Returned).then_some(SettleOutcome::Returned),
+            _ => (self.past(handed.seq).returned == Some(handed.fence)).then_some(SettleOutcome::Returned),
         }
+    }
+
+    /// What came back of an item, finished or not.
+    fn past(&self, seq: Seq) -> Past {
+        let finished = || self.done.get(&seq).map(|done| done.past);
+        self.hot.get(&seq).map(|item| item.past).or_else(finished).unwrap_or_default()
+    }
+
+    /// Whether nobody has had the delivery's first item since.
+    pub(crate) fn was_last(&self, handed: &Handed) -> bool {
+        self.hot.get(&handed.seq).is_some_and(|item| item.fence == handed.fence)
     }
 
     /// Whether a commit would break the rule that an id exists once per queue.
     pub(crate) fn clashes(&self, changes: &Changes) -> bool {
+        let absorbed = |queue: QueueId, id: &ItemId| self.absorbed.contains_key(&(queue, id.clone()));
         changes.bodies.iter().any(|body| self.ids.contains_key(&(body.queue, body.id.clone())))
+            || changes.absorbed.iter().any(|of| absorbed(of.queue, &of.id))
     }
 
     pub(crate) fn write(&mut self, changes: &Changes) {
@@ -138,6 +154,10 @@ impl Db {
         }
         for body in &changes.replaced {
             self.bodies.insert(body.seq, body.clone());
+            self.replaced.insert(body.seq);
+        }
+        for of in &changes.absorbed {
+            self.absorbed.insert((of.queue, of.id.clone()), of.clone());
         }
         for item in changes.insert.iter().chain(&changes.update) {
             self.put(item);
@@ -206,10 +226,11 @@ impl Db {
     pub(crate) fn counts(&self, queue: QueueId, bug: Option<Bug>) -> Counts {
         let mut counts = Counts::default();
         for item in self.hot.values().filter(|item| item.queue == queue) {
-            let place = match item {
-                _ if item.parked => &mut counts.exhausted,
-                _ if item.expires_at.is_some() => &mut counts.in_process,
-                _ if item.last == Last::Failed && bug != Some(Bug::CountsWrong) => &mut counts.error,
+            // Before any hand-out can be over by its time: what was not taken back yet is in process.
+            let place = match item.state(Time(i64::MIN)) {
+                ItemState::Exhausted => &mut counts.exhausted,
+                ItemState::InProcess => &mut counts.in_process,
+                ItemState::Error if bug != Some(Bug::CountsWrong) => &mut counts.error,
                 _ => &mut counts.pending,
             };
             *place += 1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
 use turno_core::id::Numbers;
 use turno_core::lease::{Action, Beat, Decision, Outcome, State};
-use turno_core::queue::{Act, Changes, Ended, EnqueueRead, Item, Kind, ManageRead, Wants};
+use turno_core::queue::{Act, Changes, Ended, EnqueueRead, Item, Kind, ManageRead, Managed, Wants};
 use turno_core::time::Span;
 
 impl Tx {
@@ -55,8 +55,8 @@ impl Tx {
                 Some(changes)
             }
             (Group::Manage(group), Read::Manage { item, done, front, home }) => {
-                let read = ManageRead { now, item, done, front, home, body: None, numbers };
-                let (mut changes, answer) = group.decide(read, head.unwrap_or_default());
+                let read = ManageRead { now, item, done, front, spared: Vec::new(), home, body: None, numbers };
+                let Managed { mut changes, answer, .. } = group.decide(read, head.unwrap_or_default());
                 if env.has(Bug::ManageUnaudited) {
                     changes.audit.clear();
                 }

@@ -138,6 +138,7 @@ impl Tx {
             topic: Topic::Tasks,
             name: name.into(),
             resource: apply.task.resource().as_str().into(),
+            key: None,
             at: now,
             fence: None,
             by: Some(apply.who.user.clone()),

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use turno::store::{Claim, ClaimGroup, EnqueueGroup, Group, ManageGroup, SettleGroup};
 use turno_core::id::{Lane, QueueId, Resource, Seq};
 use turno_core::lease::{Action, State};
-use turno_core::queue::{Act, Kind, Loaded};
+use turno_core::queue::{Act, Kind, Known, Loaded};
 use turno_core::task::TaskId;
 
 impl Tx {
@@ -143,8 +143,8 @@ impl Tx {
                 Some(self.read_claim(env, &group))
             }
             Group::Typing(group) => {
-                let queue = group.queue;
-                let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, 1)));
+                let (queue, depth) = (group.queue, group.depth() as usize);
+                let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, depth)));
                 Some(Read::Typing(fronts.collect()))
             }
             Group::Task(group) => {
@@ -185,7 +185,7 @@ impl Tx {
         for head in &heads {
             let Some(lane) = head.lane else { continue };
             if group.groups_items() {
-                let size = group.policy.batch_max as usize;
+                let size = group.policy.batch() as usize;
                 fronts.insert(lane, env.db.lane_front(group.queue, lane, head.seq, size));
             }
             if let Some(at) = env.db.typing.get(&(group.queue, lane)) {
@@ -230,12 +230,14 @@ fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
     let mut existing = HashMap::new();
     for id in group.given_ids() {
         let Some(seq) = env.db.ids.get(&id) else {
+            let absorbed = env.db.absorbed.get(&id).filter(|_| !env.has(Bug::AbsorbedForgotten));
+            existing.extend(absorbed.map(|of| (id, Known::Absorbed { digest: of.digest, at: of.at })));
             continue;
         };
         let forgotten = (env.has(Bug::DedupeForgotten) && seq.0 <= env.started)
             || (env.has(Bug::AckedReinserted) && env.db.done.contains_key(seq));
         if !forgotten {
-            existing.insert(id, env.db.bodies[seq].payload.clone());
+            existing.insert(id, env.db.known_item(*seq));
         }
     }
     let mut fronts = HashMap::new();

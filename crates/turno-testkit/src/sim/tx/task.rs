@@ -53,6 +53,7 @@ impl Tx {
                 topic: Topic::Leases,
                 name: "lease.claimed".into(),
                 resource: command.resource.as_str().into(),
+                key: None,
                 at: self.now.unwrap_or_default(),
                 fence: None,
                 by: Some(command.who.user.clone()),
@@ -89,9 +90,15 @@ pub(super) fn decide(
             line.status = LineStatus::Applied;
         }
     }
+    let line = lease.line.clone();
     let fresh = if group.command.task.is_none() { TaskId::of(&lease.resource) } else { None };
     let read = task::Read { now, numbers, fresh, task, lease, stock };
-    let (mut write, outcome) = group.decide(TaskRead { read, head });
+    let (mut write, mut outcome) = group.decide(TaskRead { read, head });
+    if env.has(Bug::LineOutlivesTask) && matches!(group.command.action, Action::Close { .. } | Action::Cancel { .. }) {
+        for state in write.lease.states.iter_mut().chain([&mut outcome.lease]) {
+            state.line.clone_from(&line);
+        }
+    }
     if env.has(Bug::OverrideUnaudited) {
         write.lease.audit.clear();
     }

@@ -188,7 +188,10 @@ impl World<'_> {
         if matches!(settle.act, Act::Beat | Act::Expire) {
             return Ok(reply);
         }
-        let known = self.db.settled(&settle.handed).filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        let mut known = self.db.settled(&settle.handed).filter(|_| self.bug != Some(Bug::RepeatForgotten));
+        if self.bug == Some(Bug::ReturnForgotten) && !self.db.was_last(&settle.handed) {
+            known = known.filter(|known| !matches!(known, SettleOutcome::Returned | SettleOutcome::Superseded));
+        }
         self.checker.repeated(settle, known.as_ref())?;
         Ok(known.map_or(reply, Reply::Settle))
     }

@@ -56,8 +56,8 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
             }
             Job::Settle(settlements, reply) => settle_batch(&mut settle, settlements, reply),
             Job::Enqueue(call, reply) => enqueue_batch(&mut enqueue, call, reply),
-            // Alone, so that its repeats come one by one.
-            Job::Claim(queue, want, reply) if want.request.is_some() => {
+            // Alone, so that its repeats come one by one; or since it chooses among the heads.
+            Job::Claim(queue, want, reply) if want.request.is_some() || want.probes => {
                 claims.push(claim_batch(&queue, Claim::Next(vec![want]), reply));
             }
             Job::Claim(queue, want, reply) => {
@@ -204,7 +204,7 @@ impl Replies {
                     drop(reply.send(Ok((now, answers.by_ref().take(count).collect()))));
                 }
             }
-            (Replies::Manage(reply), Outcomes::Manage(outcome)) => drop(reply.send(Ok(outcome))),
+            (Replies::Manage(reply), Outcomes::Manage { answer, .. }) => drop(reply.send(Ok(answer))),
             (Replies::Clear(reply), Outcomes::Clear(cleared)) => drop(reply.send(Ok(cleared))),
             (Replies::Typing(replies), Outcomes::Typing) => {
                 replies.into_iter().for_each(|reply| drop(reply.send(Ok(()))))

@@ -145,7 +145,7 @@ fn may_have_events(outcome: &Outcomes) -> bool {
         Outcomes::Settle { answers, .. } => {
             answers.iter().any(|answer| matches!(answer, SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted))
         }
-        Outcomes::Manage(answer) => answer.is_ok(),
+        Outcomes::Manage { answer, expired } => answer.is_ok() || expired.is_some(),
         Outcomes::Clear(cleared) => cleared.count > 0,
         Outcomes::Task(outcome) => outcome.answer.is_ok(),
         Outcomes::Access(answer) => answer.is_ok(),

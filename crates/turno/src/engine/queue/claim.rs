@@ -2,18 +2,21 @@
 
 use super::{Got, GotItem, QueueHandle};
 use crate::engine::access::Needs;
+use crate::engine::worker::Hands;
 use crate::engine::{Job, LOOK_AGAIN};
 use crate::error::Error;
 use crate::store::{ClaimOutcome, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{Instance, ItemId, RequestId};
-use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason};
+use turno_core::limits::{BATCH_MAX, SPAN_MAX};
+use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason, why_alone};
 use turno_core::time::Span;
 
 /// What taking and settling items needs.
 const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
+/// Longer than it takes to commit what was made due: a claim that finds nothing looks once more if there is any of it.
+const LOOK_BACK: Span = Span::from_secs(10);
 /// How often an item that nothing keeps is asked for, before its caller is told so.
 const ASK_MAX: u32 = 8;
 
@@ -22,8 +25,10 @@ const ASK_MAX: u32 = 8;
 pub enum ClaimedItem {
     /// Here it is, perhaps with others of its key that go along.
     Got(Got),
-    /// Somebody works on it.
+    /// Somebody else works on it.
     AlreadyClaimed,
+    /// The same process, in the same name, took it before and has it still.
+    AlreadyYours,
     /// It is done, exhausted or cancelled.
     AlreadyProcessed,
     /// It waits, and this is why.
@@ -63,7 +68,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn claim(&self, instance: &str, max: u32, wait: Span) -> Result<Vec<Got>, Error> {
-        self.claim_unless(instance, max, wait, std::future::pending()).await
+        self.claim_wanted(self.want(instance, max)?, wait, std::future::pending()).await
     }
 
     /// As [`QueueHandle::claim`], under a name of the caller's: repeating it with the same `request`, from the same
@@ -129,15 +134,16 @@ impl QueueHandle {
         self.claim_wanted(Want { request, ..self.want(instance, max)? }, wait, leave).await
     }
 
-    /// As [`QueueHandle::claim`]; waits no longer once `leave` is there, and still answers what it was handed.
-    pub(in crate::engine) async fn claim_unless(
+    /// For a worker: waits until there is something or `leave` is there, and then still answers what it was handed.
+    pub(in crate::engine) async fn claim_for(
         &self,
         instance: &str,
-        max: u32,
-        wait: Span,
+        hands: Hands,
         leave: impl Future<Output = ()>,
     ) -> Result<Vec<Got>, Error> {
-        self.claim_wanted(self.want(instance, max)?, wait, leave).await
+        let max = u32::try_from(hands.count()).unwrap_or(u32::MAX);
+        let want = Want { probes: hands == Hands::Probe, ..self.want(instance, max)? };
+        self.claim_wanted(want, SPAN_MAX, leave).await
     }
 
     /// What the caller wants, if it can be asked for.
@@ -150,7 +156,7 @@ impl QueueHandle {
             Some(principal) => Taker::of(&instance, &principal.user),
             None => Taker::from(instance.as_str()),
         };
-        Ok(Want { taker, max, request: None })
+        Ok(Want { taker, max, request: None, probes: false })
     }
 
     async fn claim_wanted(&self, want: Want, wait: Span, leave: impl Future<Output = ()>) -> Result<Vec<Got>, Error> {
@@ -158,7 +164,7 @@ impl QueueHandle {
         let mut row = self.row().await?;
         let signal = inner.signals.queue(row.id);
         let deadline = inner.clock.estimate() + wait;
-        let mut swept = false;
+        let (mut swept, mut looked) = (false, false);
         tokio::pin!(leave);
         loop {
             let changed = signal.notified();
@@ -190,6 +196,13 @@ impl QueueHandle {
                         continue;
                     }
                     if wait == Span::ZERO {
+                        // Another sweep, here or in another process, may have been taking back what had expired, and have
+                        // kept it locked or done so just after the look: then it is due by now.
+                        let since = asked.min(now) + Span(-LOOK_BACK.0);
+                        let due = inner.store.next_look(row.id, since).await?;
+                        if due.is_some_and(|at| at <= inner.clock.estimate()) && !std::mem::replace(&mut looked, true) {
+                            continue;
+                        }
                         return Ok(got);
                     }
                     // What became due between the choice of heads and the reading of the clock was not looked at.
@@ -227,8 +240,32 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn claim_item(&self, instance: &str, id: ItemId) -> Result<ClaimedItem, Error> {
+        self.claim_item_as(instance, id, None).await
+    }
+
+    /// As [`QueueHandle::claim_item`], under a name of the caller's, as in [`QueueHandle::claim_as`]: repeating it gets the
+    /// same delivery for as long as it lives. The name is the item's own: with another item it names another claim.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-claim-item-as-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
+    /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
+    /// let got = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("it is due");
+    /// let again = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the answer was lost");
+    /// assert_eq!(again.handed, got.handed, "the same delivery under the same fence");
+    /// assert_eq!(queue.claim_item("worker-1", id).await?, ClaimedItem::AlreadyYours, "without the name");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn claim_item_as(&self, instance: &str, id: ItemId, request: Option<&str>) -> Result<ClaimedItem, Error> {
         let inner = &self.turno.inner;
-        let want = self.want(instance, 1)?;
+        // Behind a separator that no name can contain.
+        let named = |request| RequestId::new(request).map(|_| Arc::from(format!("{request}\u{1f}{id}")));
+        let want = Want { request: request.map(named).transpose()?, ..self.want(instance, 1)? };
         let mut row = self.row().await?;
         let (mut swept, mut asked) = (false, 0);
         loop {
@@ -255,11 +292,14 @@ impl QueueHandle {
                     continue;
                 }
             }
-            let Some(why) = self.why_now(&id).await? else {
+            let Some(why) = self.why_now(&id, why_alone).await? else {
                 return Ok(ClaimedItem::Unknown);
             };
             match why.reason {
-                WhyReason::Running { .. } => return Ok(ClaimedItem::AlreadyClaimed),
+                WhyReason::Running { taker: Some(taker), .. } if taker == want.taker => {
+                    return Ok(ClaimedItem::AlreadyYours);
+                }
+                WhyReason::Running { .. } | WhyReason::Completing { .. } => return Ok(ClaimedItem::AlreadyClaimed),
                 WhyReason::Processed { .. } | WhyReason::Exhausted { .. } | WhyReason::Cancelled { .. } => {
                     return Ok(ClaimedItem::AlreadyProcessed);
                 }

@@ -9,7 +9,8 @@ use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::ItemQuery;
 use turno_core::access::Permission;
-use turno_core::destination::{Destination, Failure};
+use turno_core::destination::{Destination, Failure, REVIVED};
+use turno_core::event::{Event, Topic};
 use turno_core::id::QueueId;
 use turno_core::queue::{ItemState, Manage};
 use turno_core::time::{Span, Time};
@@ -62,8 +63,8 @@ impl QueueHandle {
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
             let was_down = before.as_ref().is_some_and(Destination::is_down);
-            let after = Destination::failed(before, failure, self.turno.now(), probe);
-            if self.turno.inner.store.put_destination(row.id, after.clone()).await? {
+            let after = Destination::failed(before.clone(), failure, self.turno.now(), probe);
+            if self.put(before.as_ref(), &after, None).await? {
                 return Ok((was_down, after));
             }
         }
@@ -71,38 +72,66 @@ impl QueueHandle {
 
     /// A call succeeded; answers how the destination is doing if that changed anything.
     pub async fn destination_succeeded(&self) -> Result<Option<Destination>, Error> {
-        self.change(|before| before?.succeeded()).await
+        self.change(None, |before| before?.succeeded()).await
     }
 
     /// Takes the probe of a destination that is down, if one is due; of all who ask, one gets it. If nothing is heard of
     /// it, the next one is due after `hold`.
     pub async fn destination_probe(&self, hold: Span) -> Result<Option<Destination>, Error> {
-        self.change(|before| before?.probing(self.turno.now(), hold)).await
+        self.change(None, |before| before?.probing(self.turno.now(), hold)).await
     }
 
     /// Another endpoint has taken the place of the one that was down: it is asked at once.
     pub async fn destination_replaced(&self) -> Result<Option<Destination>, Error> {
-        self.change(|before| before?.replaced(self.turno.now())).await
+        self.change(None, |before| before?.replaced(self.turno.now())).await
     }
 
-    /// What was exhausted since then is revived, see [`QueueHandle::revive`].
-    pub async fn destination_revived(&self, since: Time) -> Result<Option<Destination>, Error> {
-        self.change(|before| before?.revived(since)).await
+    /// What was exhausted since then is revived, so many; see [`QueueHandle::revive`]. Where nothing was, nothing is told.
+    pub async fn destination_revived(&self, since: Time, count: u64) -> Result<Option<Destination>, Error> {
+        self.change((count > 0).then(|| count.to_string()), |before| before?.revived(since)).await
     }
 
     async fn change(
         &self,
+        detail: Option<String>,
         change: impl Fn(Option<Destination>) -> Option<Destination>,
     ) -> Result<Option<Destination>, Error> {
         self.turno.reads(CONSUME).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
-            let Some(after) = change(before) else { return Ok(None) };
-            if self.turno.inner.store.put_destination(row.id, after.clone()).await? {
+            let Some(after) = change(before.clone()) else { return Ok(None) };
+            if self.put(before.as_ref(), &after, detail.clone()).await? {
                 return Ok(Some(after));
             }
         }
+    }
+
+    /// Stores what became of a destination, and tells it if it is news.
+    async fn put(
+        &self,
+        before: Option<&Destination>,
+        after: &Destination,
+        more: Option<String>,
+    ) -> Result<bool, Error> {
+        let row = self.row().await?;
+        let news = after.news(before).filter(|(name, _)| *name != REVIVED || more.is_some());
+        let news = news.map(|(name, detail)| Event {
+            topic: Topic::of(row.policy.kind),
+            name: name.into(),
+            resource: row.name.as_str().into(),
+            key: None,
+            at: self.turno.now(),
+            fence: None,
+            by: None,
+            detail: detail.or(more),
+        });
+        let told = news.is_some();
+        let stored = self.turno.inner.store.put_destination(row.id, after.clone(), news).await?;
+        if stored && told {
+            self.turno.inner.signals.wrote.notify_one();
+        }
+        Ok(stored)
     }
 
     /// Sends round again what was exhausted since then, because its destination is back, oldest first and at most
@@ -131,7 +160,7 @@ impl QueueHandle {
         let (mut after, mut sum) = (None, 0);
         while sum < u64::from(limit) {
             let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after, limit: PAGE };
-            let found = self.turno.inner.store.items(row.id, query).await?;
+            let found = self.records(&row, query).await?;
             let Some(last) = found.last() else { break };
             after = Some(last.body.seq);
             for record in found {

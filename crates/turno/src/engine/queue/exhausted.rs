@@ -133,7 +133,7 @@ impl QueueHandle {
         limit: u32,
     ) -> Result<Option<(Vec<ItemRecord>, Seq)>, Error> {
         let query = ItemQuery { state: Some(ItemState::Exhausted), key: which.key.clone(), after, limit };
-        let mut found = self.turno.inner.store.items(self.row().await?.id, query).await?;
+        let mut found = self.records(&*self.row().await?, query).await?;
         let Some(last) = found.last().map(|record| record.body.seq) else {
             return Ok(None);
         };

@@ -5,10 +5,12 @@ use crate::engine::access::Needs;
 use crate::error::Error;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, QueueRow};
 use std::sync::Arc;
-use turno_core::id::{ItemId, Key, Lane};
+use turno_core::access::Permission;
+use turno_core::id::{Fence, ItemId, Key, Lane};
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{
-    FrontItem, ItemState, Kind, Latency, Policy, Why, WhyRead, WhyReason, why_done, why_item, why_key,
+    AttemptError, FrontItem, Item, ItemState, Kind, Latency, Policy, Why, WhyRead, WhyReason, why_done, why_item,
+    why_key,
 };
 use turno_core::time::{Span, Time};
 
@@ -59,7 +61,13 @@ impl QueueHandle {
             return Err(Error::Invalid(format!("limit must be between 1 and {BATCH_MAX}")));
         }
         let row = self.looked_at().await?;
-        Ok(self.turno.inner.store.items(row.id, query).await?)
+        self.records(&row, query).await
+    }
+
+    /// As stored, except that what has expired is not waiting for the sweep.
+    pub(super) async fn records(&self, row: &QueueRow, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
+        let found = self.turno.inner.store.items(row.id, query).await?;
+        Ok(found.into_iter().map(|record| record.lapsed(&row.policy)).collect())
     }
 
     /// One item with all that is known about it.
@@ -79,7 +87,38 @@ impl QueueHandle {
     /// ```
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
         let row = self.looked_at().await?;
-        Ok(self.turno.inner.store.item(row.id, id).await?)
+        let Some(record) = self.turno.inner.store.item(row.id, id).await? else { return Ok(None) };
+        let live = |item: &Item| item.expires_at.is_none_or(|at| record.now < at);
+        let Some(item) = record.item.clone().filter(|item| !live(item)) else { return Ok(Some(record)) };
+        // An application may be completing it all the same.
+        let front = self.front(&row, item.lane).await?;
+        let known = FrontItem { item, id: record.body.id.clone(), key: record.body.key.clone() };
+        let completing = self.completing(record.now, front.items.iter().chain([&known])).await?;
+        Ok(Some(if completing == Some(known.item.fence) { record } else { record.lapsed(&row.policy) }))
+    }
+
+    /// The item that took in what was accepted under this id, if it left nothing else behind: a change of a sync queue that
+    /// replaced what its key's unfinished item carried.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-absorber-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let queue = turno.put_queue("people", Policy::of(Kind::Sync)).await?;
+    /// let changes = vec![Draft::json(&1)?.key("ana")?.id("a")?, Draft::json(&2)?.key("ana")?.id("b")?];
+    /// queue.enqueue(changes).await?;
+    /// let of = async |id: &str| queue.absorber(id.try_into()?, "ana".try_into()?).await;
+    /// assert_eq!(of("b").await?.as_ref().map(|id| id.as_str()), Some("a"));
+    /// assert_eq!(of("a").await?, None, "it is an item itself");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn absorber(&self, id: ItemId, key: Key) -> Result<Option<ItemId>, Error> {
+        self.turno.reads(Needs::of(Permission::QueuesProduce)).await?;
+        let row = self.row().await?;
+        Ok(self.turno.inner.store.absorber(row.id, id, key).await?)
     }
 
     /// How many items are in which state.
@@ -153,7 +192,7 @@ impl QueueHandle {
     /// ```
     pub async fn why_item(&self, id: ItemId) -> Result<Option<Why>, Error> {
         self.looked_at().await?;
-        self.why_now(&id).await
+        self.why_now(&id, why_item).await
     }
 
     /// Why nothing of a key is running, or who runs it.
@@ -182,14 +221,15 @@ impl QueueHandle {
             // An inbox has no lanes; and where two keys share one, the other may be longer than what was read.
             items = self.unfinished(&row, &key).await?;
         }
-        let read = read(&row, &front);
+        let completing = self.completing(front.now, items.iter().chain(&front.items)).await?;
+        let read = read(&row, &front, completing);
         let why = why_key(&read, &key, &items, None);
         // What an attempt said is read only where somebody wants to know.
         let spoken_of = items.iter().find(|known| Some(&known.id) == why.item.as_ref());
         match (spoken_of, &why.reason) {
             (Some(known), WhyReason::RetryLater { .. } | WhyReason::Exhausted { error: None }) => {
                 let record = self.turno.inner.store.item(row.id, known.id.clone()).await?;
-                let error = record.as_ref().and_then(ItemRecord::last_error);
+                let error = record.as_ref().and_then(|record| record.errors.last());
                 Ok(why_key(&read, &key, &items, error))
             }
             _ => Ok(why),
@@ -197,12 +237,16 @@ impl QueueHandle {
     }
 
     /// As [`QueueHandle::why_item`], for those who have asked whether they may, and taken in what applications left.
-    pub(super) async fn why_now(&self, id: &ItemId) -> Result<Option<Why>, Error> {
+    pub(super) async fn why_now(
+        &self,
+        id: &ItemId,
+        decide: impl Fn(&WhyRead<'_>, &FrontItem, Option<&AttemptError>) -> Why,
+    ) -> Result<Option<Why>, Error> {
         let row = self.turno.inner.refresh(&self.name).await?;
         let Some(record) = self.turno.inner.store.item(row.id, id.clone()).await? else {
             return Ok(None);
         };
-        let (error, key) = (record.last_error(), record.body.key.clone());
+        let (error, key) = (record.errors.last(), record.body.key.clone());
         let item = match (&record.item, &record.done) {
             (Some(item), _) => item.clone(),
             (None, Some(done)) => return Ok(Some(why_done(done, id.clone(), key, error, record.now))),
@@ -211,7 +255,16 @@ impl QueueHandle {
         let front = self.front(&row, item.lane).await?;
         let known = front.items.iter().find(|known| known.item.seq == item.seq).cloned();
         let known = known.unwrap_or(FrontItem { item, id: id.clone(), key });
-        Ok(Some(why_item(&read(&row, &front), &known, error)))
+        let completing = self.completing(front.now, front.items.iter().chain([&known])).await?;
+        Ok(Some(decide(&read(&row, &front, completing), &known, error)))
+    }
+
+    /// The fence of what is handed out and over by its time, if an application is completing it all the same.
+    async fn completing(&self, now: Time, items: impl Iterator<Item = &FrontItem>) -> Result<Option<Fence>, Error> {
+        let over = items.map(|known| &known.item).filter(|item| item.expires_at.is_some_and(|at| at <= now));
+        let Some(first) = over.min_by_key(|item| item.seq) else { return Ok(None) };
+        let (seq, fence) = (first.seq, first.fence);
+        Ok(self.turno.inner.store.completing(seq).await?.then_some(fence))
     }
 
     /// What stands at the front of a lane: enough to see a delivery and what follows it.
@@ -246,10 +299,10 @@ impl QueueHandle {
 
 /// A whole delivery, and some that a person sent round again.
 fn front_size(policy: &Policy) -> u32 {
-    policy.batch_max + 3
+    policy.batch() + 3
 }
 
-fn read<'a>(row: &'a QueueRow, front: &'a LaneFront) -> WhyRead<'a> {
+fn read<'a>(row: &'a QueueRow, front: &'a LaneFront, completing: Option<Fence>) -> WhyRead<'a> {
     let (now, typed_at) = (front.now, front.typed_at);
-    WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at }
+    WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at, completing }
 }

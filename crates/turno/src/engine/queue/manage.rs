@@ -4,7 +4,7 @@ use super::QueueHandle;
 use crate::engine::Job;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::{Hint, ManageGroup, ManageOutcome, QueueRow, TypingGroup};
+use crate::store::{ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key};
@@ -27,6 +27,8 @@ impl QueueHandle {
     /// ```
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
+        // The message may be one that an application left, and nobody has taken in yet.
+        self.turno.inner.intake.try_now().await;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
         self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
     }
@@ -162,10 +164,7 @@ impl QueueHandle {
         self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.row().await?;
         self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
-        let hint = Hint::Queue(row.id);
-        self.turno.inner.signals.wake(&hint);
-        // Others who miss it look again by the clock.
-        drop(self.turno.inner.store.announce(vec![hint]).await);
+        self.turno.inner.wake_queue(row.id).await;
         Ok(())
     }
 

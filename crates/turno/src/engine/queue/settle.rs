@@ -157,9 +157,10 @@ fn settled_under(handed: &Handed, record: &ItemRecord) -> Option<SettleOutcome> 
 fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
     use SettleOutcome::{Acked, Exhausted, Retrying, Returned, Superseded};
     match act {
-        Act::Ack { .. } | Act::Complete => matches!(outcome, Acked | Superseded),
+        Act::Ack { .. } | Act::Complete | Act::Skip => matches!(outcome, Acked | Superseded),
         Act::Fail { .. } => matches!(outcome, Retrying { .. } | Exhausted | Superseded),
         Act::Return => matches!(outcome, Returned),
+        Act::Defer { .. } => matches!(outcome, Retrying { .. } | Superseded),
         Act::Beat | Act::Expire => false,
     }
 }

@@ -8,13 +8,14 @@ use crate::engine::Turno;
 use crate::engine::access::Needs;
 use crate::engine::queue::Got;
 use crate::error::Error;
-use crate::store::{Answer, Delivered};
+use crate::store::{Answer, Delivered, Store};
 use serde::{Deserialize, Serialize};
 use turno_core::access::Permission;
 use turno_core::audit::Hash;
-use turno_core::id::Key;
+use turno_core::id::{Key, Once};
 use turno_core::queue::Handed;
 use turno_core::sync::digest;
+use turno_core::time::Time;
 
 /// What is kept beside the digest.
 #[derive(Serialize, Deserialize)]
@@ -40,7 +41,7 @@ impl SyncHandle {
         };
         let body = serde_json::to_string(&note).map_err(|bad| Error::Invalid(bad.to_string()))?;
         let fingerprint = Hash(digest(data.unwrap_or_default()));
-        let (scope, name) = self.place_of(&got.handed);
+        let (scope, name) = place_of(&got.handed);
         self.engine().keep_answer(&scope, &name, Answer { fingerprint, status: 200, body }).await?;
         Ok(())
     }
@@ -49,28 +50,34 @@ impl SyncHandle {
     /// not known any more; a comparison then finds a difference and sends it once more. Needs `queues.consume`.
     pub async fn acked(&self, handed: &Handed) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
-        let (scope, name) = self.place_of(handed);
-        let Some(answer) = self.engine().answer(&scope, &name).await? else { return Ok(()) };
-        let note: Note = serde_json::from_str(&answer.body).map_err(|bad| Error::Invalid(bad.to_string()))?;
-        let delivered = Delivered {
-            queue: handed.queue,
-            seq: handed.seq,
-            key: Key::new(note.key)?,
-            revision: note.revision,
-            action: note.action,
-            was: note.was,
-            digest: (!note.gone).then_some(answer.fingerprint.0),
-            at: self.turno.now(),
-        };
-        Ok(self.turno.inner.store.sync_delivered(delivered).await?)
-    }
-
-    fn place_of(&self, handed: &Handed) -> (String, String) {
-        (format!("sync {}", handed.queue.0), format!("{} {}", handed.token(), handed.fence.0))
+        confirm(&*self.turno.inner.store, handed, self.turno.now()).await
     }
 
     /// Kept answers are the engine's; who may was asked before.
     pub(super) fn engine(&self) -> Turno {
         Turno { inner: self.turno.inner.clone(), caller: None }
     }
+}
+
+/// What was kept at the hand-out is what the destination knows from now on; whoever was handed it has settled it, over the
+/// API or in a transaction of their own.
+pub(crate) async fn confirm(store: &dyn Store, handed: &Handed, now: Time) -> Result<(), Error> {
+    let (scope, name) = place_of(handed);
+    let Some((answer, _)) = store.answer(Once::new(&scope, &name)?).await? else { return Ok(()) };
+    let note: Note = serde_json::from_str(&answer.body).map_err(|bad| Error::Invalid(bad.to_string()))?;
+    let delivered = Delivered {
+        queue: handed.queue,
+        seq: handed.seq,
+        key: Key::new(note.key)?,
+        revision: note.revision,
+        action: note.action,
+        was: note.was,
+        digest: (!note.gone).then_some(answer.fingerprint.0),
+        at: now,
+    };
+    Ok(store.sync_delivered(delivered).await?)
+}
+
+fn place_of(handed: &Handed) -> (String, String) {
+    (format!("sync {}", handed.queue.0), format!("{} {}", handed.token(), handed.fence.0))
 }

@@ -60,7 +60,7 @@ impl SyncHandle {
         let keys = self.keys(vec![key.clone()]).await?;
         self.mark(keys.clone()).await?;
         let key = keys.into_iter().next().unwrap_or(key);
-        self.noted("sync_resync", [("key", key.to_string().into())]).await?;
+        self.noted("sync_resync", "source.resent", key.to_string(), [("key", key.to_string().into())]).await?;
         Ok(key)
     }
 
@@ -89,7 +89,7 @@ impl SyncHandle {
             return Ok(());
         }
         let details = [("keys", what.into()), ("queued", queued.into()), ("complete", complete.into())];
-        self.noted("sync_resync", details).await
+        self.noted("sync_resync", "source.resent", format!("{what}: {queued}"), details).await
     }
 
     /// Compares every key of the source, and every key that was delivered, with what was delivered last; puts those that
@@ -156,6 +156,8 @@ impl SyncHandle {
     }
 
     async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<Kept>, Error> {
+        // What was left is found by its key once it is taken in, and by reading all of it before.
+        self.turno.inner.intake.now().await?;
         Ok(self.tables()?.walk(self.source.clone(), queue, walk, after, PAGE).await??)
     }
 

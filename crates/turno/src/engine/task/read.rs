@@ -170,8 +170,16 @@ impl Turno {
         self.reads(Needs::READING.on(&id.resource())).await?;
         let TaskCursor { note, fence } = after.unwrap_or_default();
         let more = limit.saturating_add(1);
+        let ran_out = self.ran_out(&id.resource()).await?;
         let notes = self.inner.store.task_notes(id, note, more).await?;
-        let held = self.inner.store.history(id.resource(), Past::Oldest { after: fence }, more).await?;
+        let mut held = self.inner.store.history(id.resource(), Past::Oldest { after: fence }, more).await?;
+        // It is the newest, so it belongs to the last page.
+        let known = |ended: &Ending| held.iter().any(|one| one.grant.fence >= ended.grant.fence);
+        if let Some(ended) = ran_out.filter(|ended| ended.grant.fence > fence && !known(ended))
+            && held.len() < more as usize
+        {
+            held.push(ended);
+        }
         Ok(merged(TaskCursor { note, fence }, notes, held, limit as usize))
     }
 

@@ -6,9 +6,9 @@
 //!
 //! Not here: what a handler's outcome means (`handler`), what is due when (`held`).
 
-use super::Worker;
 use super::handler::{Progress, Task, Work};
 use super::held::{Held, Holding, Stage};
+use super::{Hands, Worker};
 use crate::engine::LOOK_AGAIN;
 use crate::engine::queue::{Got, QueueHandle, Settled, Settlement};
 use crate::error::Error;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 use turno_core::id::Fence;
-use turno_core::limits::{BATCH_MAX, SPAN_MAX};
+use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, Handed, SettleOutcome};
 use turno_core::time::{Span, Time};
 
@@ -44,7 +44,7 @@ pub(super) struct Desk {
     one_by_one: bool,
     stop: watch::Receiver<bool>,
     /// How many hands it may use at the moment, if somebody says so.
-    hands: Option<watch::Receiver<usize>>,
+    hands: Option<watch::Receiver<Hands>>,
     /// Stopping; handlers may go on until then.
     until: Option<Time>,
     /// They had their time.
@@ -169,9 +169,14 @@ impl Desk {
 
     /// Hands that are free. What waits to be settled takes none, but there is a bound to it.
     fn free(&self) -> usize {
-        let allowed = self.hands.as_ref().map_or(self.concurrency, |hands| (*hands.borrow()).min(self.concurrency));
+        let allowed = self.allowed().map_or(self.concurrency, |hands| hands.count().min(self.concurrency));
         let hands = allowed.saturating_sub(self.handlers.len());
         hands.min((2 * self.concurrency).saturating_sub(self.held.len()))
+    }
+
+    /// What it may do, if somebody says so.
+    fn allowed(&self) -> Option<Hands> {
+        self.hands.as_ref().map(|hands| *hands.borrow())
     }
 
     fn start_claim(&mut self, now: Time) {
@@ -181,6 +186,7 @@ impl Desk {
         }
         self.claim = Call { under_way: true, not_before: None };
         let (queue, instance, mut stop) = (self.queue.clone(), self.instance.clone(), self.stop.clone());
+        let free = if self.allowed() == Some(Hands::Probe) { Hands::Probe } else { Hands::UpTo(free) };
         let mut hands = self.hands.clone();
         self.calls.push(Box::pin(async move {
             let stopped = async {
@@ -189,7 +195,7 @@ impl Desk {
                     () = changed(&mut hands) => {}
                 }
             };
-            Answer::Claimed(queue.claim_unless(&instance, free as u32, SPAN_MAX, stopped).await)
+            Answer::Claimed(queue.claim_for(&instance, free, stopped).await)
         }));
     }
 
@@ -341,7 +347,7 @@ impl Desk {
 }
 
 /// Returns when another number of hands is allowed. Where nobody says so, or nobody will say so again, that is never.
-async fn changed(hands: &mut Option<watch::Receiver<usize>>) {
+async fn changed(hands: &mut Option<watch::Receiver<Hands>>) {
     if let Some(hands) = hands
         && hands.changed().await.is_ok()
     {

@@ -3,12 +3,13 @@
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::failure::Failure;
+use super::lease::events;
 use super::row::{garbled, get, maybe_name, name};
 use super::tx::{Moment, Tx};
 use crate::store::{AuditQuery, StoreError};
 use tokio_postgres::Row;
 use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
-use turno_core::event::Topic;
+use turno_core::event::{Event, Topic};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
@@ -57,14 +58,18 @@ async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<Strin
 }
 
 impl PostgresStore {
-    /// Writes one entry in a transaction of its own.
-    pub(super) async fn audit_note(&self, draft: Draft) -> Result<(), StoreError> {
+    /// Writes one entry in a transaction of its own, and tells what happened to whoever may not read the audit.
+    pub(super) async fn audit_note(&self, draft: Draft, told: Event) -> Result<(), StoreError> {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
             match note(&mut Tx::new(&mut link, &self.shared.clock, None), draft.clone()).await {
                 Ok((entries, xid)) => {
-                    return self.commit_calls(link, calls(&entries), None, xid.as_deref()).await.map(drop);
+                    let at = entries.first().map_or(told.at, |entry| entry.at);
+                    let told = [Event { at, ..told }];
+                    let mut calls = calls(&entries);
+                    calls.push(events(&told));
+                    return self.commit_calls(link, calls, None, xid.as_deref()).await.map(drop);
                 }
                 Err(failure) => self.failed(link, failure, &mut again).await?,
             }

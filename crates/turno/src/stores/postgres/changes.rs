@@ -5,7 +5,7 @@ use super::call::{self, Call};
 use super::lease::events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
-use turno_core::queue::{AttemptError, Body, Changes, Done, Item, Last, Taker};
+use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, Past, Taker};
 
 /// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
@@ -24,6 +24,9 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     }
     if !changes.replaced.is_empty() {
         calls.push(replace_bodies(&changes.replaced));
+    }
+    if !changes.absorbed.is_empty() {
+        calls.push(add_absorbed(&changes.absorbed));
     }
     if !changes.insert.is_empty() {
         calls.push(add_items(&changes.insert));
@@ -61,6 +64,7 @@ fn is_plain(item: &Item) -> bool {
         && item.group == Fence(0)
         && item.last == Last::None
         && item.size == 1
+        && item.past == Past::default()
         && !item.parked
 }
 
@@ -80,6 +84,14 @@ fn replace_bodies(bodies: &[Body]) -> Call<'_> {
         .bigs(bodies.iter().map(|body| body.seq.0))
         .maybe_texts(bodies.iter().map(|body| body.action.as_deref()))
         .texts(bodies.iter().map(|body| &*body.payload))
+}
+
+fn add_absorbed(absorbed: &[Absorbed]) -> Call<'_> {
+    Call::new(&call::ABSORBED_ADD)
+        .ints(absorbed.iter().map(|of| of.queue.0))
+        .texts(absorbed.iter().map(|of| of.id.as_str()))
+        .bigs(absorbed.iter().map(|of| of.digest.0))
+        .bigs(absorbed.iter().map(|of| of.at.0))
 }
 
 fn add_items(items: &[Item]) -> Call<'_> {
@@ -110,6 +122,8 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .flags(items().map(|item| item.parked))
         .maybe_texts(items().map(|item| item.holder.as_ref().map(Taker::as_str)))
         .maybe_smalls(items().map(|item| size_to(item.size)))
+        .maybe_bigs(items().map(|item| Some(item.past.returned?.0)))
+        .maybe_bigs(items().map(|item| Some(item.past.superseded?.0)))
 }
 
 fn add_done(done: &[Done]) -> Call<'_> {
@@ -123,6 +137,8 @@ fn add_done(done: &[Done]) -> Call<'_> {
         .bigs(done.iter().map(|done| done.revision))
         .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(Taker::as_str)))
         .maybe_bigs(done.iter().map(|done| done.handed_at.map(|at| at.0)))
+        .maybe_bigs(done.iter().map(|done| Some(done.past.returned?.0)))
+        .maybe_bigs(done.iter().map(|done| Some(done.past.superseded?.0)))
 }
 
 fn add_errors(errors: &[AttemptError]) -> Call<'_> {

@@ -52,7 +52,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     let estimate = shared.clock.estimate();
     let limit = group.heads().min(HEADS_MAX);
     let mut scan = matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
-    let from = scan.as_ref().map_or(BOTTOM, |scan| scan.from);
+    // A probe leaves most of what it looks at: it looks at all, and its look ends nowhere.
+    let from = scan.as_ref().filter(|_| !group.probes()).map_or(BOTTOM, |scan| scan.from);
     let early = !group.groups_items();
     let mut calls = vec![Call::new(&call::CLAIM_QUEUE).int(group.queue.0), heads(group, from, estimate, limit)];
     if early {
@@ -78,7 +79,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
         clock = answers.take();
     }
     let (heads, numbers) = locked(&rows)?;
-    if let Some(scan) = &mut scan {
+    if let Some(scan) = scan.as_mut().filter(|_| !group.probes()) {
         looked(scan, &heads, limit, estimate);
     }
     let more = heads.len() >= limit && limit > 0;
@@ -91,7 +92,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     let (changes, deliveries) = group.decide(Wants { queue: group.queue, now, numbers, heads, fronts, typing });
     let bodies = deliveries.iter().flatten().flat_map(|delivery| &delivery.items).map(|(seq, _)| *seq).collect();
     let outcome = ClaimOutcome::Dealt { now, deliveries, bodies: Bodies::new(), more };
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
 
@@ -143,7 +144,7 @@ async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<B
         let of = || lanes.iter().map(|(lane, _)| lane.0);
         let front =
             Call::new(&call::CLAIM_FRONTS).int(group.queue.0).bigs(of()).bigs(lanes.iter().map(|(_, seq)| *seq));
-        calls.push(front.big(i64::from(group.policy.batch_max)));
+        calls.push(front.big(i64::from(group.policy.batch())));
         if types {
             calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(of()));
         }

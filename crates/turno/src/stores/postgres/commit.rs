@@ -3,7 +3,7 @@
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::floor::Scan;
-use super::slot::Taken;
+use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx, Write};
 use super::{PostgresStore, access, changes, claim, enqueue, lease, manage, row, settle, task};
 use crate::store::{ClaimOutcome, Group, Outcomes, StoreError};
@@ -31,6 +31,21 @@ impl PostgresStore {
         as_of: Option<Epoch>,
     ) -> Result<Outcomes, StoreError> {
         let slot = self.routes.get(route).ok_or_else(|| StoreError::Rejected(format!("there is no route {route}")))?;
+        match group {
+            Group::Enqueue(group) if group.needs_no_look() && !self.mark_is_late() => {
+                self.arrive(slot, group, as_of).await
+            }
+            group => self.commit_decided(slot, group, as_of).await,
+        }
+    }
+
+    /// Locks, reads and decides in one trip or more, writes and commits in the last.
+    pub(super) async fn commit_decided(
+        &self,
+        slot: &Slot,
+        group: &Group,
+        as_of: Option<Epoch>,
+    ) -> Result<Outcomes, StoreError> {
         let mut again = true;
         loop {
             let mut link = slot.take(&self.address).await?;
@@ -39,6 +54,12 @@ impl PostgresStore {
                 Err(failure) => self.failed(link, failure, &mut again).await?,
             }
         }
+    }
+
+    /// Whether the recorded time must be raised: it lags by at most a second, so that time that was decided with is
+    /// never taken back.
+    fn mark_is_late(&self) -> bool {
+        self.shared.marked.load(Ordering::Relaxed).saturating_add(MARK_LAG) <= self.shared.clock.estimate().0
     }
 
     async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, Failure> {
@@ -118,10 +139,9 @@ impl PostgresStore {
         reads: Option<Call<'_>>,
         xid: Option<&str>,
     ) -> Result<Option<Vec<Row>>, StoreError> {
-        // Last of the writes, so that nobody waits for another while holding it. It lags by at most a second, and is
-        // raised by whoever finds it late: time that was decided with is never taken back.
+        // Last of the writes, so that nobody waits for another while holding it.
+        let raises = self.mark_is_late();
         let now = self.shared.clock.estimate();
-        let raises = self.shared.marked.load(Ordering::Relaxed).saturating_add(MARK_LAG) <= now.0;
         if raises {
             calls.push(Call::new(&call::MARK_RAISE).big(now.0));
         }
@@ -214,9 +234,11 @@ impl PostgresStore {
 /// answer waits until it is free: whoever has it and comes next must find it.
 fn hides_rows(outcomes: &Outcomes) -> bool {
     match outcomes {
-        Outcomes::Claim(_) | Outcomes::Enqueue(_) | Outcomes::Manage(_) | Outcomes::Clear(_) | Outcomes::Task(_) => {
-            true
-        }
+        Outcomes::Claim(_)
+        | Outcomes::Enqueue(_)
+        | Outcomes::Manage { .. }
+        | Outcomes::Clear(_)
+        | Outcomes::Task(_) => true,
         // A stale settlement may have locked an item that waits for its turn again; a renewal only what is handed out.
         Outcomes::Settle { answers, .. } => {
             answers.iter().any(|answer| !matches!(answer, SettleOutcome::Renewed { .. }))

@@ -7,6 +7,7 @@ use super::row::{garbled, get};
 use crate::store::StoreError;
 use tokio_postgres::Row;
 use turno_core::destination::Destination;
+use turno_core::event::Event;
 use turno_core::id::{Lane, QueueId};
 use turno_core::time::Time;
 
@@ -23,7 +24,12 @@ impl PostgresStore {
 
     /// Whether nobody else has changed it meanwhile. Repeated after a lost connection it may say so of itself: then
     /// whoever asked looks again.
-    pub(super) async fn destination_put(&self, queue: QueueId, new: &Destination) -> Result<bool, StoreError> {
+    pub(super) async fn destination_put(
+        &self,
+        queue: QueueId,
+        new: &Destination,
+        news: Option<&Event>,
+    ) -> Result<bool, StoreError> {
         let save = Call::new(&call::DESTINATION_SAVE)
             .int(queue.0)
             .big(new.version)
@@ -34,7 +40,12 @@ impl PostgresStore {
             .maybe_big(new.down_at.map(|at| at.0))
             .big(new.probe_at.0)
             .text(&new.error)
-            .maybe_big(new.revive_since.map(|at| at.0));
+            .maybe_big(new.revive_since.map(|at| at.0))
+            .maybe_text(news.map(|news| news.topic.as_str()))
+            .maybe_text(news.map(|news| &*news.name))
+            .maybe_text(news.map(|news| &*news.resource))
+            .maybe_big(news.map(|news| news.at.0))
+            .maybe_text(news.and_then(|news| news.detail.as_deref()));
         Ok(!self.read(vec![save]).await?.take().is_empty())
     }
 }

@@ -4,15 +4,15 @@ use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::lane::{self, LaneOf};
+use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{EnqueueGroup, Outcomes};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use tokio_postgres::Row;
 use turno_core::id::{ItemId, Key, QueueId, Seq};
-use turno_core::queue::{EnqueueRead, FrontItem, Kind};
-use turno_core::time::Span;
+use turno_core::queue::{Digest, EnqueueRead, FrontItem, Kind, Known};
+use turno_core::time::{Span, Time};
 
 /// Takes the lanes' mutexes, reads known ids and the lanes' fronts, reads the clock, decides.
 ///
@@ -64,9 +64,14 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
     let begins = |of: LaneOf| fronts.get(&of).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
     shared.lanes.learn(rebirth, of().map(|of| (of, begins(of))));
-    let existing = existing(&known)?;
-    let (changes, answers) = group.decide(EnqueueRead { now: moment.now, numbers: moment.numbers(), existing, fronts });
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
+    let (mut existing, mut now, mut entries) = (existing(&known)?, moment.now, Vec::new());
+    let outlived = group.take_outlived(&mut existing, now);
+    if !outlived.is_empty() {
+        (entries, now) = purge::outlived(tx, &outlived).await?;
+    }
+    let (mut changes, answers) = group.decide(EnqueueRead { now, numbers: moment.numbers(), existing, fronts });
+    changes.audit.extend(entries);
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan::new(Outcomes::Enqueue(answers), write, moment.xid))
 }
 
@@ -107,7 +112,16 @@ pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<LaneOf, Vec<FrontItem>
     Ok(fronts)
 }
 
-fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Arc<str>>, Failure> {
-    let one = |row| Ok(((QueueId(get(row, 0)?), name(row, 1, ItemId::new)?), get::<&str>(row, 2)?.into()));
-    rows.iter().map(one).collect()
+fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Known>, Failure> {
+    rows.iter().map(|row| Ok(((QueueId(get(row, 0)?), name(row, 1, ItemId::new)?), known(row)?))).collect()
+}
+
+fn known(row: &Row) -> Result<Known, Failure> {
+    let Some(seq) = get::<Option<i64>>(row, 2)? else {
+        return Ok(Known::Absorbed { digest: Digest(get(row, 7)?), at: Time(get(row, 8)?) });
+    };
+    let replaced: bool = get(row, 5)?;
+    let payload = if replaced { None } else { Some(get::<&str>(row, 4)?.into()) };
+    let over_at = get::<Option<i64>>(row, 6)?.map(Time);
+    Ok(Known::Item { seq: Seq(seq), key: maybe_name(row, 3, Key::new)?, payload, over_at })
 }

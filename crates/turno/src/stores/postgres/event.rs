@@ -117,6 +117,7 @@ fn event(row: &Row) -> Result<(Position, Event), Failure> {
         topic: get::<&str>(row, 1)?.parse::<Topic>().map_err(garbled)?,
         name: get::<String>(row, 2)?.into(),
         resource: get::<&str>(row, 3)?.into(),
+        key: get::<Option<&str>>(row, 8)?.map(Into::into),
         at: Time(get(row, 4)?),
         fence: get::<Option<i64>>(row, 5)?.map(Fence),
         by: maybe_name(row, 6, UserId::new)?,

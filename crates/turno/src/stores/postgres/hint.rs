@@ -50,6 +50,9 @@ struct Payload {
     /// Not said by programs of schema 1.
     #[serde(default)]
     events: bool,
+    /// Not said by older programs either.
+    #[serde(default)]
+    policies: Vec<i32>,
     all: bool,
 }
 
@@ -140,11 +143,12 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if hints.is_empty() {
         return None;
     }
-    let mut payload =
-        Payload { from: us.to_owned(), queues: Vec::new(), leases: Vec::new(), events: false, all: false };
+    let (from, queues, leases, policies) = (us.to_owned(), Vec::new(), Vec::new(), Vec::new());
+    let mut payload = Payload { from, queues, leases, events: false, policies, all: false };
     for hint in hints {
         match hint {
             Hint::Queue(queue) => payload.queues.push(queue.0),
+            Hint::Policy(queue) => payload.policies.push(queue.0),
             Hint::Lease(resource) => payload.leases.push(resource),
             Hint::Events => payload.events = true,
             Hint::All => payload.all = true,
@@ -154,7 +158,14 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if text.len() <= PAYLOAD_MAX {
         return Some(text);
     }
-    serde_json::to_string(&Payload { queues: Vec::new(), leases: Vec::new(), all: true, ..payload }).ok()
+    serde_json::to_string(&Payload {
+        queues: Vec::new(),
+        leases: Vec::new(),
+        policies: Vec::new(),
+        all: true,
+        ..payload
+    })
+    .ok()
 }
 
 /// Takes in what another process said. What cannot be understood may come from a newer version: it says
@@ -175,6 +186,9 @@ fn heard(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     for queue in payload.queues {
         tell(Hint::Queue(QueueId(queue)), floors, sender);
     }
+    for queue in payload.policies {
+        tell(Hint::Policy(QueueId(queue)), floors, sender);
+    }
     for resource in payload.leases {
         tell(Hint::Lease(resource), floors, sender);
     }
@@ -182,7 +196,7 @@ fn heard(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
 
 fn tell(hint: Hint, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     match &hint {
-        Hint::Queue(queue) => floors.drop_one(*queue),
+        Hint::Queue(queue) | Hint::Policy(queue) => floors.drop_one(*queue),
         Hint::All => floors.drop_all(),
         Hint::Lease(_) | Hint::Events => {}
     }

@@ -13,7 +13,7 @@ use super::row::{self, garbled, get, maybe_name, name};
 use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
-use crate::store::{EnqueueGroup, QueueRow, SettleGroup, StoreError};
+use crate::store::{EnqueueGroup, Folded, QueueRow, SettleGroup, StoreError};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,18 +70,26 @@ enum Left {
     Item(Enqueue),
 }
 
+/// What was changed by it.
+#[derive(Default)]
+struct Changed {
+    queues: BTreeSet<QueueId>,
+    /// Deliveries of sync queues.
+    completed: Vec<Handed>,
+}
+
 /// What became of an attempt to take rows in.
 enum Step {
     /// Another process is at it.
     Busy,
     /// These queues changed; these rows cannot be taken in.
-    Planned(Box<Plan>, BTreeSet<QueueId>, Vec<(i64, String)>),
+    Planned(Box<Plan>, Changed, Vec<(i64, String)>),
 }
 
 impl PostgresStore {
     /// Takes in everything that was committed when it was called.
-    pub(super) async fn take_in(&self) -> Result<Vec<QueueId>, StoreError> {
-        let mut changed = BTreeSet::new();
+    pub(super) async fn take_in(&self) -> Result<Folded, StoreError> {
+        let mut changed = Changed::default();
         loop {
             let look = self.intake_look().await?;
             // What is settled first may make room for what is admitted, never the other way round.
@@ -90,7 +98,7 @@ impl PostgresStore {
             }
             if look.all {
                 *self.intake.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(look.seen);
-                return Ok(changed.into_iter().collect());
+                return Ok(Folded { changed: changed.queues.into_iter().collect(), completed: changed.completed });
             }
         }
     }
@@ -118,7 +126,7 @@ impl PostgresStore {
     }
 
     /// Takes these rows in: together, or one by one if together does not work.
-    async fn intake_part(&self, numbers: Vec<i64>, changed: &mut BTreeSet<QueueId>) -> Result<(), StoreError> {
+    async fn intake_part(&self, numbers: Vec<i64>, changed: &mut Changed) -> Result<(), StoreError> {
         match self.intake_rows(&numbers, changed).await {
             Err(StoreError::Rejected(_) | StoreError::Schema(_)) if numbers.len() > 1 => {
                 for number in numbers {
@@ -133,7 +141,7 @@ impl PostgresStore {
         }
     }
 
-    async fn intake_rows(&self, numbers: &[i64], changed: &mut BTreeSet<QueueId>) -> Result<(), StoreError> {
+    async fn intake_rows(&self, numbers: &[i64], changed: &mut Changed) -> Result<(), StoreError> {
         let (mut again, mut redo, mut busy) = (true, 0, 0);
         loop {
             let mut link = self.intake.slot.take(&self.address).await?;
@@ -148,9 +156,10 @@ impl PostgresStore {
                     }
                     tokio::time::sleep(BUSY_PAUSE).await;
                 }
-                Ok(Step::Planned(plan, queues, refused)) => match self.finish(link, *plan).await {
+                Ok(Step::Planned(plan, now, refused)) => match self.finish(link, *plan).await {
                     Ok(_) => {
-                        changed.extend(queues);
+                        changed.queues.extend(now.queues);
+                        changed.completed.extend(now.completed);
                         return self.intake_refuse(refused).await;
                     }
                     Err(StoreError::Conflict(_)) if redo < REDO_MAX => redo += 1,
@@ -189,21 +198,22 @@ impl PostgresStore {
         let queues: HashMap<QueueId, QueueRow> = queues.collect::<Result<_, _>>()?;
         let now = self.shared.clock.estimate();
         let (mut settlements, mut calls): (Vec<Settle>, Vec<Enqueue>) = (Vec::new(), Vec::new());
-        let (mut taken_in, mut changed, mut refused) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let (mut taken_in, mut changed, mut refused) = (Vec::new(), Changed::default(), Vec::new());
         for row in &rows {
             let number: i64 = get(row, 0)?;
             match understand(row, &queues, now) {
                 Ok(Left::Ack(settle)) => {
-                    changed.insert(settle.handed.queue);
+                    changed.queues.insert(settle.handed.queue);
+                    changed.completed.extend(Some(settle.handed).filter(|_| settle.policy.kind == Kind::Sync));
                     settlements.push(settle);
                     taken_in.push(number);
                 }
                 Ok(Left::Item(call)) => {
-                    changed.insert(call.queue);
+                    changed.queues.insert(call.queue);
                     calls.push(call);
                     taken_in.push(number);
                 }
-                Err(why) => refused.push((number, StoreError::from(why).to_string())),
+                Err(why) => refused.push((number, reason(why))),
             }
         }
         let plan = if calls.is_empty() {
@@ -262,7 +272,7 @@ fn parts(rows: Vec<(i64, i64)>) -> Vec<Vec<i64>> {
 
 fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<Left, Failure> {
     let (at, number) = (Time(get(row, 1)?), QueueId(get(row, 2)?));
-    let queue = queues.get(&number).ok_or_else(|| garbled(format!("there is no queue {}", number.0)))?;
+    let queue = queues.get(&number).ok_or_else(|| Failure::rejected(format!("there is no queue {}", number.0)))?;
     if let Some(seq) = get::<Option<i64>>(row, 9)? {
         let handed = Handed {
             queue: number,
@@ -275,7 +285,7 @@ fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resu
     }
     let key = maybe_name(row, 5, Key::new)?;
     if queue.policy.kind != Kind::Inbox && key.is_none() {
-        return Err(garbled("an item without a key, in a queue that has become one of keys"));
+        return Err(Failure::rejected("it has no key, and its queue has become one that needs keys"));
     }
     let item = NewItem {
         id: name(row, 3, ItemId::new)?,
@@ -284,8 +294,17 @@ fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resu
         action: get(row, 6)?,
         payload: get::<&str>(row, 7)?.into(),
         delay: left_of(Span(get(row, 8)?), at, now),
+        since: Some(at),
     };
     Ok(Left::Item(Enqueue { queue: number, policy: queue.policy.clone(), items: vec![item] }))
+}
+
+/// Why a row cannot be taken in, for people. What has changed around it is no fault of whoever wrote it.
+fn reason(why: Failure) -> String {
+    match why {
+        Failure::Refused { code: None, message } => message,
+        why => StoreError::from(why).to_string(),
+    }
 }
 
 /// What is left at `now` of a delay that was asked for at `at`.

@@ -7,15 +7,15 @@ use super::enqueue::front_items;
 use super::failure::Failure;
 use super::lane::{self, LaneOf};
 use super::row::{body, done, get, item, maybe_name};
-use super::tx::{Moment, Plan, Tx, Write};
+use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
 use std::collections::HashMap;
-use turno_core::id::{Key, Lane, Seq};
-use turno_core::queue::{Changes, ClearRead, Item, Kind, ManageRead};
+use turno_core::id::{Fence, Key, Lane, Seq};
+use turno_core::queue::{Changes, ClearRead, Item, Kind, ManageRead, Managed};
 use turno_core::time::Time;
 
-/// Finds the item's lane, takes its mutex and its head, reads item and front, locks the audit, reads the clock,
-/// decides.
+/// Finds the item's lane, takes its mutex and its head, reads item and front, keeps off what applications are completing,
+/// locks the audit, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, Failure> {
     let find = Call::new(&call::MANAGE_FIND).int(group.queue.0).text(group.id.as_str());
     let found = tx.trip(vec![find]).await?.take();
@@ -26,7 +26,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let lane =
         home.as_ref().and_then(|(_, key, _)| key.as_ref()).filter(|_| group.policy.kind != Kind::Inbox).map(Lane::of);
     let seq = home.as_ref().map_or(Seq(0), |(seq, _, _)| *seq);
-    let mut calls = Vec::with_capacity(7);
+    let mut calls = Vec::with_capacity(6);
     if let Some(lane) = lane {
         let of = (group.queue, lane);
         calls.push(lane::lock([of].into_iter()));
@@ -38,10 +38,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     if group.wish.edits() {
         calls.push(Call::new(&call::CLAIM_BODIES).bigs([seq.0].into_iter()));
     }
-    calls.push(audit::lock());
-    calls.push(Moment::call(group.numbers(), true));
     let mut answers = tx.trip(calls).await?;
-    let mut front = Vec::new();
+    let mut front: Vec<Item> = Vec::new();
     if lane.is_some() {
         answers.take();
         answers.take();
@@ -51,13 +49,19 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let unfinished = answers.take().first().map(|row| item(row, 0)).transpose()?;
     let finished = answers.take().first().map(|row| done(row, 0)).transpose()?;
     let edited = if group.wish.edits() { answers.take().first().map(body).transpose()? } else { None };
+    let handed: Vec<&Item> = front.iter().chain(&unfinished).filter(|item| item.expires_at.is_some()).collect();
+    let mut calls = completing(&handed);
+    calls.extend([audit::lock(), Moment::call(group.numbers(), true)]);
+    let mut answers = tx.trip(calls).await?;
+    let spared = spared(&mut answers, &handed)?;
     let head = audit::head(&answers.take())?;
     let mut moment = tx.moment(&answers.take())?;
     let home = home.map(|(_, _, enqueued_at)| (lane, enqueued_at));
     let numbers = moment.numbers();
-    let read = ManageRead { now: moment.now, item: unfinished, done: finished, front, home, body: edited, numbers };
-    let (changes, outcome) = group.decide(read, head);
-    Ok(Plan::new(Outcomes::Manage(outcome), write(changes), moment.xid))
+    let (now, item, done) = (moment.now, unfinished, finished);
+    let read = ManageRead { now, item, done, front, spared, home, body: edited, numbers };
+    let Managed { changes, answer, expired } = group.decide(read, head);
+    Ok(Plan::new(Outcomes::Manage { answer, expired }, write(changes), moment.xid))
 }
 
 /// Takes the lane's mutex and its head, reads what is there, keeps off what applications are completing, locks the
@@ -73,17 +77,10 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, F
     let key = front.first().and_then(|known| known.key.clone());
     let front: Vec<Item> = front.into_iter().map(|known| known.item).collect();
     let handed: Vec<&Item> = front.iter().filter(|item| item.expires_at.is_some()).collect();
-    let numbers = || (0_i32..).take(handed.len());
-    let seqs = || handed.iter().map(|item| item.seq.0);
-    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
-    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
-    let completed = completed.bigs(handed.iter().map(|item| item.fence.0));
-    let mut answers = tx.trip(vec![completing, completed, audit::lock(), Moment::call(0, true)]).await?;
-    let mut spared = Vec::new();
-    for row in answers.take().iter().chain(&answers.take()) {
-        let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
-        spared.extend(handed.get(index).map(|item| item.fence));
-    }
+    let mut calls = completing(&handed);
+    calls.extend([audit::lock(), Moment::call(0, true)]);
+    let mut answers = tx.trip(calls).await?;
+    let spared = spared(&mut answers, &handed)?;
     let head = audit::head(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
     let read = ClearRead { now: moment.now, front, spared };
@@ -91,10 +88,30 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, F
     Ok(Plan::new(Outcomes::Clear(cleared), write(changes), moment.xid))
 }
 
+/// What applications complete at this moment, or have completed, of what is handed out: see [`spared`].
+fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
+    let numbers = || (0_i32..).take(handed.len());
+    let seqs = || handed.iter().map(|item| item.seq.0);
+    let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
+    let completed = Call::new(&call::SETTLE_COMPLETED).ints(numbers()).bigs(seqs());
+    vec![completing, completed.bigs(handed.iter().map(|item| item.fence.0))]
+}
+
+/// The fences that are left to applications.
+fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fence>, Failure> {
+    let mut spared = Vec::new();
+    for row in answers.take().iter().chain(&answers.take()) {
+        let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);
+        spared.extend(handed.get(index).map(|item| item.fence));
+    }
+    Ok(spared)
+}
+
 /// Reads the lanes' first items, without a lock, and the clock. A sign of typing that comes a moment too late
 /// or too early for its message does no harm.
 pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup) -> Result<Plan, Failure> {
-    let lanes: Vec<(LaneOf, u32)> = group.lanes().into_iter().map(|lane| ((group.queue, lane), 1)).collect();
+    let lanes: Vec<(LaneOf, u32)> =
+        group.lanes().into_iter().map(|lane| ((group.queue, lane), group.depth())).collect();
     let (_, floors) = shared.lanes.recall(lanes.iter().map(|(of, _)| *of));
     let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
@@ -106,5 +123,5 @@ pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup
 }
 
 fn write(changes: Changes) -> Write {
-    if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) }
+    if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) }
 }

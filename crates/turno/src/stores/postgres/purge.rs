@@ -7,8 +7,9 @@ use super::call::{self, Call};
 use super::failure::Failure;
 use super::row::{get, maybe_name};
 use super::tx::{Moment, Tx};
-use crate::store::{Purge, StoreError};
-use turno_core::audit::{Actor, Draft, Entry, chain};
+use crate::store::{Outlived, Purge, StoreError, purge_entry};
+use tokio_postgres::Row;
+use turno_core::audit::{Actor, Entry, chain};
 use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
@@ -27,6 +28,7 @@ impl PostgresStore {
             Purge::Tokens { before } => Call::new(&call::PURGE_TOKENS).big(before.0),
             Purge::Links { before } => Call::new(&call::PURGE_LINKS).big(before.0),
             Purge::Answers { before } => Call::new(&call::PURGE_ANSWERS).big(before.0),
+            Purge::Absorbed { queue, before } => Call::new(&call::PURGE_ABSORBED).int(queue.0).big(before.0),
             Purge::Delivered { queue, before } => Call::new(&call::PURGE_DELIVERED).int(queue.0).big(before.0),
         };
         let rows = self.read_on(&self.keeper, vec![simple.big(limit.into())]).await?.take();
@@ -90,8 +92,44 @@ async fn items(
     let name = answers.take();
     let mut head = audit::head(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
-    let name: String = name.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))?;
-    let draft =
-        Draft::new(by.clone(), "queue_purge", name).with([("count", count.into()), ("before_ms", before.0.into())]);
+    let draft = purge_entry(by.clone(), &named(&name, queue)?, count, before);
     Ok(Some(Purged { count, entries: chain(&mut head, moment.now, vec![draft]), xid: moment.xid }))
+}
+
+fn named(rows: &[Row], queue: QueueId) -> Result<String, Failure> {
+    rows.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))
+}
+
+/// Forgets what an admission found to be too old, counts it with its queue and audits it; answers the entries, and when
+/// that was. Locks are taken in the order in which [`items`] takes them.
+pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), Failure> {
+    let mut calls = Vec::new();
+    for (queue, (before, seqs)) in &outlived.items {
+        calls.push(Call::new(&call::PURGE_NAMED).int(queue.0).big(before.0).bigs(seqs.iter().map(|seq| seq.0)));
+    }
+    if !outlived.absorbed.is_empty() {
+        let absorbed = || outlived.absorbed.iter();
+        let call = Call::new(&call::ABSORBED_REMOVE).ints(absorbed().map(|(queue, _)| queue.0));
+        calls.push(call.texts(absorbed().map(|(_, id)| id.as_str())));
+    }
+    let mut answers = tx.trip(calls).await?;
+    let mut counts = Vec::new();
+    for (queue, (before, _)) in &outlived.items {
+        counts.push((*queue, *before, count(&answers.take())?));
+    }
+    counts.retain(|(_, _, count)| *count > 0);
+    let counted = counts.iter().map(|(queue, _, count)| Call::new(&call::QUEUE_PURGED).int(queue.0).big(*count));
+    let mut calls: Vec<Call<'_>> = counted.collect();
+    if !counts.is_empty() {
+        calls.push(audit::lock());
+    }
+    calls.push(Moment::call(0, true));
+    let mut answers = tx.trip(calls).await?;
+    let mut drafts = Vec::new();
+    for (queue, before, count) in &counts {
+        drafts.push(purge_entry(Actor::system(), &named(&answers.take(), *queue)?, *count, *before));
+    }
+    let head = if counts.is_empty() { None } else { Some(audit::head(&answers.take())?) };
+    let now = tx.moment(&answers.take())?.now;
+    Ok((head.map(|mut head| chain(&mut head, now, drafts)).unwrap_or_default(), now))
 }

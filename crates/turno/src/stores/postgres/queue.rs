@@ -3,13 +3,16 @@
 use super::PostgresStore;
 use super::audit;
 use super::call::{self, Call};
+use super::changes;
 use super::failure::Failure;
+use super::lane;
+use super::manage;
 use super::row::{self, get, kind_to};
 use super::tx::{Moment, Tx};
-use crate::store::{PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
 use turno_core::audit::{Actor, Draft, Entry, chain};
-use turno_core::id::{QueueId, QueueName};
-use turno_core::queue::Policy;
+use turno_core::id::{ItemId, Lane, QueueId, QueueName};
+use turno_core::queue::{Kind, Policy};
 
 impl PostgresStore {
     pub(super) async fn queue_get(&self, name: &QueueName) -> Result<Option<QueueRow>, StoreError> {
@@ -117,19 +120,42 @@ struct Wanted<'a> {
     push: &'a PushChange,
 }
 
+/// In the same transaction: no lane is held by a policy that is not in force. All mutexes are taken at once, and before the
+/// audit, as everybody takes them.
+async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), Failure> {
+    let rows = tx.trip(vec![Call::new(&call::QUEUE_PARKED).int(queue.id.0)]).await?.take();
+    let parked = rows.iter().map(|row| Ok((row::name(row, 0, ItemId::new)?, get::<Option<i64>>(row, 1)?.map(Lane))));
+    let parked = parked.collect::<Result<Vec<(ItemId, Option<Lane>)>, Failure>>()?;
+    tx.trip(vec![lane::lock(parked.iter().filter_map(|(_, lane)| Some((queue.id, (*lane)?))))]).await?;
+    // In order: of several in one lane the last one makes who stands behind them its head.
+    for (id, _) in parked {
+        let plan = manage::plan(tx, &ManageGroup::release(queue.id, &queue.name, policy, id, by)).await?;
+        if let Some(changes) = plan.changes() {
+            tx.trip(changes::calls(changes)).await?;
+        }
+    }
+    Ok(())
+}
+
 async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
     let Wanted { name, policy, text, push } = *wanted;
     let kind = kind_to(policy.kind);
     let fresh = push.text(None);
     let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(fresh.as_deref());
     let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
-    let mut answers = tx.trip(vec![add, lock, audit::lock(), Moment::call(0, true)]).await?;
+    let mut answers = tx.trip(vec![add, lock]).await?;
     let created = !answers.take().is_empty();
-    let rows = answers.take();
+    let mut queue =
+        answers.take().first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
+    if queue.policy.holds_exhausted() && !policy.holds_exhausted() {
+        release(tx, &queue, policy, by).await?;
+    }
+    if queue.policy.kind == Kind::Lane && queue.policy != *policy {
+        tx.trip(vec![Call::new(&call::QUEUE_LOOK_AGAIN).int(queue.id.0)]).await?;
+    }
+    let mut answers = tx.trip(vec![audit::lock(), Moment::call(0, true)]).await?;
     let mut head = audit::head(&answers.take())?;
     let Moment { now, xid, .. } = tx.moment(&answers.take())?;
-    let mut queue =
-        rows.first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
     let before = queue.push.clone();
     let kept = push.text(before.as_ref());
     let changes = queue.policy != *policy || before != kept;
@@ -138,7 +164,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
             let was = kind_to(queue.policy.kind);
             return Err(Failure::rejected(format!(
-                "queue {name} is of kind {was} and has unfinished items; empty it before it becomes {kind}"
+                "queue {name} is of kind {was} and has unfinished or exhausted items; empty it before it becomes {kind}"
             )));
         }
     }

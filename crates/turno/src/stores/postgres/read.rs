@@ -142,6 +142,11 @@ impl PostgresStore {
         Ok(rows.first().map(|row| get(row, 0)).transpose()?.map(Time))
     }
 
+    pub(super) async fn is_completing(&self, first: Seq) -> Result<bool, StoreError> {
+        let rows = self.read(vec![Call::new(&call::COMPLETING).big(first.0)]).await?.take();
+        Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
+    }
+
     pub(super) async fn items_settled(&self, handed: Vec<Handed>) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
         let call = Call::new(&call::SETTLED)
             .bigs(handed.iter().map(|one| one.seq.0))
@@ -202,10 +207,10 @@ pub(super) fn free(slots: &[Slot]) -> &Slot {
 /// How a delivery ended under exactly its fence, from what is left of it.
 fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
-    let waiting = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
-    let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
-    let failed = get::<Option<String>>(row, 3)?.map(|error| (error, retry_at));
-    Ok(Trace { ended, waiting, failed }.settled())
+    let (returned, superseded) = (get(row, 2)?, get(row, 3)?);
+    let retry_at = get::<Option<i64>>(row, 5)?.map(Time);
+    let failed = get::<Option<String>>(row, 4)?.map(|error| (error, retry_at));
+    Ok(Trace { ended, returned, superseded, failed }.settled())
 }
 
 #[cfg(test)]

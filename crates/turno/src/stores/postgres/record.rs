@@ -18,6 +18,17 @@ impl PostgresStore {
         Ok(self.records(self.shared.clock.estimate(), &rows).await?.pop())
     }
 
+    pub(super) async fn item_absorber(
+        &self,
+        queue: QueueId,
+        id: &ItemId,
+        key: &Key,
+    ) -> Result<Option<ItemId>, StoreError> {
+        let call = Call::new(&call::ABSORBER).int(queue.0).text(id.as_str()).text(key.as_str());
+        let rows = self.read(vec![call]).await?.take();
+        Ok(rows.first().map(|row| row::name(row, 0, ItemId::new)).transpose()?)
+    }
+
     pub(super) async fn item_list(&self, queue: QueueId, query: ItemQuery) -> Result<Vec<ItemRecord>, StoreError> {
         let now = self.shared.clock.estimate();
         let rows = self.read(vec![list(queue, &query, now)]).await?.take();
@@ -131,7 +142,7 @@ fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
         }
         (None, Some(ItemState::InProcess)) => by_place(&call::ITEMS_IN_PROCESS).big(now.0).big(limit),
         (None, Some(ItemState::Processed)) => by_place(&call::ITEMS_PROCESSED).big(limit),
-        (None, Some(ItemState::Exhausted)) => by_place(&call::ITEMS_EXHAUSTED).big(limit),
+        (None, Some(ItemState::Exhausted)) => by_place(&call::ITEMS_EXHAUSTED).big(limit).big(now.0),
         (None, Some(ItemState::Cancelled)) => by_place(&call::ITEMS_CANCELLED).big(limit),
     }
 }

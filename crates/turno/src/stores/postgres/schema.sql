@@ -1,4 +1,8 @@
 -- Made by the tests from a migrated database (TURNO_UPDATE_SCHEMA=1 rewrites it).
+absorbed.queue integer not null
+absorbed.id text collate C not null
+absorbed.digest bigint not null
+absorbed.at bigint not null
 answer.scope text collate C not null
 answer.key text collate C not null
 answer.fingerprint bytea not null
@@ -30,6 +34,7 @@ body.key text collate C
 body.action text
 body.payload text not null
 body.enqueued_at bigint not null
+body.replaced boolean
 destination.queue integer not null
 destination.version bigint not null
 destination.failures integer not null
@@ -49,6 +54,8 @@ done.fence bigint not null
 done.revision bigint not null
 done.holder text
 done.handed_at bigint
+done.returned bigint
+done.superseded bigint
 event_in.n bigint not null identity
 event_in.topic text not null
 event_in.name text not null
@@ -85,6 +92,8 @@ hot.holder text
 hot.size smallint
 hot.request text collate C
 hot.request_fence bigint
+hot.returned bigint
+hot.superseded bigint
 intake.n bigint not null identity
 intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
 intake.kind text not null
@@ -229,6 +238,8 @@ token.console boolean not null default false
 typing.queue integer not null
 typing.lane bigint not null
 typing.at bigint not null
+CREATE INDEX absorbed_age ON turno.absorbed USING btree (queue, at)
+CREATE UNIQUE INDEX absorbed_pkey ON turno.absorbed USING btree (queue, id)
 CREATE INDEX answer_age ON turno.answer USING btree (made_at)
 CREATE UNIQUE INDEX answer_pkey ON turno.answer USING btree (scope, key)
 CREATE INDEX attempt_error_recent ON turno.attempt_error USING brin (at) WITH (pages_per_range='32', autosummarize='on')

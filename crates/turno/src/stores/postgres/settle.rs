@@ -81,7 +81,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     let moment = tx.moment(&clock)?;
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded });
-    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(changes) };
+    let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };
     Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
 }
 

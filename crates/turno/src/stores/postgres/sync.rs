@@ -29,8 +29,9 @@ use parts::Found;
 use render::Rendered;
 use std::sync::Arc;
 use turno_core::audit::Draft;
-use turno_core::id::{Key, QueueId};
-use turno_core::sync::{Kept, Source, SourceRefused};
+use turno_core::event::Event;
+use turno_core::id::{Key, QueueId, Seq};
+use turno_core::sync::{Kept, NOTHING, Say, Source, SourceRefused};
 
 /// Connections for reading applications' tables: such a read may take long, and nothing else waits for it.
 pub(super) const SOURCES: usize = 2;
@@ -184,16 +185,27 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_look(&source, queue, count_left).await?) })
     }
 
+    fn size(&self, source: Arc<Source>) -> Sourced<'_, i64> {
+        Box::pin(async move { Ok(self.source_size(&source).await?) })
+    }
+
     fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>> {
         Box::pin(async move { Ok(self.source_keys(&source, &given).await?) })
     }
 
-    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Option<String>> {
+    fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Say> {
         Box::pin(async move { Ok(self.source_current(&source, key.as_str()).await?) })
     }
 
-    fn audit(&self, draft: Draft) -> Pending<'_, ()> {
-        Box::pin(async move { self.audit_note(draft).await })
+    fn skipped(&self, queue: QueueId, seq: Seq, was: Option<String>) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let acted = Call::new(&call::BODY_ACTED).big(seq.0).int(queue.0).text(NOTHING).maybe_text(was.as_deref());
+            Ok(self.read_on(self.source_slot(), vec![acted]).await.map(drop)?)
+        })
+    }
+
+    fn audit(&self, draft: Draft, told: Event) -> Pending<'_, ()> {
+        Box::pin(async move { self.audit_note(draft, told).await })
     }
 
     fn walk(

@@ -2,6 +2,7 @@
 //! conformance cases.
 
 mod access;
+mod arrive;
 mod audit;
 mod effect;
 mod event;
@@ -71,7 +72,7 @@ fn lease(name: &str, user: &str, action: Action) -> Group {
 const CLAIM: Action = Action::Claim { ttl: None, wait: false };
 
 fn force(reason: &str) -> Action {
-    Action::ForceClaim { reason: reason.into() }
+    Action::ForceClaim { reason: reason.into(), fence: None }
 }
 
 /// Waits for another session's state, which gives no signal.
@@ -115,6 +116,7 @@ fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
         action: Some(format!("do {id}")),
         payload: payload.into(),
         delay: Span::ZERO,
+        since: None,
     }
 }
 
@@ -129,7 +131,7 @@ async fn enqueue(store: &PostgresStore, queue: &QueueRow, items: Vec<NewItem>) -
 }
 
 fn claim_group(queue: &QueueRow, max: u32) -> Group {
-    let claim = Claim::Next(vec![Want { taker: "worker-1".into(), max, request: None }]);
+    let claim = Claim::Next(vec![Want { taker: "worker-1".into(), max, request: None, probes: false }]);
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 

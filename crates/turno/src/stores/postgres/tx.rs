@@ -115,7 +115,7 @@ pub(super) struct Plan {
 pub(super) enum Write {
     Nothing,
     Lease(LeaseWrite),
-    Queue(Changes),
+    Queue(Box<Changes>),
     Task(Box<TaskWrite>),
     Access(Box<AccessWrite>),
 }

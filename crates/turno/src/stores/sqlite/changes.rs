@@ -39,6 +39,9 @@ fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
     })?;
     each(tx, sql::BODY_REPLACE, &changes.replaced, |to, body| {
         to.execute(params![body.seq.0, body.action, body.payload])
+    })?;
+    each(tx, sql::ABSORBED_ADD, &changes.absorbed, |to, of| {
+        to.execute(params![of.queue.0, of.id.as_str(), of.digest.0, of.at.0])
     })
 }
 
@@ -62,6 +65,8 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.parked,
             item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
+            item.past.returned.map(|fence| fence.0),
+            item.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::HOT_SAVE, &changes.update, |to, item| {
@@ -81,6 +86,8 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.parked,
             item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
+            item.past.returned.map(|fence| fence.0),
+            item.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
@@ -98,6 +105,8 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.revision,
             done.holder.as_ref().map(Taker::as_str),
             done.handed_at.map(|at| at.0),
+            done.past.returned.map(|fence| fence.0),
+            done.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {

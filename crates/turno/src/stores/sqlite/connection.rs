@@ -20,8 +20,10 @@ const POLLS_OF_CHECKPOINT: i32 = 80;
 const STATEMENTS: usize = 256;
 /// After a burst the log is cut back to this many bytes.
 const LOG_KEPT: i64 = 16 * 1024 * 1024;
-/// Cache per connection, in the unit of the setting: negative KiB.
+/// Cache of the writer, in the unit of the setting: negative KiB.
 const CACHE: i64 = -16 * 1024;
+/// Of every other connection: what they miss is in the system's cache.
+const CACHE_OF_READER: i64 = -2 * 1024;
 
 /// The connection that writes; creates the file if it is not there.
 pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
@@ -29,6 +31,7 @@ pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open(path, flags, POLLS)?;
     use_log(&connection)?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     // A commit that was answered has reached the disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -70,7 +73,7 @@ fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreErr
     // Otherwise SQLite looks at the values of parameters and prepares a statement anew whenever they change.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", false)?;
-    connection.pragma_update(None, "cache_size", CACHE)?;
+    connection.pragma_update(None, "cache_size", CACHE_OF_READER)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }

@@ -1,9 +1,10 @@
 //! How the destinations of queues are doing.
 
-use super::{Write, statements as sql};
+use super::{Write, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use turno_core::destination::Destination;
+use turno_core::event::Event;
 use turno_core::id::{Lane, QueueId};
 use turno_core::time::Time;
 
@@ -19,12 +20,15 @@ pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, Store
 }
 
 /// Whether nobody else has changed it meanwhile.
-pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination) -> Result<bool, StoreError> {
+pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[Event]) -> Result<bool, StoreError> {
     let Destination { version, failures, first, several, began_at, down_at, probe_at, error, revive_since } = new;
     let (down_at, revive_since) = (down_at.map(|at| at.0), revive_since.map(|at| at.0));
     let values =
         params![queue.0, version, failures, first.0, several, began_at.0, down_at, probe_at.0, error, revive_since];
     let written = write.tx.prepare_cached(sql::DESTINATION_SAVE)?.execute(values)?;
+    if written > 0 {
+        event::add(&write.tx, news)?;
+    }
     write.commit()?;
     Ok(written > 0)
 }

@@ -55,6 +55,7 @@ fn event(row: &Row<'_>) -> Result<(Position, Event), Error> {
         topic: topic.parse::<Topic>().map_err(|unknown| damaged(1, unknown))?,
         name: row.get::<_, String>(2)?.into(),
         resource: row.get(3)?,
+        key: row.get(8)?,
         at: Time(row.get(4)?),
         fence: row.get::<_, Option<i64>>(5)?.map(Fence),
         by: name_if(row, 6, UserId::new)?,

@@ -1,13 +1,14 @@
 //! What is only looked at: expiries, ends of deliveries, queues. Items and their counts are in `records`.
 
-use super::rows::{done, json, last_of, queue};
+use super::queue::manage;
+use super::rows::{self, done, item, json, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
 use turno_core::audit::{Actor, Draft};
-use turno_core::id::{Fence, Lane, QueueId, QueueName, Seq};
+use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
@@ -57,18 +58,18 @@ pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Opti
 
 /// Told by the delivery's first item.
 fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
-    let (seq, queue, fence) = (handed.seq.0, handed.queue.0, handed.fence.0);
+    let (seq, fence) = (handed.seq.0, handed.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
     let failed: Option<(String, Option<i64>)> =
         read.query_row((seq, fence), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let failed = failed.map(|(error, retry_at)| (error, retry_at.map(Time)));
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
-    let done = done.filter(|done| done.queue == handed.queue && done.fence == handed.fence);
-    let mut read = db.prepare_cached(sql::HOT_ENDED)?;
-    let waiting: Option<i64> = read.query_row((seq, queue, fence), |row| row.get(0)).optional()?;
-    let waiting = waiting.and_then(last_of);
-    Ok(Trace { ended: done.map(|done| done.ended), waiting, failed }.settled())
+    let done = done.filter(|done| done.queue == handed.queue);
+    let mut read = db.prepare_cached(sql::HOT_READ)?;
+    let item = read.query_row([seq], item).optional()?;
+    let item = item.filter(|item| item.queue == handed.queue);
+    Ok(Trace { failed, ..Trace::of(handed.fence, item.as_ref(), done.as_ref(), &[]) }.settled())
 }
 
 /// What is unchanged leaves no trace.
@@ -91,8 +92,14 @@ pub(super) fn put_queue(
             if row.policy.kind != policy.kind && busy()? {
                 let kind = kind_word(row.policy.kind);
                 return Err(StoreError::Rejected(format!(
-                    "queue {name} has unfinished items, so it stays of kind {kind}; finish or cancel them first"
+                    "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; finish or cancel them first"
                 )));
+            }
+            if row.policy.holds_exhausted() && !policy.holds_exhausted() {
+                release(&write, row.id, name, policy, &by)?;
+            }
+            if row.policy.kind == Kind::Lane && row.policy != *policy {
+                tx.execute(sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
             }
             tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), kept), queue)?
         }
@@ -104,6 +111,20 @@ pub(super) fn put_queue(
     audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
     Ok(row)
+}
+
+/// In the same transaction: no lane is held by a policy that is not in force.
+fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
+    let parked: Vec<ItemId> = {
+        let mut read = write.tx.prepare_cached(sql::QUEUE_PARKED)?;
+        let found = read.query_map([queue.0], |row| rows::name(row, 0, ItemId::new))?;
+        found.collect::<Result<_, _>>()?
+    };
+    // In order: of several in one lane the last one makes who stands behind them its head.
+    for id in parked {
+        manage(&write.tx, write.now, &ManageGroup::release(queue, name, policy, id, by))?;
+    }
+    Ok(())
 }
 
 fn kind_word(kind: Kind) -> &'static str {

@@ -1,28 +1,30 @@
 //! Groups of queue commands: what each of them reads, inside the write transaction, before it is decided.
 
 use super::rows::{ITEM_COLUMNS, body, done, item, name, name_if};
-use super::{audit, changes, numbers, statements as sql};
+use super::{audit, changes, numbers, purge, statements as sql};
 use crate::store::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, ManageGroup, Outcomes, SettleGroup, SettleRead,
     StoreError, TypingGroup,
 };
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashMap;
-use std::sync::Arc;
 use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{
-    ClearRead, Delivery, EnqueueRead, FrontItem, Handed, Item, Kind, Loaded, ManageRead, Member, Wants,
+    ClearRead, Delivery, Digest, EnqueueRead, FrontItem, Handed, Item, Kind, Known, Loaded, ManageRead, Managed,
+    Member, Wants,
 };
 use turno_core::time::{Span, Time};
 
 pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Result<Outcomes, StoreError> {
     let mut existing = HashMap::new();
-    let mut read = tx.prepare_cached(sql::BODY_PAYLOAD)?;
     for (queue, id) in group.given_ids() {
-        let payload: Option<Arc<str>> = read.query_row((queue.0, id.as_str()), |row| row.get(0)).optional()?;
-        if let Some(payload) = payload {
-            existing.insert((queue, id), payload);
+        if let Some(known) = known(tx, queue, &id)? {
+            existing.insert((queue, id), known);
         }
+    }
+    let outlived = group.take_outlived(&mut existing, now);
+    if !outlived.is_empty() {
+        purge::outlived(tx, now, &outlived)?;
     }
     let mut fronts = HashMap::new();
     for (queue, lane, size) in group.lanes() {
@@ -32,6 +34,23 @@ pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Resul
     let (written, answers) = group.decide(EnqueueRead { now, numbers, existing, fronts });
     changes::write(tx, &written)?;
     Ok(Outcomes::Enqueue(answers))
+}
+
+/// What is known of an id: as that of an item, or of a change that one took in.
+fn known(tx: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Known>, StoreError> {
+    let mut read = tx.prepare_cached(sql::BODY_KNOWN)?;
+    let item = read.query_row((queue.0, id.as_str()), |row| {
+        let over_at = row.get::<_, Option<i64>>(3)?.map(Time);
+        Ok(Known::Item { seq: Seq(row.get(0)?), key: name_if(row, 1, Key::new)?, payload: row.get(2)?, over_at })
+    });
+    if let Some(item) = item.optional()? {
+        return Ok(Some(item));
+    }
+    let mut read = tx.prepare_cached(sql::ABSORBED_READ)?;
+    let absorbed = read.query_row((queue.0, id.as_str()), |row| {
+        Ok(Known::Absorbed { digest: Digest(row.get(0)?), at: Time(row.get(1)?) })
+    });
+    Ok(absorbed.optional()?)
 }
 
 pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Outcomes, StoreError> {
@@ -63,12 +82,10 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
     let more = matches!(group.claim, Claim::Next(_)) && !heads.is_empty() && heads.len() == group.heads();
     let mut fronts = HashMap::new();
     let mut typing = HashMap::new();
-    for head in &heads {
+    for head in heads.iter().filter(|_| group.groups_items()) {
         let Some(lane) = head.lane else { continue };
-        if group.groups_items() {
-            let place = (group.queue.0, lane.0, head.seq.0, group.policy.batch_max);
-            fronts.insert(lane, items(tx, sql::HOT_FRONT, place)?);
-        }
+        let place = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
+        fronts.insert(lane, items(tx, sql::HOT_FRONT, place)?);
         if group.policy.window > Span::ZERO {
             let mut read = tx.prepare_cached(sql::TYPING_READ)?;
             let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
@@ -142,7 +159,9 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
 
 pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Outcomes, StoreError> {
     let numbers = numbers(tx, group.numbers())?;
-    let mut read = ManageRead { now, item: None, done: None, front: Vec::new(), home: None, body: None, numbers };
+    // There is one writer, so no application can be completing anything.
+    let (front, spared) = (Vec::new(), Vec::new());
+    let mut read = ManageRead { now, item: None, done: None, front, spared, home: None, body: None, numbers };
     if let Some(home) = find(tx, group.queue, &group.id)? {
         read.item = items(tx, sql::HOT_READ, [home.seq.0])?.pop();
         read.done = tx.prepare_cached(sql::DONE_READ)?.query_row([home.seq.0], done).optional()?;
@@ -160,9 +179,9 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
             read.body = Some(tx.prepare_cached(sql::BODY_READ)?.query_row([home.seq.0], body)?);
         }
     }
-    let (written, outcome) = group.decide(read, audit::head(tx)?);
+    let Managed { changes: written, answer, expired } = group.decide(read, audit::head(tx)?);
     changes::write(tx, &written)?;
-    Ok(Outcomes::Manage(outcome))
+    Ok(Outcomes::Manage { answer, expired })
 }
 
 /// There is one writer, so no application can be completing what is cleared.
@@ -179,7 +198,7 @@ pub(super) fn clear(tx: &Connection, now: Time, group: &ClearGroup) -> Result<Ou
 pub(super) fn typing(tx: &Connection, now: Time, group: &TypingGroup) -> Result<Outcomes, StoreError> {
     let mut fronts = HashMap::new();
     for lane in group.lanes() {
-        fronts.insert(lane, front_named(tx, group.queue, lane, 1)?);
+        fronts.insert(lane, front_named(tx, group.queue, lane, group.depth())?);
     }
     changes::write(tx, &group.decide(fronts, now))?;
     Ok(Outcomes::Typing)

@@ -1,7 +1,7 @@
 //! What people look at: items, a queue at a glance, lanes. Each look is one read transaction, hence of one instant.
 
 use super::queue::{find, front_named, items};
-use super::rows::{attempt_error, body, done};
+use super::rows::{attempt_error, body, done, name};
 use super::statements as sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
@@ -23,6 +23,12 @@ pub(super) fn one(
     Ok(Some(record(&tx, now, body)?))
 }
 
+pub(super) fn absorber(db: &Connection, queue: QueueId, id: &ItemId, key: &Key) -> Result<Option<ItemId>, StoreError> {
+    let mut read = db.prepare_cached(sql::ABSORBER)?;
+    let found = read.query_row((queue.0, id.as_str(), key.as_str()), |row| name(row, 0, ItemId::new));
+    Ok(found.optional()?)
+}
+
 pub(super) fn list(
     db: &mut Connection,
     now: Time,
@@ -40,7 +46,7 @@ pub(super) fn list(
         }
         (None, Some(ItemState::InProcess)) => bodies(&tx, sql::BODY_IN_PROCESS, (queue, after, now.0, limit)),
         (None, Some(ItemState::Processed)) => bodies(&tx, sql::BODY_PROCESSED, (queue, after, limit)),
-        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::BODY_EXHAUSTED, (queue, after, limit)),
+        (None, Some(ItemState::Exhausted)) => bodies(&tx, sql::BODY_EXHAUSTED, (queue, after, limit, now.0)),
         (None, Some(ItemState::Cancelled)) => bodies(&tx, sql::BODY_CANCELLED, (queue, after, limit)),
     };
     bodies?.into_iter().map(|body| record(&tx, now, body)).collect()

@@ -7,13 +7,13 @@ use serde::Serialize;
 use std::str::FromStr;
 use std::sync::Arc;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, Taker};
+use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, Past, Taker};
 use turno_core::time::Time;
 
 use crate::store::QueueRow;
 
 /// How many columns [`item`] reads.
-pub(super) const ITEM_COLUMNS: usize = 17;
+pub(super) const ITEM_COLUMNS: usize = 19;
 
 /// A validated name. It was validated before it was stored, so a failure means a damaged file.
 pub(super) fn name<T>(
@@ -85,6 +85,7 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         parked: row.get(14)?,
         holder: row.get::<_, Option<Arc<str>>>(15)?.map(Taker::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
+        past: past(row, 17)?,
     })
 }
 
@@ -111,7 +112,14 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
         revision: row.get(6)?,
         holder: row.get::<_, Option<Arc<str>>>(7)?.map(Taker::from),
         handed_at: row.get::<_, Option<i64>>(8)?.map(Time),
+        past: past(row, 9)?,
     })
+}
+
+/// What came back of an item, in the columns from `at` on.
+fn past(row: &Row<'_>, at: usize) -> Result<Past, Error> {
+    let fence = |at| row.get::<_, Option<i64>>(at).map(|fence| fence.map(Fence));
+    Ok(Past { returned: fence(at)?, superseded: fence(at + 1)? })
 }
 
 pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {

@@ -1,5 +1,15 @@
 -- What the migrations make. Written by the test that compares it: TURNO_UPDATE_SCHEMA=1.
 
+CREATE TABLE absorbed (
+    queue integer not null,
+    id text not null,
+    digest integer not null,
+    at integer not null,
+    primary key (queue, id)
+) strict, without rowid;
+
+CREATE INDEX absorbed_age on absorbed (queue, at);
+
 CREATE TABLE answer (
     scope text not null,
     key text not null,
@@ -63,7 +73,7 @@ CREATE TABLE body (
     key text,
     action text,
     payload text not null,
-    enqueued_at integer not null,
+    enqueued_at integer not null, replaced integer,
     unique (queue, id)
 ) strict;
 
@@ -91,7 +101,7 @@ CREATE TABLE done (
     fence integer not null,
     revision integer not null,
     holder text
-, handed_at integer) strict;
+, handed_at integer, returned integer, superseded integer) strict;
 
 CREATE INDEX done_age on done (queue, at, ended);
 
@@ -125,7 +135,7 @@ CREATE TABLE hot (
     handed integer not null,
     parked integer not null,
     holder text
-, size integer, request text, request_fence integer) strict;
+, size integer, request text, request_fence integer, returned integer, superseded integer) strict;
 
 CREATE INDEX hot_expiry on hot (expires_at) where expires_at is not null;
 

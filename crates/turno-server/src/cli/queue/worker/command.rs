@@ -140,12 +140,39 @@ async fn listen(stderr: Option<ChildStderr>, last: Arc<Mutex<VecDeque<u8>>>) {
     }
 }
 
-/// The codes that shells use for commands that they cannot run.
 fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
-    let (code, next) = match error.kind() {
-        ErrorKind::NotFound => (127, "check the name and PATH; after -- comes the command as you would type it"),
-        ErrorKind::PermissionDenied => (126, "make it executable (chmod +x)"),
-        _ => (126, "check the command; the delivery was given back"),
+    let next = match error.kind() {
+        ErrorKind::NotFound => NOT_FOUND,
+        ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+        _ => "check the command; the delivery was given back",
     };
-    Failure::failed(format!("failed to run {program}: {error}"), next).with_code(code)
+    Failure::failed(format!("failed to run {program}: {error}"), next)
+}
+
+const NOT_FOUND: &str = "check the name and PATH; after -- comes the command as you would type it";
+const NOT_EXECUTABLE: &str = "make it executable (chmod +x)";
+
+/// Whether there is such a command, before anything is taken for it.
+#[cfg(unix)]
+pub(super) fn look(words: &[String]) -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt;
+    let program = words.first().expect("clap asks for one word at least");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places: Vec<std::path::PathBuf> = match program.contains('/') {
+        true => vec![program.into()],
+        false => std::env::split_paths(&path).map(|folder| folder.join(program)).collect(),
+    };
+    let files = places.iter().filter_map(|place| std::fs::metadata(place).ok());
+    let modes: Vec<u32> = files.filter(std::fs::Metadata::is_file).map(|file| file.permissions().mode()).collect();
+    match (modes.is_empty(), modes.iter().any(|mode| mode & 0o111 != 0)) {
+        (true, _) => Err(Failure::usage(format!("there is no command {program}"), NOT_FOUND)),
+        (false, false) => Err(Failure::usage(format!("{program} cannot be executed"), NOT_EXECUTABLE)),
+        (false, true) => Ok(()),
+    }
+}
+
+/// Where names of programs have endings, only starting one tells.
+#[cfg(not(unix))]
+pub(super) fn look(_: &[String]) -> Result<(), Failure> {
+    Ok(())
 }

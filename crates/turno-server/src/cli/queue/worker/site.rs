@@ -26,6 +26,9 @@ pub(super) enum Site {
     Database { queue: QueueHandle, name: String },
 }
 
+/// One piece of work: an item, and which of its changes.
+pub(super) type Work = (String, Option<i64>);
+
 /// A delivery that was taken.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -35,6 +38,8 @@ pub(super) struct Taken {
     pub(super) key: Option<String>,
     pub(super) fence: i64,
     pub(super) attempt: u32,
+    /// What it consists of.
+    pub(super) work: Vec<Work>,
     /// The other side's time of the hand-out, beside our own moment: so that its times can be told here.
     handed_at: i64,
     since: Uptime,
@@ -46,18 +51,25 @@ pub(super) struct Taken {
 impl Taken {
     fn new(json: String, expires_in: i64) -> Option<Taken> {
         #[derive(Deserialize)]
+        struct Item {
+            id: String,
+        }
+        #[derive(Deserialize)]
         struct Named {
             delivery: String,
             key: Option<String>,
             fence: i64,
             attempt: u32,
             expires_at: String,
+            revision: Option<i64>,
+            items: Vec<Item>,
         }
-        let Named { delivery, key, fence, attempt, expires_at } = serde_json::from_str(&json).ok()?;
+        let Named { delivery, key, fence, attempt, expires_at, revision, items } = serde_json::from_str(&json).ok()?;
+        let work = items.into_iter().map(|item| (item.id, revision)).collect();
         let expires_at = expires_at.parse::<Timestamp>().ok()?.as_millisecond();
         let (handed_at, since) = (expires_at - expires_in, Uptime::start());
         let every = Duration::from_millis(u64::try_from(expires_in / 3).unwrap_or(0).max(10));
-        Some(Taken { json, delivery, key, fence, attempt, handed_at, since, expires_at, every })
+        Some(Taken { json, delivery, key, fence, attempt, work, handed_at, since, expires_at, every })
     }
 
     /// What it is called when people are told of it.
@@ -67,8 +79,16 @@ impl Taken {
 
     /// For how long it lives.
     pub(super) fn left(&self) -> Duration {
-        let lives = Duration::from_millis(u64::try_from(self.expires_at - self.handed_at).unwrap_or(0));
-        lives.saturating_sub(self.since.elapsed())
+        self.life().saturating_sub(self.since.elapsed())
+    }
+
+    fn life(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.expires_at - self.handed_at).unwrap_or(0))
+    }
+
+    /// Whether a third of its life is over: there is time to give it back, also after many others.
+    pub(super) fn is_ageing(&self) -> bool {
+        self.since.elapsed() > self.life() / 3
     }
 
     /// Until the next renewal.
@@ -144,6 +164,17 @@ impl Site {
         match self {
             Site::Server { queue, .. } => queue,
             Site::Database { name, .. } => name,
+        }
+    }
+
+    /// Whether nothing is handed out until somebody resumes it. Looking takes in what applications have left by now. Whoever may
+    /// not look, or cannot, finds out by claiming.
+    pub(super) async fn is_paused(&self) -> bool {
+        match self {
+            Site::Server { client, queue } => {
+                client.try_get(&path(queue)).await.is_ok_and(|answer| answer.json["paused"] == true)
+            }
+            Site::Database { queue, .. } => queue.overview().await.is_ok_and(|overview| overview.row.paused),
         }
     }
 

@@ -61,6 +61,21 @@ impl Leases {
         }))
     }
 
+    /// Nobody waits for a task that is over, nor is offered it.
+    pub(super) fn task_over(&mut self, outcome: &TaskOutcome) -> Checked {
+        let over = |task: &&task::Task| matches!(task.status, task::Status::Completed | task::Status::Cancelled);
+        let Some(at) = outcome.task.as_ref().filter(over).map(|task| task.id.resource()) else {
+            return Ok(());
+        };
+        if !outcome.lease.line.is_empty() || outcome.lease.offer.is_some() {
+            return fault("K4", &at, format!("it is over, and waited for: {:?}", outcome.lease));
+        }
+        if let Some(lease) = self.all.get_mut(&at) {
+            lease.line.close();
+        }
+        Ok(())
+    }
+
     /// What was decided at `now` under a fence was decided by who owned it then, and nobody has taken it since.
     fn live(&self, at: &Resource, fence: Fence, who: &Holder, now: Time) -> Checked {
         let lease = self.all.get(at);

@@ -1,7 +1,16 @@
 -- body_known
--- Lateral, so that no plan made on an empty table can read a whole queue instead of one entry.
-select u.queue, u.id, b.payload
+-- Lateral, so that no plan made on an empty table can read a whole queue instead of one entry. An id that no item has
+-- may be that of a change which an item took in. What is exhausted (ended 1) is never too old: a person decides.
+select u.queue, u.id, b.seq, b.key, b.payload, b.replaced, d.at, a.digest, a.at
 from unnest($1::int[], $2::text[]) as u (queue, id)
-cross join lateral (
-    select k.payload from turno.body k where k.queue = u.queue and k.id = u.id limit 1
-) b
+left join lateral (
+    select k.seq, k.key, k.payload, coalesce(k.replaced, false) as replaced
+    from turno.body k where k.queue = u.queue and k.id = u.id limit 1
+) b on true
+left join lateral (
+    select f.at from turno.done f where f.seq = b.seq and f.ended <> 1 limit 1
+) d on true
+left join lateral (
+    select t.digest, t.at from turno.absorbed t where b.seq is null and t.queue = u.queue and t.id = u.id limit 1
+) a on true
+where b.seq is not null or a.at is not null

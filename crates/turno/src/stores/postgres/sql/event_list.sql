@@ -1,10 +1,10 @@
 -- event_list
 -- Positions become visible in order, so nothing can appear later behind a position that was read.
 -- What happened to an item was written with its numbers; people know it by its queue and id.
-select e.pos, e.topic, e.name, coalesce(i.known_as, e.resource), e.at, e.fence, e.by_user, e.detail
+select e.pos, e.topic, e.name, coalesce(i.known_as, e.resource), e.at, e.fence, e.by_user, e.detail, i.key
 from turno.event_log e
 left join lateral (
-    select q.name || '/' || b.id as known_as
+    select q.name || '/' || b.id as known_as, b.key
     from turno.body b
     join turno.queue q on q.id = b.queue
     where b.seq = case when e.name like 'item.%' then split_part(e.resource, '/', 2)::bigint end

@@ -10,6 +10,8 @@ declare
     turno_new_takes_part boolean := false;
     turno_changed boolean := true;
     turno_keys text[] := '{}';
+    turno_key text;
+    turno_now bigint;
 begin
     begin
         if tg_op = 'TRUNCATE' then
@@ -72,18 +74,22 @@ begin
     if turno_keys = '{}' then
         return null;
     end if;
-    -- Only ever inserts: an open transaction of an application holds nobody up.
-    insert into turno.intake (kind, at, queue, id, key, payload)
-    select 'enqueue', turno.time_ms(), (select q.id from turno.queue q where q.name = {queue}),
-           gen_random_uuid()::text, k.key, 'null'
-    from unnest(turno_keys) as k (key)
-    where turno.is_name(k.key);
-    -- A key that cannot be one must not stop the application; people find it here.
-    insert into turno.intake_refused (n, kind, at, queue, key, delay_ms, error)
-    select nextval('turno.intake_n_seq'), 'enqueue', turno.time_ms(),
-           (select q.id from turno.queue q where q.name = {queue}), left(k.key, 200), 0,
-           'the key must have 1 to 200 characters, none of them a control character'
-    from unnest(turno_keys) as k (key)
-    where not turno.is_name(k.key);
+    -- As assignments and conditions of their own, functions in SQL are prepared once in a transaction; within a statement
+    -- they would be prepared again for every row.
+    turno_now := turno.time_ms();
+    foreach turno_key in array turno_keys loop
+        if turno.is_name(turno_key) then
+            -- Only ever inserts: an open transaction of an application holds nobody up.
+            insert into turno.intake (kind, at, queue, id, key, payload)
+            values ('enqueue', turno_now, (select q.id from turno.queue q where q.name = {queue}),
+                    gen_random_uuid()::text, turno_key, 'null');
+        elsif turno_key is not null then
+            -- A key that cannot be one must not stop the application; people find it here.
+            insert into turno.intake_refused (n, kind, at, queue, key, delay_ms, error)
+            values (nextval('turno.intake_n_seq'), 'enqueue', turno_now,
+                    (select q.id from turno.queue q where q.name = {queue}), left(turno_key, 200), 0,
+                    'the key must have 1 to 200 characters, none of them a control character');
+        end if;
+    end loop;
     return null;
 end

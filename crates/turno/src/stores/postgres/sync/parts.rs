@@ -12,8 +12,10 @@ use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
 /// `pg_trigger.tgtype`: after, for each row, of insert, delete and update; and before truncate, for each statement.
 const ROWS: i32 = 1 | 4 | 8 | 16;
 const TRUNCATE: i32 = 2 | 32;
-/// The settings with which the function runs.
-const CONFIG: &str = "search_path=pg_catalog, pg_temp; row_security=off";
+/// The settings with which the function runs; those on which texts depend are those of `sql/sync_begin.sql`, so that a
+/// condition says the same to the trigger, whatever session it fires in, and to whoever reads the row.
+const CONFIG: &str = "search_path=pg_catalog, pg_temp; row_security=off; TimeZone=UTC; DateStyle=ISO, YMD; \
+                      IntervalStyle=postgres; extra_float_digits=1; bytea_output=hex";
 
 /// All that was found.
 pub(super) struct Found {
@@ -82,16 +84,14 @@ impl Found {
     /// Refuses to take what belongs to somebody else.
     pub(super) fn free(&self, source: &Source) -> Result<(), SourceRefused> {
         let taken = |what, name: String| Err(SourceRefused::Taken { what, name });
-        let ours = mark_prefix(source);
-        let marked = |mark: &Option<String>| mark.as_ref().is_some_and(|mark| mark.starts_with(&ours));
-        if self.function.as_ref().is_some_and(|function| !marked(&function.mark)) {
+        if self.function.as_ref().is_some_and(|function| !function.is_ours(source)) {
             return taken("function", format!("turno.{}", source.function()));
         }
         if let Some(trigger) = self.triggers.iter().find(|trigger| !trigger.ours) {
             return taken("trigger", trigger.name.clone());
         }
-        match self.classes.iter().find(|class| !marked(&class.mark)) {
-            Some(class) => taken("relation", format!("{}.{}", class.schema, class.name)),
+        match self.classes.iter().find(|class| !class.is_ours(source)) {
+            Some(class) => taken(class.what(), format!("{}.{}", class.schema, class.name)),
             None => Ok(()),
         }
     }
@@ -120,9 +120,7 @@ impl Found {
         for class in self.classes.iter().filter(|class| class.is_ours(source)) {
             drops.push((vec![class.shown()], class.drop()?));
         }
-        let marked =
-            |function: &&Function| function.mark.as_ref().is_some_and(|mark| mark.starts_with(&mark_prefix(source)));
-        if self.function.as_ref().filter(marked).is_some() {
+        if self.function.as_ref().is_some_and(|function| function.is_ours(source)) {
             let triggers = self.triggers.iter().filter(|trigger| trigger.ours).map(Trigger::shown);
             let names = triggers.chain([format!("function turno.{}", source.function())]).collect();
             // Its triggers go with it: whoever may put one on a table may not take it off, unless it is their table.
@@ -139,19 +137,22 @@ impl Found {
             let state = found.map_or(PartState::Missing, |trigger| trigger.state(kind));
             parts.push(Part { what: "trigger", name, state });
         }
-        let named =
-            |is: fn(&Class, &Source) -> bool, mark: &str| {
-                let found = self.classes.iter().find(|class| is(class, source));
-                found.map_or(PartState::Missing, |class| {
-                    if class.is(Some(mark)) { PartState::Good } else { PartState::Differs }
-                })
-            };
+        let named = |schema: &str, name: &str, mark: &str| {
+            let found = self.classes.iter().find(|class| class.schema == schema && class.name == name);
+            found.map_or(PartState::Missing, |class| match class.is(Some(mark)) {
+                true => PartState::Good,
+                false if class.is_ours(source) => PartState::Differs,
+                false => PartState::Taken(class.what()),
+            })
+        };
         if let Some(index) = &rendered.index {
-            let name = format!("{}.{}", source.table.schema(), source.index());
-            parts.push(Part { what: "index", name, state: named(Class::is_index, &index.mark) });
+            let (schema, index_name) = (source.table.schema(), source.index());
+            let state = named(schema, &index_name, &index.mark);
+            parts.push(Part { what: "index", name: format!("{schema}.{index_name}"), state });
         }
         if let (Some(piece), Some(view)) = (&rendered.view, &source.view) {
-            parts.push(Part { what: "view", name: view.shown(), state: named(Class::is_view, &piece.mark) });
+            let state = named(view.schema(), &view.name, &piece.mark);
+            parts.push(Part { what: "view", name: view.shown(), state });
         }
         parts.extend(self.stale(source));
         parts
@@ -165,7 +166,11 @@ impl Found {
                 && found.config == CONFIG
                 && found.owner == facts.owner
                 && found.mark.as_ref() == Some(&rendered.function.mark);
-            if same { PartState::Good } else { PartState::Differs }
+            match same {
+                true => PartState::Good,
+                false if found.is_ours(source) => PartState::Differs,
+                false => PartState::Taken("function"),
+            }
         });
         Part { what: "function", name: format!("turno.{}", source.function()), state }
     }
@@ -185,6 +190,17 @@ fn mark_prefix(source: &Source) -> String {
     format!("{} ", mark_of(&source.name))
 }
 
+/// Whether a comment says that what has it is of this source.
+fn is_marked(mark: Option<&str>, source: &Source) -> bool {
+    mark.is_some_and(|mark| mark.starts_with(&mark_prefix(source)))
+}
+
+impl Function {
+    fn is_ours(&self, source: &Source) -> bool {
+        is_marked(self.mark.as_deref(), source)
+    }
+}
+
 impl Trigger {
     fn is_on(&self, source: &Source) -> bool {
         self.schema == source.table.schema() && self.table == source.table.name
@@ -196,7 +212,8 @@ impl Trigger {
 
     fn state(&self, kind: i32) -> PartState {
         match self.enabled.as_str() {
-            _ if !self.ours || self.kind != kind || !self.plain => PartState::Differs,
+            _ if !self.ours => PartState::Taken("trigger"),
+            _ if self.kind != kind || !self.plain => PartState::Differs,
             "O" | "A" => PartState::Good,
             _ => PartState::Disabled,
         }
@@ -214,7 +231,7 @@ impl Trigger {
 
 impl Class {
     fn is_ours(&self, source: &Source) -> bool {
-        self.mark.as_ref().is_some_and(|mark| mark.starts_with(&mark_prefix(source)))
+        is_marked(self.mark.as_deref(), source)
     }
 
     fn is_index(&self, source: &Source) -> bool {
@@ -232,7 +249,16 @@ impl Class {
     }
 
     fn what(&self) -> &'static str {
-        if self.kind == "v" { "view" } else { "index" }
+        // `pg_class.relkind`.
+        match self.kind.as_str() {
+            "v" => "view",
+            "i" | "I" => "index",
+            "r" | "p" => "table",
+            "m" => "materialized view",
+            "f" => "foreign table",
+            "S" => "sequence",
+            _ => "relation",
+        }
     }
 
     fn shown(&self) -> String {

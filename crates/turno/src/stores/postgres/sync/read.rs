@@ -7,14 +7,15 @@ use super::super::link::Link;
 use super::super::row::{garbled, get};
 use super::facts::Facts;
 use super::render::{condition, list};
-use crate::store::Walk;
+use crate::store::{SourceLook, Walk};
+use std::collections::HashMap;
 use std::error::Error;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
-use turno_core::id::QueueId;
-use turno_core::sync::{BadIdent, Kept, Source, SourceRefused, quote_ident};
+use turno_core::id::{Key, Lane, QueueId};
+use turno_core::sync::{BadIdent, Kept, OnLeave, Say, Source, SourceRefused, quote_ident};
 
 /// A text that the server reads as a value of whatever type stands beside it: so an index of the key's column is used,
 /// whatever the column's type is.
@@ -48,6 +49,8 @@ struct Texts {
     key: String,
     speaks: String,
     takes_part: String,
+    /// Who leaves is not told of.
+    ignores: bool,
 }
 
 impl Texts {
@@ -59,15 +62,17 @@ impl Texts {
             key: format!("r.{}", quote_ident(&source.key)?),
             speaks: format!("({})", condition(source.current_when.as_deref())),
             takes_part: format!("({})", condition(source.enqueue_when.as_deref())),
+            ignores: source.on_leave == OnLeave::Ignore,
         })
     }
 
-    /// Should several rows speak for a key, always the same one is taken.
+    /// Should several rows speak for a key, always the same one is taken. And whether one speaks that takes no part.
     fn current(&self) -> String {
-        let Texts { data, table, key, speaks, takes_part } = self;
+        let Texts { data, table, key, speaks, takes_part, .. } = self;
+        let of_key = format!("from {table} as r where {key} = $1 and {key}::text = $2 and {speaks}");
         format!(
-            "select {data} from {table} as r
-             where {key} = $1 and {key}::text = $2 and {speaks} and {takes_part} order by 1 limit 1"
+            "select (select {data} {of_key} and {takes_part} order by 1 limit 1),
+                    exists (select {of_key} and ({takes_part}) is not true)"
         )
     }
 
@@ -77,17 +82,18 @@ impl Texts {
         format!("select coalesce((select {key} from {table} as r where false), $1) is null")
     }
 
+    /// The page's last key first, and then only rows up to there: otherwise every page would sort all that follows.
     fn rows(&self, after: bool) -> String {
-        let Texts { data, table, key, speaks, takes_part } = self;
+        let Texts { data, table, key, speaks, takes_part, .. } = self;
         let behind = if after { format!("and {key} > $3") } else { String::new() };
+        let meant = format!("from {table} as r where {key} is not null and {speaks} and {takes_part} {behind}");
         format!(
-            "select s.key, s.data, false, d.queue is not null, d.digest, {WAITING}, {EXHAUSTED}
+            "with page as materialized (select distinct {key} as place {meant} order by place limit $2)
+             select s.key, s.data, false, d.queue is not null, d.digest, {MARKED}
              from (
                  select distinct on ({key}) {key} as place, {key}::text as key, {data} as data
-                 from {table} as r
-                 where {key} is not null and {speaks} and {takes_part} {behind}
+                 {meant} and {key} <= (select p.place from page p order by p.place desc limit 1)
                  order by {key}, data
-                 limit $2
              ) s
              left join turno.sync_delivered d on d.queue = $1 and d.key = s.key
              order by s.place"
@@ -95,13 +101,15 @@ impl Texts {
     }
 
     fn delivered(&self, facts: &Facts) -> String {
-        let Texts { table, key, speaks, takes_part, .. } = self;
+        let Texts { table, key, speaks, takes_part, ignores, .. } = self;
         let matches = facts.key.matches(key, "s.key");
         format!(
             "select s.key,
                     case when exists (select from {table} as r where {matches} and {speaks} and {takes_part}) then '' end,
-                    exists (select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true),
-                    true, s.digest, {WAITING}, {EXHAUSTED}
+                    {ignores} and exists (
+                        select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true
+                    ),
+                    true, s.digest, {MARKED}
              from (
                  select d.key, d.digest from turno.sync_delivered d
                  where d.queue = $1 and d.key > $3 and d.digest is not null
@@ -112,16 +120,26 @@ impl Texts {
     }
 
     fn left(&self, facts: &Facts) -> String {
-        let Texts { table, key, speaks, takes_part, .. } = self;
+        let Texts { table, key, speaks, takes_part, ignores, .. } = self;
         let matches = facts.key.matches(key, "d.key");
         format!(
             "select count(*) from (
                  select from turno.sync_delivered d
-                 where d.queue = $1 and d.digest is not null
+                 where {ignores} and d.queue = $1 and d.digest is not null
                      and exists (select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true)
                      and not exists (select from {table} as r where {matches} and {speaks} and {takes_part})
                  limit $2
              ) l"
+        )
+    }
+
+    fn size(&self) -> String {
+        let Texts { table, key, speaks, takes_part, .. } = self;
+        format!(
+            "select count(*) from (
+                 select distinct {key} from {table} as r
+                 where {key} is not null and {speaks} and {takes_part} limit $1
+             ) k"
         )
     }
 
@@ -135,23 +153,18 @@ impl Texts {
     }
 }
 
-/// An event of the key `s.key` is on its way: unfinished, or not yet taken in.
-const WAITING: &str = "exists (
-        select from turno.body b join turno.hot h on h.seq = b.seq
-        where b.queue = $1 and b.key = s.key and not h.parked
-    ) or s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)";
-
-/// An event of the key `s.key` has no attempts left.
-const EXHAUSTED: &str = "exists (
-        select from turno.body b join turno.hot h on h.seq = b.seq where b.queue = $1 and b.key = s.key and h.parked
-    )";
+/// An event of the key `s.key` is not taken in yet: what came since the walk has taken in.
+const MARKED: &str =
+    "s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)";
+/// For a page that is read in several statements: as of one instant.
+const ONE_INSTANT: &str = "set transaction isolation level repeatable read";
 
 impl PostgresStore {
     pub(super) async fn source_current(
         &self,
         source: &Source,
         key: &str,
-    ) -> Result<Result<Option<String>, SourceRefused>, Failure> {
+    ) -> Result<Result<Say, SourceRefused>, Failure> {
         let texts = match Texts::of(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
@@ -164,7 +177,9 @@ impl PostgresStore {
                 // Either the key is no value of the column's type, and then no row has it; or a condition failed, and then
                 // nothing is known.
                 return match self.source_query(&texts.probe(), &params[..1]).await {
-                    Err(Failure::Refused { code: Some(code), .. }) if code.code().starts_with("22") => Ok(Ok(None)),
+                    Err(Failure::Refused { code: Some(code), .. }) if code.code().starts_with("22") => {
+                        Ok(Ok(Say::Deactivate))
+                    }
                     Err(other) => Err(other),
                     Ok(_) => Err(Failure::Refused { code: Some(code), message }),
                 };
@@ -174,7 +189,8 @@ impl PostgresStore {
             }
             read => read?,
         };
-        Ok(Ok(rows.first().map(|row| get(row, 0)).transpose()?))
+        let row = rows.first().ok_or_else(|| garbled("nothing said of a key"))?;
+        Ok(Ok(source.say(get(row, 0)?, get(row, 1)?)))
     }
 
     pub(super) async fn source_walk(
@@ -189,26 +205,38 @@ impl PostgresStore {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
+        // A table that cannot be gone through is refused in words of ours, not in those of a statement that fails on it.
+        let facts = match self.source_facts(source).await? {
+            Ok(facts) => facts,
+            Err(refused) => return Ok(Err(refused)),
+        };
         let limit = i64::from(limit);
         let typed = AsTyped(after.unwrap_or_default());
         let mut params: Vec<Typed<'_>> = vec![(&queue.0, Type::INT4), (&limit, Type::INT8)];
-        let rows = match walk {
+        let text = match walk {
             Walk::Rows => {
                 if after.is_some() {
                     params.push((&typed, Type::UNKNOWN));
                 }
-                self.source_query(&texts.rows(after.is_some()), &params).await?
+                texts.rows(after.is_some())
             }
             Walk::Delivered => {
-                let facts = match self.source_facts(source).await? {
-                    Ok(facts) => facts,
-                    Err(refused) => return Ok(Err(refused)),
-                };
                 params.push((&typed, Type::TEXT));
-                self.source_query(&texts.delivered(&facts), &params).await?
+                texts.delivered(&facts)
             }
         };
-        Ok(Ok(rows.iter().map(kept).collect::<Result<_, _>>()?))
+        let (rows, unfinished) = self.source_read(&text, &params, Some(queue)).await?;
+        let mut page: Vec<Kept> = rows.iter().map(kept).collect::<Result<_, _>>()?;
+        let unfinished: HashMap<&str, bool> =
+            unfinished.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<_, Failure>>()?;
+        for one in &mut page {
+            match unfinished.get(&*one.key) {
+                Some(true) => one.exhausted = true,
+                Some(false) => one.waiting = true,
+                None => {}
+            }
+        }
+        Ok(Ok(page))
     }
 
     /// How many keys have left without the destination being told.
@@ -223,6 +251,20 @@ impl PostgresStore {
         let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&most, Type::INT8)];
         let rows = self.source_query(&texts.left(facts), &params).await?;
         rows.first().map_or(Ok(0), |row| get(row, 0))
+    }
+
+    pub(super) async fn source_size(&self, source: &Source) -> Result<Result<i64, SourceRefused>, Failure> {
+        let texts = match Texts::of(source) {
+            Ok(texts) => texts,
+            Err(bad) => return Ok(Err(bad.into())),
+        };
+        let rows = match self.source_query(&texts.size(), &[(&SourceLook::MOST, Type::INT8)]).await {
+            Err(Failure::Refused { code: Some(SqlState::UNDEFINED_TABLE), .. }) => {
+                return Ok(Err(SourceRefused::NoTable(source.table.shown())));
+            }
+            read => read?,
+        };
+        Ok(Ok(rows.first().map_or(Ok(0), |row| get(row, 0))?))
     }
 
     /// Keys for which several rows speak, worst first, and how many there are.
@@ -246,11 +288,21 @@ impl PostgresStore {
     /// One statement on an application's table, in a transaction of its own; again if a restart or a pooler explains the
     /// loss of the connection.
     pub(super) async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+        Ok(self.source_read(text, params, None).await?.0)
+    }
+
+    /// The same; with a queue, also its unfinished items of the keys that the first column has, as of the same instant.
+    async fn source_read(
+        &self,
+        text: &str,
+        params: &[Typed<'_>],
+        of: Option<QueueId>,
+    ) -> Result<(Vec<Row>, Vec<Row>), Failure> {
         let mut again = true;
         loop {
             let mut link = self.source_slot().take(&self.address).await?;
             let fresh = link.fresh;
-            let failure = match query(&mut link, text, params).await {
+            let failure = match query(&mut link, text, params, of).await {
                 Ok(rows) => {
                     link.put_back();
                     return Ok(rows);
@@ -271,11 +323,29 @@ impl PostgresStore {
 }
 
 /// Never prepared under a name: its text is the source's own, and a pooler may not keep it.
-async fn query(link: &mut Link, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
+async fn query(
+    link: &mut Link,
+    text: &str,
+    params: &[Typed<'_>],
+    of: Option<QueueId>,
+) -> Result<(Vec<Row>, Vec<Row>), Failure> {
     link.script(call::SYNC_BEGIN.text).await?;
+    if of.is_some() {
+        link.script(ONE_INSTANT).await?;
+    }
     let rows = link.client.query_typed(text, params).await?;
+    let unfinished = match of {
+        Some(queue) => {
+            let keys: Vec<&str> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+            // What cannot be a key is in no lane.
+            let lanes: Vec<i64> = keys.iter().filter_map(|key| Some(Lane::of(&Key::new(*key).ok()?).0)).collect();
+            let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&lanes, Type::INT8_ARRAY)];
+            link.client.query_typed(call::SYNC_UNFINISHED.text, &params).await?
+        }
+        None => Vec::new(),
+    };
     link.script(call::COMMIT.text).await?;
-    Ok(rows)
+    Ok((rows, unfinished))
 }
 
 fn kept(row: &Row) -> Result<Kept, Failure> {
@@ -288,6 +358,6 @@ fn kept(row: &Row) -> Result<Kept, Failure> {
         left: get(row, 2)?,
         delivered: delivered.then_some(digest),
         waiting: get(row, 5)?,
-        exhausted: get(row, 6)?,
+        exhausted: false,
     })
 }

@@ -5,10 +5,16 @@
 //! their own, so that a comment at the end of one hides nothing.
 
 use super::facts::Facts;
-use turno_core::sync::{BadIdent, OnLeave, Source, digest, dollar_quote, quote_ident, quote_literal};
+use turno_core::sync::{BadIdent, NOTHING, OnLeave, Source, digest, dollar_quote, quote_ident, quote_literal};
 
 /// The names of the view's other columns: a key of one of these names is shown as `clave`.
 const VIEW_COLUMNS: [&str; 7] = ["id", "accion", "estado", "intentos", "ultimo_error", "creado_en", "actualizado_en"];
+
+/// In the view, where who leaves is ignored: a row speaks and takes no part.
+const OR_NOTHING: &str = "
+            when exists (
+                select from {table} as r where {matches} and {speaks} and {takes_part} is not true
+            ) then 'NINGUNA'";
 
 /// Everything a source is in the database, ready to be put into statements.
 pub(super) struct Rendered {
@@ -136,7 +142,14 @@ fn view(source: &Source, facts: &Facts) -> Result<Piece, BadIdent> {
         ("matches", facts.key.matches(&format!("r.{}", quote_ident(&source.key)?), "v.key")),
         ("update", quote_literal(&source.update)?),
         ("deactivate", quote_literal(&source.deactivate)?),
+        ("nothing", quote_literal(NOTHING)?),
     ]);
+    // With the other values put in: one pass fills nothing within a value.
+    let or_nothing = match source.on_leave {
+        OnLeave::Ignore => fill(OR_NOTHING, &values),
+        OnLeave::Deactivate => String::new(),
+    };
+    values.push(("or_nothing", or_nothing));
     let mut sql = fill(include_str!("view.sql"), &values);
     let mark = mark(source, &sql);
     sql.push_str(&format!("alter view {view} owner to {};\n", quote_ident(&facts.owner)?));

@@ -14,20 +14,22 @@ with turno_queue as (
     select b.id, b.key, null as action,
            case when m.key is not null then 'PENDIENTE'
                 when h.parked then 'AGOTADO'
-                when h.expires_at is null then case when h.last in (1, 3) then 'ERROR' else 'PENDIENTE' end
+                when h.expires_at is null then
+                    case when h.last = 1 or (h.last in (2, 3) and h.attempt > 0) then 'ERROR' else 'PENDIENTE' end
                 when h.revision > h.handed then 'PENDIENTE'
                 when h.expires_at > q.now then 'EN_PROCESO'
                 else 'ERROR' end as state,
            case when m.key is null then h.attempt::int else 0 end as attempts,
            e.error, h.enqueued_at as created_at,
+           -- Of what failed it is when it is tried again, and of all else when it last changed.
            greatest(h.enqueued_at, h.claimed_at, e.at, m.last_at,
-                    case when h.last = 0 then least(h.not_before, q.now) end) as updated_at
+                    case when h.last <> 1 then least(h.not_before, q.now) end) as updated_at
     from turno_queue q
     join turno.hot h on h.queue = q.id
     join turno.body b on b.seq = h.seq
     left join turno_marked m on m.key = b.key
     left join lateral (
-        select f.error, f.at from turno.attempt_error f where f.seq = h.seq order by f.at desc, f.attempt desc limit 1
+        select f.error, f.at from turno.attempt_error f where f.seq = h.seq order by f.at desc, f.fence desc limit 1
     ) e on true
     union all
     select m.id, m.key, null, 'PENDIENTE', 0, null, m.first_at, m.last_at
@@ -43,12 +45,13 @@ with turno_queue as (
     join turno.body b on b.seq = d.seq
 )
 select v.id, {typed_key} as {key_name},
-       case when v.action is not null then v.action
+       case when v.action = {nothing} then 'NINGUNA'
+            when v.action is not null then v.action
             when exists (
                 select from {table} as r where {matches} and {speaks} and {takes_part}
-            ) then {update}
+            ) then {update}{or_nothing}
             else {deactivate} end as accion,
        v.state as estado, v.attempts as intentos,
-       case when v.attempts > 0 then v.error end as ultimo_error,
+       case when v.attempts > 0 or v.state = 'ERROR' then v.error end as ultimo_error,
        to_timestamp(v.created_at / 1000.0) as creado_en, to_timestamp(v.updated_at / 1000.0) as actualizado_en
 from turno_event v;

@@ -35,7 +35,7 @@ async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
         let row = client.query_one(call::AUDIT_HEAD.text, &[]).await.unwrap();
         let hash = Hash(row.get::<_, &[u8]>(1).try_into().unwrap());
         let mut head = Head { n: row.get(0), hash };
-        drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), "x", "y")]).remove(0));
+        drafts.push(chain(&mut head, Time(1), vec![Draft::new(Actor::system(), "queue_put", "y")]).remove(0));
     }
     for (client, entry) in [&one, &two].into_iter().zip(&drafts) {
         let (hash, sql) = (&entry.hash.0[..], "insert into turno.audit values ($1, 1, 'a', null, 'x', 'y', '{}', $2)");
@@ -64,7 +64,7 @@ async fn entries_are_found_by_who_what_and_where_in_both_directions() {
     for (name, user) in [("a", "ana"), ("b", "ana"), ("a", "luis"), ("b", "luis")] {
         decide(&store, lease(name, user, force("mine"))).await.unwrap();
     }
-    decide(&store, lease("a", "ana", Action::ForceRelease { reason: "done".into() })).await.unwrap();
+    decide(&store, lease("a", "ana", Action::ForceRelease { reason: "done".into(), fence: None })).await.unwrap();
     let all = AuditQuery { limit: 10, ..AuditQuery::default() };
     let found = async |query| {
         let entries = store.audit(query).await.unwrap();

@@ -196,7 +196,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
     let (store, _, _) = still_store().await;
     commit(&store, 0, lease("a", "ana", CLAIM)).await.unwrap();
     let reason = "urgent".to_owned();
-    commit(&store, 0, lease("a", "luis", Action::ForceClaim { reason })).await.unwrap();
+    commit(&store, 0, lease("a", "luis", Action::ForceClaim { reason, fence: None })).await.unwrap();
     store.sequence().await.unwrap();
     let events = store.events(Position(0), 10).await.unwrap();
     let (_, last) = events.iter().rfind(|(_, event)| event.topic == Topic::Leases).unwrap();
@@ -205,6 +205,7 @@ async fn an_event_is_read_back_as_it_was_decided() {
         topic: Topic::Leases,
         name: "lease.force_claimed".into(),
         resource: "a".into(),
+        key: None,
         at: now,
         fence: Some(states[0].grant.as_ref().unwrap().fence),
         by: Some(UserId::new("luis").unwrap()),

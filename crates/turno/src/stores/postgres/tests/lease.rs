@@ -58,7 +58,7 @@ async fn everything_of_a_lease_survives_the_way_through_its_row() {
     decide(&store, group(claim(holder("luis"), wait))).await.unwrap();
     let ask = Action::RequestRelease { message: Some("\"please\"".into()) };
     decide(&store, group(claim(holder("eva"), ask))).await.unwrap();
-    let force = Action::ForceClaim { reason: "needed ñ".into() };
+    let force = Action::ForceClaim { reason: "needed ñ".into(), fence: None };
     let (_, _, forced) = decide(&store, group(claim(holder("admin"), force))).await.unwrap();
     let read = store.peek(vec![resource("never"), resource("a")]).await.unwrap().states;
     assert_eq!(read, [State::unseen(resource("never")), forced.clone()]);

@@ -81,6 +81,33 @@ fn looks() -> [(&'static Sql, &'static str); 7] {
     ]
 }
 
+/// Whoever goes through a table asks this for every page.
+#[tokio::test]
+async fn a_page_of_a_walk_reads_its_own_keys_and_not_all_that_waits() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    client.batch_execute(LARGE).await.unwrap();
+    client.batch_execute(call::SYNC_BEGIN.text).await.unwrap();
+    client.batch_execute(&format!("prepare p as {}", call::SYNC_UNFINISHED.text)).await.unwrap();
+    let lanes = (1..=500).map(|lane| lane.to_string()).collect::<Vec<_>>().join(",");
+    let explain = format!("explain (analyze, timing off, costs off, summary off) execute p(2, '{{{lanes}}}')");
+    let plan: Vec<String> = client.query(&explain, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+    assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{plan:#?}");
+    // 200,000 wait, of which 500 lanes of this queue hold a tenth at most.
+    let read: i64 =
+        plan.iter().filter(|line| line.contains(" on hot ") || line.contains(" on body ")).map(|line| rows(line)).sum();
+    assert!((2..=30_000).contains(&read), "{read} rows: {plan:#?}");
+}
+
+/// How many rows a line of a plan has read: those of one loop, times the loops.
+fn rows(line: &str) -> i64 {
+    let number = |name: &str| {
+        let digits = line.split(name).nth(1)?.split(|one: char| !one.is_ascii_digit()).next()?;
+        digits.parse::<i64>().ok()
+    };
+    number("rows=").unwrap_or(0).max(1) * number("loops=").unwrap_or(1)
+}
+
 #[tokio::test]
 async fn no_hot_statement_reads_a_whole_table() {
     let (_store, url) = fresh_store().await;

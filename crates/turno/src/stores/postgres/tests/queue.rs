@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::store::{Counts, ItemQuery, ManageGroup, PushChange};
-use turno_core::queue::{Manage, ManageAnswer};
+use turno_core::queue::{Manage, ManageAnswer, OnExhausted};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
     let (name, policy) = (queue.name.clone(), queue.policy.clone());
     let by = Actor::user(UserId::new("ana").unwrap());
     let group = ManageGroup { queue: queue.id, name, policy, id: ItemId::new(id).unwrap(), wish, by };
-    let Outcomes::Manage(outcome) = commit(store, 4, Group::Manage(group)).await.unwrap() else {
+    let Outcomes::Manage { answer: outcome, .. } = commit(store, 4, Group::Manage(group)).await.unwrap() else {
         panic!("a manage's outcome")
     };
     outcome
@@ -222,4 +222,25 @@ async fn hints_reach_other_processes_and_not_oneself() {
     assert_eq!(next(&two, long).await, Ok(Ok(crate::store::Hint::Lease(resource("ana's")))));
     let echo = next(&one, short).await;
     assert!(echo.is_err(), "{echo:?}");
+}
+
+#[tokio::test]
+async fn held_lanes_go_on_in_the_very_transaction_that_changes_the_policy() {
+    let (store, url) = fresh_store().await;
+    let hold = Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..unwindowed(Kind::Lane) };
+    let held = queue(&store, hold.clone()).await;
+    enqueue(&store, &held, ["a1", "a2", "b1", "b2"].map(|id| new_item(id, Some(&id[..1]), "{}")).to_vec()).await;
+    let handed: Vec<Handed> = claim(&store, &held, 5).await.iter().map(|(one, _)| handed(&held, one)).collect();
+    settle(&store, &held, &handed, fail("no")).await;
+    assert_eq!(claim(&store, &held, 5).await, [], "both are held");
+    let by = Actor::user(UserId::new("ana").unwrap());
+    let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold };
+    let queue = store.put_queue(held.name.clone(), goes_on, PushChange::Keep, by).await.unwrap();
+    let together = "select count(*) from turno.queue q join turno.hot h on h.queue = q.id and h.xmin = q.xmin
+        where h.ready_at is not null";
+    assert_eq!(number(&outside(&url).await, together).await, 2, "no crash can come between");
+    let ids: Vec<String> = claim(&store, &queue, 5).await.into_iter().flat_map(|(_, ids)| ids).collect();
+    assert_eq!(ids, ["a2", "b2"]);
+    let counts = store.counts(queue.id).await.unwrap();
+    assert_eq!((counts.exhausted, counts.in_process), (2, 2), "what is exhausted stays so");
 }

@@ -1,7 +1,14 @@
 -- body_exhausted
--- Parked in their lanes (hot_parked), or finished (done_unacked).
+-- Parked in their lanes (hot_parked), finished (done_unacked), or handed out for the last time until it was over (hot_expiry),
+-- which nobody has settled yet: Item::lapsed.
 with page (seq) as (
     select seq from (select seq from hot where queue = ?1 and parked and seq > ?2 order by seq limit ?3)
+    union all
+    select seq from (
+        select seq from hot indexed by hot_expiry
+        where expires_at <= ?4 and queue = ?1 and seq > ?2 and not parked and revision <= handed
+            and attempt >= (select policy ->> 'max_attempts' from queue where id = ?1)
+        order by seq limit ?3)
     union all
     select seq from (select seq from done where queue = ?1 and ended <> 0 and ended = 1 and seq > ?2 order by seq limit ?3)
     order by 1

@@ -14,5 +14,7 @@ update hot set
     handed = ?12,
     parked = ?13,
     holder = ?14,
-    size = ?15
+    size = ?15,
+    returned = ?16,
+    superseded = ?17
 where seq = ?1

@@ -22,7 +22,7 @@ async fn filled(folder: &Folder) -> SqliteStore {
     manual.advance(Span(5));
     store.pause_queue(jobs.id, true, ana()).await.unwrap();
     store.pause_queue(jobs.id, false, ana()).await.unwrap();
-    let force = |reason: &str| Action::ForceClaim { reason: reason.into() };
+    let force = |reason: &str| Action::ForceClaim { reason: reason.into(), fence: None };
     let commands = vec![claim("r", "luis"), command("r", "eva", force("shift")), command("r", "ana", force("again"))];
     lease(&store, commands).await;
     enqueue(&store, &jobs, vec![item("a", None)]).await;

@@ -26,6 +26,7 @@ pub(super) fn item(name: &str, key: Option<&str>) -> NewItem {
         action: Some(format!("do {name}")),
         payload: format!("{{\"of\":\"{name}\\u0000\"}}").into(),
         delay: Span::ZERO,
+        since: None,
     }
 }
 
@@ -38,7 +39,7 @@ pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<Ne
 }
 
 pub(super) fn want(max: u32) -> Want {
-    Want { taker: "worker-7".into(), max, request: None }
+    Want { taker: "worker-7".into(), max, request: None, probes: false }
 }
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {

@@ -29,7 +29,7 @@ async fn a_claim_is_stored_and_a_release_is_remembered() {
     assert_eq!(store.ending(resource("a"), Fence(99)).await.unwrap(), None);
 
     let (_, second) = lease(&store, vec![claim("a", "luis")]).await.pop().unwrap();
-    let force = Action::ForceRelease { reason: "shift is over".into() };
+    let force = Action::ForceRelease { reason: "shift is over".into(), fence: None };
     let (_, forced) = lease(&store, vec![command("a", "eva", force)]).await.pop().unwrap();
     assert!(fence(&second) > fence(&claimed));
     let newest_first = vec![forced.ended.unwrap(), ended];

@@ -7,7 +7,7 @@ use crate::store::{
 };
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, QueueName};
-use turno_core::queue::{Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, Policy, SettleOutcome};
+use turno_core::queue::{Accepted, Act, Ended, Handed, Kind, Manage, ManageAnswer, OnExhausted, Policy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 fn manage(queue: &QueueRow, wish: Manage) -> ManageGroup {
@@ -89,10 +89,16 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     assert_eq!(errors, [(1, "no route"), (2, "still no route")]);
 
     let group = manage(&inbox, Manage::Retry);
-    assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Retried)));
+    assert_eq!(
+        one(&store, Group::Manage(group)).await,
+        Outcomes::Manage { answer: Ok(ManageAnswer::Retried), expired: None }
+    );
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { pending: 1, ..Counts::default() });
     let group = manage(&inbox, Manage::Cancel);
-    assert_eq!(one(&store, Group::Manage(group)).await, Outcomes::Manage(Ok(ManageAnswer::Cancelled)));
+    assert_eq!(
+        one(&store, Group::Manage(group)).await,
+        Outcomes::Manage { answer: Ok(ManageAnswer::Cancelled), expired: None }
+    );
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { cancelled: 1, ..Counts::default() });
     let none = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
     assert!(matches!(none, ClaimOutcome::Dealt { deliveries, .. } if deliveries == [vec![]]));
@@ -126,4 +132,19 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     let changed =
         store.put_queue(name.clone(), Policy::of(Kind::Sync), PushChange::Keep, Actor::system()).await.unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
+}
+
+#[tokio::test]
+async fn held_lanes_go_on_with_the_store_s_one_transaction_for_the_policy() {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    let lane = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(Kind::Lane) };
+    let held = queue(&store, "lane", Policy { on_exhausted: OnExhausted::Hold, ..lane.clone() }).await;
+    enqueue(&store, &held, vec![item("a1", Some("a")), item("a2", Some("a"))]).await;
+    let first = handed(&held, &next(&store, &held, 1).await[0]);
+    assert_eq!(settle(&store, &held, first, fail("no")).await, SettleOutcome::Exhausted);
+    assert!(next(&store, &held, 1).await.is_empty(), "it is held");
+    let goes_on = queue(&store, "lane", lane).await;
+    assert_eq!(next(&store, &goes_on, 1).await.len(), 1, "nobody but the store was asked");
+    assert_eq!(store.counts(held.id).await.unwrap(), Counts { exhausted: 1, in_process: 1, ..Counts::default() });
 }

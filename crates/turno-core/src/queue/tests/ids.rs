@@ -1,0 +1,64 @@
+//! Ids: accepted once within the retention, whatever became of what they came with.
+
+use super::super::*;
+use super::shelf::{START, Shelf};
+use crate::id::Seq;
+use crate::time::Span;
+
+/// A lane without a window, one item at a time.
+fn strict() -> Policy {
+    Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) }
+}
+
+#[test]
+fn the_same_id_is_accepted_once_and_ids_decide_never_contents() {
+    let mut shelf = Shelf::new(strict());
+    assert_eq!(shelf.put("ana", "1"), Accepted::Queued);
+    assert_eq!(shelf.put("ana", "1"), Accepted::Duplicate { differs: false });
+    let got = shelf.claim_one();
+    shelf.ack(&got);
+    let again = shelf.put_later("ana", "1", "other payload", Span::ZERO);
+    assert_eq!(again, Accepted::Duplicate { differs: true }, "also when it is finished");
+    assert_eq!(shelf.put_later("ana", "2", "1", Span::ZERO), Accepted::Queued, "equal contents are not duplicates");
+}
+
+#[test]
+fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back() {
+    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    assert_eq!(shelf.put_later("ana", "a", r#"{"v":1,"w":1}"#, Span::ZERO), Accepted::Queued);
+    let into = || Accepted::Coalesced { id: ItemId::new("a").expect("valid") };
+    assert_eq!(shelf.put_later("ana", "b", r#"{"v":2,"w":1}"#, Span::ZERO), into());
+    assert_eq!(shelf.put_later("ana", "c", r#"{"v":3}"#, Span::ZERO), into());
+    let repeat = |shelf: &mut Shelf, id: &str, payload: &str| shelf.put_later("ana", id, payload, Span::ZERO);
+    assert_eq!(repeat(&mut shelf, "b", r#"{"w":1.0, "v":2}"#), Accepted::Duplicate { differs: false });
+    assert_eq!(repeat(&mut shelf, "b", r#"{"v":9}"#), Accepted::Duplicate { differs: true });
+    let first = repeat(&mut shelf, "a", r#"{"v":1,"w":1}"#);
+    assert_eq!(first, Accepted::Duplicate { differs: false }, "what it said is not known any more");
+    let got = shelf.claim_one();
+    assert_eq!(&*shelf.bodies[0].payload, r#"{"v":3}"#);
+    shelf.ack(&got);
+    assert_eq!(repeat(&mut shelf, "b", r#"{"v":2,"w":1}"#), Accepted::Duplicate { differs: false });
+    assert!(shelf.hot.is_empty(), "nothing is queued by a repeat");
+}
+
+#[test]
+fn a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key() {
+    let mut shelf = Shelf::new(strict());
+    shelf.put_later("ana", "1", r#"{"n":1,"s":"x"}"#, Span::ZERO);
+    let again = shelf.put_later("ana", "1", r#"{ "s":"x", "n":1.0 }"#, Span::ZERO);
+    assert_eq!(again, Accepted::Duplicate { differs: false }, "the same value, written in another way");
+    let other = shelf.put_later("eva", "1", r#"{"n":1,"s":"x"}"#, Span::ZERO);
+    assert_eq!(other, Accepted::Duplicate { differs: true }, "somebody else's");
+}
+
+#[test]
+fn an_id_is_outlived_when_its_retention_is_over_and_not_a_millisecond_before() {
+    let policy = strict();
+    let item = |over_at| Known::Item { seq: Seq(1), key: None, payload: None, over_at };
+    let absorbed = Known::Absorbed { digest: Digest::of(None, "1"), at: START };
+    let last = START + policy.retention;
+    for known in [item(Some(START)), absorbed] {
+        assert!(!known.is_outlived(&policy, last) && known.is_outlived(&policy, last + Span(1)));
+    }
+    assert!(!item(None).is_outlived(&policy, last + Span(1)), "what is unfinished or exhausted stays");
+}

@@ -1,0 +1,183 @@
+//! No sentence of the command line is without its translation: the sources are gone through.
+
+use super::*;
+use crate::texts::causes::tests::{files, filled};
+use std::path::Path;
+
+/// In Spanish, without choosing it for the whole program.
+static SPANISH: LazyLock<Texts> = LazyLock::new(Texts::load);
+
+fn in_spanish(book: &Book, text: &str) -> Option<String> {
+    book.told(&SPANISH, Language::Spanish, text)
+}
+
+/// What stands beside a command or an option, in Spanish; nothing if it has none.
+pub(crate) fn help_in_spanish(text: &str) -> Option<String> {
+    in_spanish(&HELPS, text)
+}
+
+/// What stands below the help of a command, in Spanish.
+pub(crate) fn examples_in_spanish(command: &str) -> Option<String> {
+    let none = FluentArgs::new();
+    let found = SPANISH.find(Language::Spanish, &format!("examples-{command}"), &none);
+    found.map(std::borrow::Cow::into_owned)
+}
+
+/// Every English text that is translated beside commands and options.
+pub(crate) fn helps() -> impl Iterator<Item = String> {
+    let texts = HELP.lines().filter(|line| line.starts_with("help-")).filter_map(|line| line.split_once(" = "));
+    texts.map(|(_, text)| text.replace("{\"{\"}", "{").replace("{\"}\"}", "}"))
+}
+
+#[test]
+fn the_environment_says_which_language_and_the_first_that_says_something_is_heard() {
+    let asked = |said: &[(&str, &str)]| {
+        let said: HashMap<&str, &str> = said.iter().copied().collect();
+        asked_for(|name| said.get(name).map(|value| (*value).to_owned()))
+    };
+    for spanish in [
+        &[("LANG", "es_AR.UTF-8")][..],
+        &[("LANG", "es")],
+        &[("LC_ALL", "es_ES@euro"), ("LANG", "de_DE.UTF-8")],
+        &[("LC_MESSAGES", "es-MX"), ("LANG", "C")],
+        &[("LC_ALL", ""), ("LANG", "es_AR.UTF-8")],
+        &[("TURNO_LANG", "es"), ("LC_ALL", "C")],
+    ] {
+        assert_eq!(asked(spanish), Language::Spanish, "{spanish:?}");
+    }
+    for english in [
+        &[][..],
+        &[("LANG", "C")],
+        &[("LANG", "POSIX")],
+        &[("LC_ALL", "C"), ("LANG", "es_AR.UTF-8")],
+        &[("TURNO_LANG", "en"), ("LANG", "es_AR.UTF-8")],
+        &[("LANG", "de_DE.UTF-8")],
+        &[("LANG", "est_EE")],
+    ] {
+        assert_eq!(asked(english), Language::English, "{english:?}");
+    }
+}
+
+#[test]
+fn a_sentence_is_told_with_what_varies_in_it_and_what_is_within_it() {
+    for (english, spanish) in [
+        ("caja:3 is free: nobody holds it", "caja:3 está libre: nadie lo tiene"),
+        ("12 s ago", "hace 12 s"),
+        ("1 finding in /var/turno.db", "1 hallazgo en /var/turno.db"),
+        ("3 findings in /var/turno.db", "3 hallazgos en /var/turno.db"),
+        (
+            "turno.toml line 3: limits.requests is 0, but must be between 1 and 9",
+            "turno.toml línea 3: limits.requests es 0, y debe estar entre 1 y 9",
+        ),
+        ("--listen: listen is no address", "--listen: listen no es una dirección"),
+        (
+            "failed to read items.json: No such file or directory (os error 2)",
+            "no se pudo leer items.json: no existe el archivo o la carpeta (os error 2)",
+        ),
+        ("the only placeholder is {key}", "lo único que se reemplaza es {key}"),
+    ] {
+        assert_eq!(in_spanish(&SENTENCES, english).as_deref(), Some(spanish));
+    }
+}
+
+#[test]
+fn a_sentence_with_a_part_that_nobody_translated_stays_as_it_is() {
+    for english in [
+        "frob must be one of the \"red\" or \"green\" ones",
+        "the moon or a star fell from it",
+        "failed to read items.json: the moon is in the way of it",
+        "write what is to be written",
+    ] {
+        assert_eq!(in_spanish(&SENTENCES, english), None, "{english}");
+    }
+    for (english, spanish) in [
+        ("1 in process", "1 en proceso"),
+        ("Task 2 is cancelled", "La tarea 2 está cancelada"),
+        // What a server has said in Spanish already stays within.
+        ("stopping the command: el bloqueo venció", "se detiene el comando: el bloqueo venció"),
+    ] {
+        assert_eq!(in_spanish(&SENTENCES, english).as_deref(), Some(spanish));
+    }
+}
+
+#[test]
+fn what_people_have_named_is_not_translated_beside_a_name() {
+    for own in ["free", "locked", "by Ana, today", "in 5 s", "the payload", "Entrega a las 10"] {
+        assert_eq!(in_spanish(&SHOWN, own), None, "{own}");
+    }
+    assert!(in_spanish(&SHOWN, "in 5 s unless there is work").is_some());
+}
+
+/// Where something for somebody begins.
+const BEGINNINGS: [&str; 7] =
+    ["talk(", "told(", "Failure::failed(", "Failure::usage(", "Wrong::new(", "Problem::new(", ".print("];
+/// What is put together from parts that are looked up by themselves, or is no sentence.
+const PARTS: [&str; 11] = [
+    "7 in 7",
+    "7; queued",
+    "7 cannot be queued: 7",
+    "the chain of 7 is whole; keep its head elsewhere",
+    "7 was 7 and is 7 now; 7",
+    "7 7",
+    "7 (7)",
+    ", yours",
+    "has 7 where it may not be",
+    "use 7 in the path or behind ? only",
+    "the only placeholder is 7",
+];
+
+#[test]
+fn no_sentence_of_the_command_line_is_without_its_translation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut all = vec![];
+    for name in ["cli", "client", "config"] {
+        all.extend(files(&root.join(name)));
+    }
+    let single = ["cli.rs", "client.rs", "config.rs", "database.rs", "logging.rs", "http/server.rs", "http/stop.rs"];
+    all.extend(single.map(|name| root.join(name)));
+    let mut found = Vec::new();
+    for file in all.iter().filter(|file| !file.ends_with("reference.rs")) {
+        let whole = std::fs::read_to_string(file).expect("a source");
+        let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
+        found.extend(BEGINNINGS.iter().flat_map(|beginning| said_in(code, beginning)));
+    }
+    assert!(found.len() > 200, "the sources are where they were: {}", found.len());
+    found.retain(|sentence| !PARTS.contains(&sentence.trim()));
+    let missing: Vec<_> = found.iter().filter(|sentence| in_spanish(&SENTENCES, sentence.trim()).is_none()).collect();
+    assert!(missing.is_empty(), "add them to locales/cli.*.ftl: {missing:#?}");
+}
+
+/// The texts within the parentheses that open there.
+fn said_in(code: &str, beginning: &str) -> Vec<String> {
+    // A long text goes on in the next line.
+    let code = code.split("\\\n").map(str::trim_start).collect::<String>();
+    code.split(beginning).skip(1).flat_map(within).filter(|text| text.trim().contains(' ')).collect()
+}
+
+fn within(mut rest: &str) -> Vec<String> {
+    let (mut depth, mut found) = (1, Vec::new());
+    while depth > 0 {
+        let Some(at) = rest.find(['(', ')', '"']) else { break };
+        let (what, after) = (rest.as_bytes()[at], &rest[at + 1..]);
+        rest = match what {
+            b'"' => {
+                found.extend(filled(after));
+                &after[end_of_literal(after)..]
+            }
+            _ => after,
+        };
+        depth += i32::from(what == b'(') - i32::from(what == b')');
+    }
+    found
+}
+
+/// Where the quotes end that have just begun.
+fn end_of_literal(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |at| at + 1)
+}

@@ -1,0 +1,184 @@
+//! Ids of items: accepted once within the retention, whoever asks, and again when that is over.
+
+use super::world::{World, ack, draft, fail, ids, put, queue_name, take_one};
+use turno::core::id::{ItemId, Key};
+use turno::core::queue::{Accepted, Kind, Policy};
+use turno::core::time::Span;
+use turno::store::{AuditQuery, Counts};
+use turno::{Draft, QueueHandle};
+
+super::cases![
+    a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back,
+    a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key_on_a_real_store,
+    an_id_is_accepted_again_when_its_retention_is_over_though_nobody_has_tidied_up,
+    an_id_that_was_taken_in_is_accepted_again_when_its_retention_is_over,
+    of_many_who_use_an_outlived_id_at_once_one_is_accepted,
+    an_exhausted_item_keeps_its_id_until_a_person_decides,
+    ids_that_were_taken_in_are_forgotten_after_the_retention_and_never_before,
+    who_took_in_a_change_is_known_also_when_it_is_finished,
+];
+
+const DAY: i64 = 86_400_000;
+const AGAIN: Accepted = Accepted::Duplicate { differs: false };
+const MIXED_UP: Accepted = Accepted::Duplicate { differs: true };
+
+fn kept_a_day(kind: Kind) -> Policy {
+    Policy { retention: Span(DAY), ..Policy::of(kind) }
+}
+
+async fn say(queue: &QueueHandle, key: &str, id: &str, payload: &str) -> Accepted {
+    let draft = Draft { payload: payload.into(), ..draft(key, id) };
+    queue.enqueue(vec![draft]).await.expect("accepted").remove(0).1
+}
+
+/// How many items of the one queue were forgotten, as it is stored.
+async fn purged(world: &World) -> i64 {
+    world.turno.queues().await.unwrap()[0].purged
+}
+
+fn into(id: &str) -> Accepted {
+    Accepted::Coalesced { id: ItemId::new(id).expect("valid") }
+}
+
+async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state_back(mut world: World) {
+    let queue = world.queue(kept_a_day(Kind::Sync)).await;
+    assert_eq!(say(&queue, "idper-9", "a", r#"{"v":1}"#).await, Accepted::Queued);
+    assert_eq!(say(&queue, "idper-9", "b", r#"{"v":2}"#).await, into("a"));
+    assert_eq!(say(&queue, "idper-9", "c", r#"{"v":3}"#).await, into("a"));
+    // Whoever sent b has not heard the answer and sends it again, to another instance.
+    let other = world.instance().await.queue(queue_name()).await.unwrap();
+    assert_eq!(say(&other, "idper-9", "b", r#"{"v":2}"#).await, AGAIN);
+    assert_eq!(say(&other, "idper-9", "b", r#"{"v":20}"#).await, MIXED_UP);
+    assert_eq!(say(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "another key's");
+    assert_eq!(
+        say(&other, "idper-9", "a", r#"{"v":1}"#).await,
+        AGAIN,
+        "what it said was replaced: no mix-up is claimed"
+    );
+    let got = take_one(&queue).await;
+    assert_eq!(&*got.items[0].payload, r#"{"v":3}"#);
+    // In process, and after it, also when everything was started anew.
+    assert_eq!(say(&queue, "idper-9", "d", r#"{"v":4}"#).await, into("a"));
+    world.reopen().await;
+    let queue = world.turno.queue(queue_name()).await.unwrap();
+    ack(&queue, &got).await;
+    let newest = take_one(&queue).await;
+    assert_eq!(&*newest.items[0].payload, r#"{"v":4}"#);
+    ack(&queue, &newest).await;
+    for (id, payload) in [("b", r#"{"v":2}"#), ("c", r#"{"v":3}"#), ("d", r#"{"v":4}"#)] {
+        assert_eq!(say(&queue, "idper-9", id, payload).await, AGAIN, "{id}");
+    }
+    assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
+    // In one call, too.
+    let twice = vec![draft("k", "1"), draft("k", "2"), draft("k", "2"), draft("k", "1")];
+    let answers: Vec<_> = queue.enqueue(twice).await.unwrap().into_iter().map(|(_, accepted)| accepted).collect();
+    assert_eq!(answers, [Accepted::Queued, into("1"), AGAIN, AGAIN]);
+}
+
+async fn a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key_on_a_real_store(world: World) {
+    let queue = world.queue(kept_a_day(Kind::Lane)).await;
+    say(&queue, "ana", "1", r#"{"n":1,"s":"ñ","big":9007199254740993}"#).await;
+    let other_way = r#"{ "s": "\u00f1", "big": 9007199254740993, "n": 1.0 }"#;
+    assert_eq!(say(&queue, "ana", "1", other_way).await, AGAIN, "the same value, written in another way");
+    let other_value = r#"{"n":1,"s":"ñ","big":9007199254740992}"#;
+    assert_eq!(say(&queue, "ana", "1", other_value).await, MIXED_UP);
+    assert_eq!(say(&queue, "eva", "1", other_way).await, MIXED_UP, "the same value of another key");
+}
+
+async fn an_id_is_accepted_again_when_its_retention_is_over_though_nobody_has_tidied_up(world: World) {
+    let queue = world.queue(kept_a_day(Kind::Inbox)).await;
+    put(&queue, "any", &["x"]).await;
+    let first = take_one(&queue).await;
+    fail(&queue, &first).await;
+    ack(&queue, &take_one(&queue).await).await;
+    world.pass(DAY);
+    assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN], "to the last millisecond");
+    world.pass(1);
+    assert_eq!(put(&queue, "any", &["x", "y", "x"]).await, [Accepted::Queued, Accepted::Queued, AGAIN]);
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 2, ..Counts::default() });
+    assert_eq!(purged(&world).await, 1, "nothing disappears uncounted");
+    let query = AuditQuery { action: Some("queue_purge".to_owned()), limit: 9, ..AuditQuery::default() };
+    let entries = world.turno.audit(query).await.unwrap();
+    assert_eq!(entries.len(), 1, "and it is written down");
+    assert!(entries[0].detail.contains(r#""count":1"#), "{}", entries[0].detail);
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
+    assert!(record.errors.is_empty(), "what happened to the old one went with it: {:?}", record.errors);
+    let got = take_one(&queue).await;
+    assert_eq!((ids(&got), got.attempt), (vec!["x"], 1));
+    assert_eq!(world.turno.purge().await.unwrap().items, 0, "there is nothing left to forget");
+}
+
+async fn an_id_that_was_taken_in_is_accepted_again_when_its_retention_is_over(world: World) {
+    let queue = world.queue(kept_a_day(Kind::Sync)).await;
+    put(&queue, "k", &["a", "b"]).await;
+    world.pass(DAY);
+    assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
+    world.pass(1);
+    assert_eq!(put(&queue, "k", &["b", "b"]).await, [into("a"), AGAIN], "counted from then on anew");
+    world.pass(DAY);
+    assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
+    world.pass(1);
+    ack(&queue, &take_one(&queue).await).await;
+    assert_eq!(put(&queue, "k", &["b"]).await, [Accepted::Queued], "as an item of its own");
+    assert_eq!(put(&queue, "k", &["b"]).await, [AGAIN]);
+    assert_eq!(world.turno.purge().await.unwrap().absorbed, 0);
+}
+
+async fn of_many_who_use_an_outlived_id_at_once_one_is_accepted(world: World) {
+    let queue = world.queue(kept_a_day(Kind::Inbox)).await;
+    put(&queue, "any", &["x"]).await;
+    ack(&queue, &take_one(&queue).await).await;
+    world.pass(DAY + 1);
+    let instances = [queue.clone(), world.instance().await.queue(queue_name()).await.unwrap()];
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..12 {
+        let queue = instances[n % 2].clone();
+        calls.spawn(async move { put(&queue, "any", &["x"]).await.remove(0) });
+    }
+    let answers = calls.join_all().await;
+    let queued = answers.iter().filter(|answer| **answer == Accepted::Queued).count();
+    let again = answers.iter().filter(|answer| **answer == AGAIN).count();
+    assert_eq!((queued, again), (1, 11), "{answers:?}");
+    assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() });
+    assert_eq!(purged(&world).await, 1);
+    // The control: within the retention nobody is.
+    world.pass(1);
+    ack(&queue, &take_one(&queue).await).await;
+    assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN]);
+}
+
+async fn an_exhausted_item_keeps_its_id_until_a_person_decides(world: World) {
+    let queue = world.queue(Policy { max_attempts: 1, ..kept_a_day(Kind::Inbox) }).await;
+    put(&queue, "any", &["x"]).await;
+    fail(&queue, &take_one(&queue).await).await;
+    world.pass(5 * DAY);
+    assert_eq!(put(&queue, "any", &["x"]).await, [AGAIN]);
+    assert_eq!(queue.counts().await.unwrap(), Counts { exhausted: 1, ..Counts::default() });
+}
+
+async fn ids_that_were_taken_in_are_forgotten_after_the_retention_and_never_before(world: World) {
+    let queue = world.queue(kept_a_day(Kind::Sync)).await;
+    put(&queue, "k", &["a", "b"]).await;
+    world.pass(DAY / 2);
+    put(&queue, "k", &["c"]).await;
+    world.pass(DAY / 2);
+    assert_eq!(world.turno.purge().await.unwrap().absorbed, 0, "not before");
+    world.pass(1);
+    assert_eq!(world.turno.purge().await.unwrap().absorbed, 1, "only b");
+    assert_eq!(put(&queue, "k", &["c", "a"]).await, [AGAIN, AGAIN], "a is unfinished and c is young");
+    assert_eq!(put(&queue, "k", &["b"]).await, [into("a")]);
+}
+
+async fn who_took_in_a_change_is_known_also_when_it_is_finished(world: World) {
+    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    put(&queue, "k", &["a", "b"]).await;
+    world.pass(10);
+    ack(&queue, &take_one(&queue).await).await;
+    world.pass(10);
+    put(&queue, "k", &["c", "d"]).await;
+    put(&queue, "other", &["e"]).await;
+    for (id, by) in [("a", None), ("b", Some("a")), ("c", None), ("d", Some("c")), ("e", None), ("never", None)] {
+        let found = queue.absorber(ItemId::new(id).unwrap(), Key::new("k").unwrap()).await.unwrap();
+        assert_eq!(found.as_ref().map(ItemId::as_str), by, "{id}");
+    }
+}

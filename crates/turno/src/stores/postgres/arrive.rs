@@ -1,0 +1,110 @@
+//! Arrivals for which nothing is looked up: decided beforehand, written and committed in one trip.
+//!
+//! Others need two: what is read under locks in the first decides what is written in the second. Items in no lane, with
+//! ids that the engine made up, depend on the moment alone. They are decided for the moment zero, and the statement adds
+//! the moment: the rule is the same, and so are the rows.
+
+use super::PostgresStore;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::row::get;
+use super::slot::{Slot, Taken};
+use crate::store::{EnqueueGroup, Group, Outcomes, StoreError};
+use std::collections::HashMap;
+use turno_core::access::Epoch;
+use turno_core::id::{Numbers, Seq};
+use turno_core::queue::{Accepted, Changes, EnqueueRead};
+use turno_core::time::{Span, Time};
+
+/// A conflict with the first try is over when that is; more than this is something else.
+const AGAIN_MAX: usize = 8;
+
+impl PostgresStore {
+    /// Commits a group that needs no look.
+    pub(super) async fn arrive(
+        &self,
+        slot: &Slot,
+        group: &EnqueueGroup,
+        as_of: Option<Epoch>,
+    ) -> Result<Outcomes, StoreError> {
+        let numbers = Numbers::new((0..group.numbers()).map(|number| number as i64).collect());
+        let (fronts, existing) = (HashMap::new(), HashMap::new());
+        let (mut changes, answers) = group.decide(EnqueueRead { now: Time(0), numbers, existing, fronts });
+        match self.add(slot.take(&self.address).await?, &changes, as_of).await {
+            Ok((now, lowest)) => {
+                for item in &mut changes.insert {
+                    item.seq = lowest;
+                    item.ready_at = item.ready_at.map(|ready_at| ready_at + Span(now.0));
+                }
+                self.shared.floors.wrote(&changes);
+                Ok(Outcomes::Enqueue(answers))
+            }
+            Err(Failure::AccessChanged) => Err(StoreError::AccessChanged),
+            Err(failure) => self.arrive_again(slot, group, as_of, failure.is_lost()).await,
+        }
+    }
+
+    /// Answers the moment, and the lowest of the numbers.
+    async fn add(&self, mut link: Taken<'_>, changes: &Changes, as_of: Option<Epoch>) -> Result<(Time, Seq), Failure> {
+        let clock = &self.shared.clock;
+        let added = add(changes).maybe_big(clock.fixed().map(|time| time.0)).big(clock.estimate().0);
+        let calls = [Call::new(&call::BEGIN), added.maybe_big(as_of.map(|epoch| epoch.0)), Call::new(&call::COMMIT)];
+        match link.trip(&calls).await {
+            Ok(answers) => {
+                link.put_back();
+                let row = answers.get(1).and_then(|rows| rows.first());
+                let row = row.ok_or_else(|| Failure::Garbled("arrivals were not answered".into()))?;
+                let (now, lowest): (Option<i64>, Option<i64>) = (get(row, 0)?, get(row, 1)?);
+                let (now, lowest) = now.zip(lowest).ok_or(Failure::AccessChanged)?;
+                Ok((clock.observe(Time(now)), Seq(lowest)))
+            }
+            Err(failure) => {
+                if !failure.is_lost() && link.roll_back().await.is_ok() {
+                    link.put_back();
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// After a failure, with the ids as if callers had given them. Whatever became of the first try, and even if it is
+    /// still under way: an id is accepted once, so one of the two adds the items and the other adds none.
+    async fn arrive_again(
+        &self,
+        slot: &Slot,
+        group: &EnqueueGroup,
+        as_of: Option<Epoch>,
+        lost: bool,
+    ) -> Result<Outcomes, StoreError> {
+        let given = Group::Enqueue(group.with_ids_given());
+        let mut again = 0;
+        loop {
+            return match self.commit_decided(slot, &given, as_of).await {
+                Ok(Outcomes::Enqueue(mut answers)) => {
+                    answers.iter_mut().flatten().for_each(|accepted| *accepted = Accepted::Queued);
+                    Ok(Outcomes::Enqueue(answers))
+                }
+                Err(StoreError::Conflict(_)) if again < AGAIN_MAX => {
+                    again += 1;
+                    continue;
+                }
+                // The first try may have been committed, and nobody is there to be asked.
+                Err(StoreError::Unavailable(why)) if lost => Err(StoreError::Unknown(why)),
+                answer => answer,
+            };
+        }
+    }
+}
+
+fn add(changes: &Changes) -> Call<'_> {
+    let (bodies, items) = (&changes.bodies, &changes.insert);
+    Call::new(&call::ARRIVE)
+        .ints(bodies.iter().map(|body| body.queue.0))
+        .texts(bodies.iter().map(|body| body.id.as_str()))
+        .maybe_texts(bodies.iter().map(|body| Some(body.key.as_ref()?.as_str())))
+        .maybe_texts(bodies.iter().map(|body| body.action.as_deref()))
+        .texts(bodies.iter().map(|body| &*body.payload))
+        .bigs(items.iter().map(|item| item.enqueued_at.0))
+        .bigs(items.iter().map(|item| item.not_before.0))
+        .maybe_bigs(items.iter().map(|item| Some(item.ready_at?.0)))
+}

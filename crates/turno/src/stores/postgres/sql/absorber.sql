@@ -1,0 +1,10 @@
+-- absorber
+-- The item of a key that was unfinished when a change under this id came: there is at most one at a time, and should two
+-- share the instant, the later one.
+select b.id
+from turno.absorbed a
+join turno.body b on b.queue = a.queue and b.key = $3::text and b.enqueued_at <= a.at
+left join turno.done d on d.seq = b.seq
+where a.queue = $1::int and a.id = $2::text and (d.at is null or d.at >= a.at)
+order by b.seq desc
+limit 1

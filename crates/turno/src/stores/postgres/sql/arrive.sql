@@ -1,0 +1,26 @@
+-- arrive
+-- Items in no lane, with ids that nobody else can have: only the moment says what becomes of them. They were decided for
+-- the moment zero, and this adds the moment. It may read the clock ($9 in its place is a test's) because it waits for
+-- nobody; it is guarded as always by the highest time that this process ($10) or any other has seen. Under another epoch
+-- of access ($11) nothing is added and nothing answered.
+with moment as materialized (
+    select greatest(coalesce($9::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint), $10::bigint, m.high)
+        as now
+    from turno.mark m
+    where $11::bigint is null or m.epoch = $11
+), arrived as materialized (
+    select nextval('turno.number') as seq, m.now, u.queue, u.id, u.key, u.action, u.payload,
+           u.enqueued_at, u.not_before, u.ready_at
+    from moment m
+    cross join unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+                      $8::bigint[]) as u (queue, id, key, action, payload, enqueued_at, not_before, ready_at)
+), bodies as (
+    insert into turno.body (seq, queue, id, key, action, payload, enqueued_at)
+    select a.seq, a.queue, a.id, a.key, a.action, a.payload, a.now + a.enqueued_at
+    from arrived a
+), items as (
+    insert into turno.hot (seq, queue, enqueued_at, not_before, ready_at, revision)
+    select a.seq, a.queue, a.now + a.enqueued_at, a.now + a.not_before, a.now + a.ready_at, a.seq
+    from arrived a
+)
+select min(a.now), min(a.seq) from arrived a

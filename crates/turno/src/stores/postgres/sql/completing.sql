@@ -1,0 +1,9 @@
+-- completing
+-- Whether a transaction of an application is completing the delivery that begins with this item (turno.complete holds the
+-- lock until it ends). Looked up and not tried, for people: who tries it keeps others from it.
+select exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.classid = 1953854064::oid and l.objid = ($1::bigint & 2147483647)::int::oid
+        and l.objsubid = 2 and l.granted
+        and l.database = (select d.oid from pg_database d where d.datname = current_database())
+)

@@ -1,0 +1,14 @@
+-- Ids of changes that an unfinished sync item took in: all that is left of them, so that a late repeat is recognised.
+--
+-- `digest` tells a repeat from a mix-up. By age for the retention.
+create table absorbed (
+    queue integer not null,
+    id text not null,
+    digest integer not null,
+    at integer not null,
+    primary key (queue, id)
+) strict, without rowid;
+create index absorbed_age on absorbed (queue, at);
+
+-- What the body says is not what was accepted under its id. Null of nearly all, and of what came before this.
+alter table body add column replaced integer;

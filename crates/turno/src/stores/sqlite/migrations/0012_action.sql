@@ -1,0 +1,1 @@
+-- Applications have functions of their own on PostgreSQL only: nothing to do here.

@@ -1,0 +1,2 @@
+-- absorbed_remove
+delete from absorbed where queue = ?1 and id = ?2

@@ -1,0 +1,10 @@
+-- absorber
+-- The item of a key that was unfinished when a change under this id came: there is at most one at a time, and should two
+-- share the instant, the later one.
+select body.id
+from absorbed
+join body indexed by body_key on body.queue = absorbed.queue and body.key = ?3 and body.enqueued_at <= absorbed.at
+left join done on done.seq = body.seq
+where absorbed.queue = ?1 and absorbed.id = ?2 and (done.at is null or done.at >= absorbed.at)
+order by body.seq desc
+limit 1

@@ -1,0 +1,39 @@
+//! An expired delivery that somebody else's sweep is taking back at this very moment.
+
+use super::*;
+
+/// Waits until so many transactions wait for the mutex of a lane.
+async fn waiting(world: &World, wanted: i64) {
+    let sql = "select count(*) from pg_locks where locktype = 'advisory' and not granted
+               and database = (select oid from pg_database where datname = current_database())";
+    let until = async { while world.number(sql).await != wanted {} };
+    tokio::time::timeout(Duration::from_secs(60), until).await.expect("they come to wait");
+}
+
+async fn asked(queue: &QueueHandle) -> Option<Got> {
+    queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
+}
+
+#[tokio::test]
+async fn a_claim_that_meets_the_sweep_of_another_process_gets_what_that_takes_back() {
+    let world = World::new().await;
+    let queue = world.queue("q", plain(Kind::Lane)).await;
+    world.queue("elsewhere", plain(Kind::Lane)).await;
+    queue.enqueue(vec![draft("x", "ana")]).await.unwrap();
+    let lost = claim(&queue).await.unwrap();
+    let other = World::engine(&world.url, false).await;
+    let elsewhere = other.queue("elsewhere").await.unwrap();
+    world.pass(60_000).await;
+    // Whoever takes it back has to wait: first the other process, which has no use for it, then the claim.
+    let keeper = world.begin().await;
+    let all = "select count(pg_advisory_xact_lock(1953854062, slot)) from generate_series(0, 255) slot";
+    keeper.execute(all, &[]).await.unwrap();
+    let sweeping = tokio::spawn(async move { asked(&elsewhere).await });
+    waiting(&world, 1).await;
+    let claiming = tokio::spawn(async move { asked(&queue).await });
+    waiting(&world, 2).await;
+    end(&keeper, "commit").await;
+    assert_eq!(sweeping.await.unwrap(), None);
+    let got = claiming.await.unwrap().expect("it had expired before it was asked for");
+    assert!(got.handed.fence > lost.handed.fence, "{got:?}");
+}

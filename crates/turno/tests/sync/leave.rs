@@ -1,0 +1,108 @@
+//! A row that stops meeting `enqueue_when` while it is still the current one: it was neither deleted nor replaced.
+
+use super::{Source, World, key, sent, siper};
+use std::time::Duration;
+use turno::Live;
+use turno::core::event::Topic;
+use turno::core::sync::{Difference, OnLeave};
+use turno::core::time::Span;
+
+/// Longer than any event takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const LEAVES: &str = "update siper.usuarios set algoritmo_pass = 'MD5' where idper = 42";
+
+/// The finished events of 42, newest last: action and state.
+async fn finished(world: &World) -> Vec<String> {
+    let sql = "select concat_ws(' ', accion, estado) from siper.cola_sincronizacion_usuarios_modulo
+        where idper = 42 and estado = 'PROCESADO' order by actualizado_en, creado_en";
+    world.sql.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn with_ignore_an_event_that_waits_when_its_row_leaves_tells_nothing_and_says_so() {
+    let world = World::new().await;
+    world.people(&[42]).await;
+    world.run("update siper.usuarios set nombre = 'Otro' where idper = 42").await;
+    world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
+    world.run(LEAVES).await;
+    world.assert_events(&["42 NINGUNA PENDIENTE 0"]).await;
+    assert_eq!(world.drain().await, ["nothing 42"]);
+    assert_eq!(finished(&world).await, ["ACTUALIZAR PROCESADO", "NINGUNA PROCESADO"]);
+    // The destination still knows what it was told last, and that is as it was wished.
+    let check = world.sync.check(false, None, |_| {}).await.unwrap();
+    assert_eq!((check.differing, check.on_its_way), (0, 0), "{check:?}");
+    assert_eq!(world.sync.status().await.unwrap().left, Some(1), "it is counted");
+    world.run("update siper.usuarios set algoritmo_pass = 'PG-SHA256' where idper = 42").await;
+    let told = world.drain().await;
+    assert!(told.len() == 1 && told[0].starts_with("ACTUALIZAR 42") && told[0].contains("Otro"), "{told:?}");
+}
+
+#[tokio::test]
+async fn with_ignore_a_key_that_is_resent_by_hand_tells_nothing_while_its_row_has_left() {
+    let world = World::new().await;
+    world.people(&[42]).await;
+    world.run(LEAVES).await;
+    world.sync.resync(key("42")).await.unwrap();
+    assert_eq!(world.drain().await, ["nothing 42"]);
+    // Deleted it is gone, whatever it was before; and so it is without a current row.
+    world.run("delete from siper.usuarios where idper = 42").await;
+    world.sync.resync(key("42")).await.unwrap();
+    assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
+}
+
+#[tokio::test]
+async fn with_ignore_whoever_was_never_told_of_is_not_deactivated_either() {
+    let world = World::new().await;
+    world.run(&super::user("42", "MD5", true)).await;
+    world.sync.resync(key("42")).await.unwrap();
+    assert_eq!(world.drain().await, ["nothing 42"]);
+    assert_eq!(world.number("select count(*) from turno.sync_delivered").await, 0);
+}
+
+#[tokio::test]
+async fn with_ignore_a_row_that_is_no_principal_any_more_is_deactivated_although_it_has_left() {
+    let world = World::new().await;
+    world.people(&[42]).await;
+    world.run("update siper.usuarios set principal = false, algoritmo_pass = 'MD5' where idper = 42").await;
+    assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
+}
+
+#[tokio::test]
+async fn what_nothing_was_told_of_is_an_event_of_its_own() {
+    let world = World::new().await;
+    let mut listener = world.turno.subscribe(Topic::Sync.into(), None).await.unwrap();
+    world.people(&[42]).await;
+    world.run(LEAVES).await;
+    world.sync.resync(key("42")).await.unwrap();
+    world.drain().await;
+    let mut names = Vec::new();
+    while names.last().is_none_or(|name| name != "item.skipped") {
+        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("it is told").unwrap();
+        if let Live::Event { event, .. } = heard
+            && event.name.starts_with("item.")
+        {
+            assert_eq!(event.key.as_deref(), Some("42"), "{event:?}");
+            names.push(event.name.to_string());
+        }
+    }
+    assert_eq!(names, ["item.delivered", "item.skipped"]);
+}
+
+#[tokio::test]
+async fn with_deactivate_whoever_leaves_is_deactivated_and_a_comparison_finds_whom_the_trigger_missed() {
+    let world = World::with(Source { on_leave: OnLeave::Deactivate, ..siper() }).await;
+    world.people(&[42]).await;
+    world.run("update siper.usuarios set nombre = 'Otro' where idper = 42").await;
+    world.run(LEAVES).await;
+    world.assert_events(&["42 DESACTIVAR PENDIENTE 0"]).await;
+    assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
+    world.run("update siper.usuarios set algoritmo_pass = 'PG-SHA256', nombre = 'Nombre 42' where idper = 42").await;
+    assert_eq!(world.drain().await, [sent(42)]);
+    let missed = format!("set session_replication_role = replica; {LEAVES}; reset session_replication_role");
+    world.sql.batch_execute(&missed).await.unwrap();
+    assert!(world.queue.claim("worker", 1, Span::ZERO).await.unwrap().is_empty(), "nobody marked it");
+    let check = world.sync.check(true, None, |_| {}).await.unwrap();
+    assert_eq!(check.differences, [("42".to_owned(), Difference::Gone)]);
+    assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
+}
