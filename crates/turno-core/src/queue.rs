@@ -71,16 +71,6 @@ pub enum Last {
     Superseded,
 }
 
-/// Earlier hand-outs of an item that were settled and left nothing else behind: neither an error nor an end. Whoever
-/// repeats such a settlement is answered from here, also when others have had the item since.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Past {
-    /// The fence of the last one that was given back.
-    pub returned: Option<Fence>,
-    /// The fence of the last one that a newer change overtook.
-    pub superseded: Option<Fence>,
-}
-
 /// An unfinished item: the thin row that is claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -119,8 +109,6 @@ pub struct Item {
     pub holder: Option<Taker>,
     /// How many items its last hand-out had: with the fence, what a delivery that comes back is compared with.
     pub size: u32,
-    /// Hand-outs that came back.
-    pub past: Past,
 }
 
 impl Item {
@@ -216,8 +204,6 @@ pub struct Done {
     /// When it was last handed out; not known of what finished before that was kept. Of what was cancelled, only if it was
     /// in process then: the attempt that the cancelling ended.
     pub handed_at: Option<Time>,
-    /// Hand-outs that came back before.
-    pub past: Past,
 }
 
 /// One failed attempt, or what kept one from being made.
@@ -241,6 +227,31 @@ pub struct AttemptError {
     pub handed_at: Option<Time>,
 }
 
+/// A hand-out that ended without counting as an attempt: the item was given back, or a newer change overtook it. Whoever
+/// repeats such a settlement is answered from here, also when others have had the item since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CameBack {
+    /// The item.
+    pub seq: Seq,
+    /// Under which fence.
+    pub fence: Fence,
+    /// How: returned, superseded, or expired when it had been overtaken.
+    pub how: Last,
+    /// When.
+    pub at: Time,
+    /// Who had it.
+    pub holder: Option<Taker>,
+    /// When it was handed out.
+    pub handed_at: Option<Time>,
+    /// What the worker said, if it failed with what was overtaken; or that nobody settled it.
+    pub error: Option<String>,
+}
+
+impl CameBack {
+    /// So many of an item are kept, the newest: a worker that cannot do its work now gives it back again and again.
+    pub const KEPT: usize = 20;
+}
+
 /// Everything a group of queue commands writes, in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -262,6 +273,8 @@ pub struct Changes {
     pub undone: Vec<Seq>,
     /// Failed attempts.
     pub errors: Vec<AttemptError>,
+    /// Hand-outs that ended without counting.
+    pub came_back: Vec<CameBack>,
     /// Items that were handed out to a claim with a request id: the item, its fence, and the id.
     pub requests: Vec<(Seq, Fence, Arc<str>)>,
     /// Somebody types in this lane, as of then.
@@ -306,7 +319,6 @@ impl Changes {
             revision: item.handed,
             holder: item.holder.clone(),
             handed_at: item.claimed_at.filter(|_| ended != Ended::Cancelled || item.expires_at.is_some()),
-            past: item.past,
         });
     }
 }

@@ -24,7 +24,7 @@ use turno::core::id::{
 };
 use turno::core::lease::{Ending, State};
 use turno::core::queue::{
-    Absorbed, AttemptError, Body, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited,
+    Absorbed, AttemptError, Body, CameBack, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited,
 };
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
@@ -72,6 +72,7 @@ struct Rows {
     absorbed: HashMap<(QueueId, ItemId), Absorbed>,
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,
+    came_back: BTreeMap<Seq, Vec<CameBack>>,
     typing: HashMap<(QueueId, Lane), Time>,
     /// Request ids of claims, by what was handed out to them.
     requests: HashMap<Seq, (Fence, Arc<str>)>,
@@ -126,7 +127,11 @@ impl Rows {
 
     fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
         let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
-        Trace::of(handed.fence, self.hot.get(&handed.seq), self.done.get(&handed.seq), &errors).settled()
+        Trace::of(handed.fence, self.done.get(&handed.seq), &errors, self.came_back(handed.seq)).settled()
+    }
+
+    fn came_back(&self, seq: Seq) -> &[CameBack] {
+        self.came_back.get(&seq).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Admitting items: duplicates by id, coalescing by key, and who heads an empty lane.
 
-use super::{Absorbed, Body, Changes, Digest, Item, Kind, Known, Last, Past, Policy};
+use super::{Absorbed, Body, Changes, Digest, Item, Kind, Known, Last, Policy};
 use crate::id::{Fence, ItemId, Key, Lane, Numbers, QueueId, Seq};
 use crate::time::{Span, Time};
 use std::collections::HashMap;
@@ -260,7 +260,6 @@ fn fresh(call: &Enqueue, new: &NewItem, lane: Option<Lane>, number: i64, now: Ti
         parked: false,
         holder: None,
         size: 1,
-        past: Past::default(),
     }
 }
 

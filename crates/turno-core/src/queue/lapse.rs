@@ -3,7 +3,7 @@
 
 use super::manage::ManageRead;
 use super::settle::{expire_alone, settle};
-use super::{Act, AttemptError, Changes, Done, Handed, Item, Loaded, Member, Policy, Settle, SettleOutcome};
+use super::{Act, AttemptError, CameBack, Changes, Done, Handed, Item, Loaded, Member, Policy, Settle, SettleOutcome};
 use crate::time::Time;
 
 /// What an expired hand-out has made of one of its items.
@@ -13,8 +13,10 @@ pub struct Lapsed {
     pub item: Option<Item>,
     /// Its last line, if it was exhausted and does not stay.
     pub done: Option<Done>,
-    /// The attempt that nobody settled; none if a newer change came meanwhile, of which nothing was tried.
+    /// The attempt that nobody settled.
     pub error: Option<AttemptError>,
+    /// In its place, if a newer change came meanwhile: nothing of that was tried.
+    pub back: Option<CameBack>,
 }
 
 impl Item {
@@ -22,7 +24,7 @@ impl Item {
     pub fn lapsed(&self, policy: &Policy, now: Time) -> Option<Lapsed> {
         self.expires_at.filter(|at| *at <= now)?;
         let (mut changes, item) = expire_alone(policy, self.clone(), now);
-        Some(Lapsed { item, done: changes.done.pop(), error: changes.errors.pop() })
+        Some(Lapsed { item, done: changes.done.pop(), error: changes.errors.pop(), back: changes.came_back.pop() })
     }
 }
 

@@ -241,7 +241,6 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         parked: false,
         holder: None,
         size: 1,
-        past: done.past,
     }
 }
 

@@ -3,7 +3,7 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
-use super::{AttemptError, Changes, Delivery, Done, Ended, Item, Kind, Last, Policy};
+use super::{AttemptError, CameBack, Changes, Delivery, Done, Ended, Item, Kind, Last, Policy};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
 use crate::time::{Span, Time};
@@ -145,23 +145,19 @@ impl AttemptError {
 pub struct Trace {
     /// Its first item finished under this fence.
     pub ended: Option<Ended>,
-    /// Its first item was given back under this fence, whoever has had it since.
-    pub returned: bool,
-    /// Its first item was queued again under this fence, for a newer change.
-    pub superseded: bool,
+    /// Its first item came back under this fence without an attempt, whoever has had it since.
+    pub back: Option<Last>,
     /// An attempt under this fence failed: the error, and when it was to be tried again, if at all.
     pub failed: Option<(String, Option<Time>)>,
 }
 
 impl Trace {
     /// What the rows of one item tell about its hand-out under `fence`.
-    pub fn of(fence: Fence, item: Option<&Item>, done: Option<&Done>, errors: &[AttemptError]) -> Trace {
-        let past = item.map(|item| item.past).or(done.map(|done| done.past)).unwrap_or_default();
+    pub fn of(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[CameBack]) -> Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {
             ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
-            returned: past.returned == Some(fence),
-            superseded: past.superseded == Some(fence),
+            back: came_back.iter().find(|back| back.fence == fence).map(|back| back.how),
             failed: failed.map(|error| (error.error.clone(), error.retry_at)),
         }
     }
@@ -176,10 +172,10 @@ impl Trace {
             Some((_, None)) => return Some(SettleOutcome::Exhausted),
             None => {}
         }
-        match self {
-            Trace { ended: Some(Ended::Processed), .. } => Some(SettleOutcome::Acked),
-            Trace { returned: true, .. } => Some(SettleOutcome::Returned),
-            Trace { superseded: true, .. } => Some(SettleOutcome::Superseded),
+        match (self.ended, self.back) {
+            (Some(Ended::Processed), _) => Some(SettleOutcome::Acked),
+            (_, Some(Last::Returned)) => Some(SettleOutcome::Returned),
+            (_, Some(Last::Superseded)) => Some(SettleOutcome::Superseded),
             _ => None,
         }
     }
@@ -280,7 +276,7 @@ impl Work<'_> {
             if through.is_some_and(|through| index > through) {
                 self.unattempted(item);
             } else if item.revision > item.handed {
-                self.supersede(item, Last::Superseded);
+                self.supersede(item, Last::Superseded, None);
                 outcome = SettleOutcome::Superseded;
             } else {
                 self.changes.finish(&item, Ended::Processed, self.now);
@@ -317,7 +313,7 @@ impl Work<'_> {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
                 Some(at) if index > at => self.unattempted(item),
                 _ if item.revision > item.handed => {
-                    self.supersede(item, Last::Superseded);
+                    self.supersede(item, Last::Superseded, Some(error));
                     outcome.get_or_insert(SettleOutcome::Superseded);
                 }
                 _ => {
@@ -343,7 +339,7 @@ impl Work<'_> {
         let mut outcome = SettleOutcome::Retrying { retry_at };
         for mut item in members {
             if item.revision > item.handed {
-                self.supersede(item, Last::Superseded);
+                self.supersede(item, Last::Superseded, error);
                 outcome = SettleOutcome::Superseded;
                 continue;
             }
@@ -365,7 +361,7 @@ impl Work<'_> {
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
             if item.revision > item.handed {
-                self.supersede(item, Last::Expired);
+                self.supersede(item, Last::Expired, Some(NOT_SETTLED));
             } else {
                 self.attempt_failed(item, NOT_SETTLED, Some(Span::ZERO), false, Last::Expired);
             }
@@ -376,7 +372,7 @@ impl Work<'_> {
     /// Back to its place with the attempt taken back. A change that came meanwhile has reset it to 0 already.
     fn unattempted(&mut self, mut item: Item) {
         item.attempt = item.attempt.saturating_sub(1);
-        item.past.returned = Some(item.fence);
+        self.back(&item, Last::Returned, None);
         item.put_back(Last::Returned);
         // Not later: a mate's back-off may have been a little longer than that of the head it went with. Nor the time of
         // the return: its window counts from when it came.
@@ -384,12 +380,10 @@ impl Work<'_> {
         self.left.push(item);
     }
 
-    fn supersede(&mut self, mut item: Item, last: Last) {
+    /// To be delivered anew as it is now. What the overtaken attempt said is kept for whoever looks, and counts for nothing.
+    fn supersede(&mut self, mut item: Item, last: Last, error: Option<&str>) {
         item.attempt = 0;
-        // Nobody has settled what expired: whoever comes late must not be told that they did.
-        if last == Last::Superseded {
-            item.past.superseded = Some(item.fence);
-        }
+        self.back(&item, last, error);
         item.put_back(last);
         item.not_before = self.now;
         self.left.push(item);
@@ -423,6 +417,19 @@ impl Work<'_> {
             self.changes.finish(&item, Ended::Exhausted, self.now);
         }
         SettleOutcome::Exhausted
+    }
+
+    /// Keeps how a hand-out came back without counting, of an item that is still as it was handed out.
+    fn back(&mut self, item: &Item, how: Last, error: Option<&str>) {
+        self.changes.came_back.push(CameBack {
+            seq: item.seq,
+            fence: item.fence,
+            how,
+            at: self.now,
+            holder: item.holder.clone(),
+            handed_at: item.claimed_at,
+            error: error.map(kept),
+        });
     }
 
     /// Keeps what went wrong with an item that is still as it was handed out.

@@ -185,6 +185,19 @@ async fn a_failure_of_what_changed_meanwhile_is_superseded(world: World) {
     assert_eq!(failed["outcome"], "superseded");
     let next = claim(&eva, "users", "w").await.remove(0);
     assert_eq!((&next["items"][0]["payload"], &next["attempt"]), (&json!("new"), &json!(1)), "at once, and afresh");
+    // What it said, and who had it with which fence, is told for good, though it counts for nothing.
+    settle(&eva, "users", "ack", &next, json!({})).await;
+    let listed = eva.get("/v1/queues/users/items").await.expect(200);
+    let id = listed["items"][0]["id"].as_str().unwrap();
+    let life = eva.get(&format!("/v1/queues/users/items/{id}")).await.expect(200);
+    let error = &life["errors"][0];
+    assert_eq!((&error["error"], &error["attempt"], &error["fence"]), (&json!("down"), &json!(0), &got["fence"]));
+    assert_eq!((&life["last_error"], &life["attempts"]), (&json!("down"), &json!(1)));
+    let what = |at: usize| life["timeline"][at]["what"].as_str().unwrap().to_owned();
+    assert_eq!([what(0), what(1), what(2)], ["enqueued", "superseded", "processed"]);
+    let superseded = &life["timeline"][1];
+    assert_eq!((&superseded["fence"], &superseded["instance"]), (&got["fence"], &json!("w")));
+    assert_eq!((&superseded["error"], &superseded["attempt"]), (&json!("down"), &Value::Null));
 }
 
 async fn a_wrong_settlement_is_refused_with_its_field_named(world: World) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use turno::core::id::{Fence, Seq};
 use turno::core::lease::{Ending, Outcome, Refused, State};
-use turno::core::queue::{Accepted, ManageAnswer, ManageRefused, Past};
+use turno::core::queue::{Accepted, ManageAnswer, ManageRefused};
 use turno::store::{Counts, Pulse};
 use turno::{ClaimedItem, Got, ItemRecord, LaneLocks, LeaseAnswer, Settled, Why, WhyReason};
 
@@ -118,23 +118,19 @@ fn blank_record(record: &mut ItemRecord, numbers: &mut Vec<i64>) {
         fence(&mut item.group, numbers);
         number(&mut item.revision, numbers);
         number(&mut item.handed, numbers);
-        past(&mut item.past, numbers);
     }
     if let Some(done) = &mut record.done {
         seq(&mut done.seq, numbers);
         fence(&mut done.fence, numbers);
         number(&mut done.revision, numbers);
-        past(&mut done.past, numbers);
     }
     for error in &mut record.errors {
         seq(&mut error.seq, numbers);
         fence(&mut error.fence, numbers);
     }
-}
-
-fn past(past: &mut Past, numbers: &mut Vec<i64>) {
-    for of in [&mut past.returned, &mut past.superseded].into_iter().flatten() {
-        fence(of, numbers);
+    for back in &mut record.came_back {
+        seq(&mut back.seq, numbers);
+        fence(&mut back.fence, numbers);
     }
 }
 

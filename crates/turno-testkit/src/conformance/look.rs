@@ -1,8 +1,8 @@
 //! Lists, records and queues at a glance.
 
 use super::world::{START, World, ack, draft, put, settle, take, take_one};
-use turno::core::id::{ItemId, Key};
-use turno::core::queue::{Act, Kind, OnExhausted, Policy, SettleOutcome};
+use turno::core::id::{Fence, ItemId, Key};
+use turno::core::queue::{Act, CameBack, Kind, Last, OnExhausted, Policy, SettleOutcome};
 use turno::core::time::Span;
 use turno::store::Counts;
 use turno::{Draft, Error, ItemQuery, ItemState, LaneLocks, QueueHandle};
@@ -12,6 +12,7 @@ super::cases![
     items_are_listed_by_key_page_by_page,
     lists_of_one_queue_show_nothing_of_another,
     a_record_tells_who_had_it_with_which_fence_and_how_it_ended,
+    hand_outs_that_came_back_are_kept_and_of_many_the_newest,
     an_overview_shows_the_oldest_that_waits_and_what_went_on_lately,
     attempts_that_are_over_know_when_they_were_handed_out_and_a_queue_how_long_its_items_waited,
     what_would_be_forgotten_is_counted_and_then_forgotten_in_every_kind_of_queue,
@@ -203,6 +204,33 @@ async fn a_record_tells_who_had_it_with_which_fence_and_how_it_ended(world: Worl
         (error.attempt, error.fence, error.holder.as_ref().map(|taker| taker.as_str())),
         (1, first.handed.fence, Some("worker-1"))
     );
+}
+
+async fn hand_outs_that_came_back_are_kept_and_of_many_the_newest(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["x", "y"]).await;
+    let other = take_one(&queue).await;
+    let mut handed = Vec::new();
+    for _ in 0..CameBack::KEPT + 3 {
+        let got = take_one(&queue).await;
+        world.pass(10);
+        settle(&queue, got.handed, Act::Return).await;
+        handed.push(got.handed);
+    }
+    settle(&queue, other.handed, Act::Return).await;
+    let record = queue.item(ItemId::new("y").unwrap()).await.unwrap().unwrap();
+    let kept: Vec<Fence> = record.came_back.iter().map(|back| back.fence).collect();
+    assert_eq!(kept, handed[3..].iter().map(|handed| handed.fence).collect::<Vec<_>>());
+    let last = record.came_back.last().unwrap();
+    assert_eq!((last.how, last.at, last.error.as_deref()), (Last::Returned, record.now, None));
+    assert_eq!(last.holder.as_ref().map(|taker| taker.instance()), Some("worker-1"));
+    assert_eq!(last.handed_at.map(|handed_at| handed_at + Span(10)), Some(last.at));
+    assert_eq!((record.attempts(), record.last_error()), (0, None));
+    let own = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap().came_back;
+    assert_eq!(own.iter().map(|back| back.fence).collect::<Vec<_>>(), [other.handed.fence], "to each item its own");
+    // Whoever repeats one of those is told so; what is forgotten is stale.
+    assert_eq!(settle(&queue, handed[3], Act::Return).await.outcome, SettleOutcome::Returned);
+    assert_eq!(settle(&queue, handed[2], Act::Return).await.outcome, SettleOutcome::Stale);
 }
 
 async fn an_overview_shows_the_oldest_that_waits_and_what_went_on_lately(world: World) {

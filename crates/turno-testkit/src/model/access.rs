@@ -109,6 +109,7 @@ impl Rows {
             self.bodies.remove(&seq);
             self.replaced.remove(&seq);
             self.errors.retain(|error| error.seq != seq);
+            self.came_back.remove(&seq);
         }
         self.note(now, entry);
     }

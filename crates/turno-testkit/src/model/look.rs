@@ -11,7 +11,7 @@ impl Rows {
     pub(super) fn record(&self, body: &Body, now: Time) -> ItemRecord {
         let errors = self.errors.iter().filter(|error| error.seq == body.seq).cloned().collect();
         let (item, done) = (self.hot.get(&body.seq).cloned(), self.done.get(&body.seq).cloned());
-        ItemRecord { now, body: body.clone(), item, done, errors }
+        ItemRecord { now, body: body.clone(), item, done, errors, came_back: self.came_back(body.seq).to_vec() }
     }
 
     /// Its state, whether or not anybody has taken back what expired.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use turno::core::audit::Actor;
 use turno::core::id::{ItemId, Lane, Numbers, QueueId, QueueName, Seq};
 use turno::core::queue::{
-    Changes, ClearRead, Ended, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead, Member, Policy, Wants,
+    CameBack, Changes, ClearRead, Ended, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead, Member, Policy,
+    Wants,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -204,6 +205,11 @@ impl Rows {
         }
         self.done.extend(changes.done.into_iter().map(|done| (done.seq, done)));
         self.errors.extend(changes.errors);
+        for back in changes.came_back {
+            let kept = self.came_back.entry(back.seq).or_default();
+            kept.push(back);
+            kept.drain(..kept.len().saturating_sub(CameBack::KEPT));
+        }
         self.requests.extend(changes.requests.into_iter().map(|(seq, fence, request)| (seq, (fence, request))));
         self.events.extend(changes.events);
         self.typing.extend(changes.typing.into_iter().map(|(queue, lane, at)| ((queue, lane), at)));

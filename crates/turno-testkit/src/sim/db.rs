@@ -19,7 +19,7 @@ use turno::store::LeaseWrite;
 use turno_core::audit::{Entry, Head};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, Sku};
 use turno_core::lease::State;
-use turno_core::queue::{Absorbed, AttemptError, Body, Done, Item};
+use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Item};
 use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
@@ -64,6 +64,7 @@ pub(crate) struct Db {
     pub(crate) replaced: BTreeSet<Seq>,
     pub(crate) done: Map<Seq, Done>,
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
+    pub(crate) came_back: Map<Seq, Vec<CameBack>>,
     /// Which items were handed out under a fence, as an index on it would tell.
     pub(crate) handed: Map<Fence, Vec<Seq>>,
     pub(crate) typing: Map<(QueueId, Lane), Time>,

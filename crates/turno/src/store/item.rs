@@ -1,7 +1,7 @@
 //! What can be read about a queue and its items, outside of groups.
 
 use turno_core::id::{Fence, Key, Seq};
-use turno_core::queue::{AttemptError, Body, Done, FrontItem, Item, ItemState, Lapsed, Policy, Taker};
+use turno_core::queue::{AttemptError, Body, CameBack, Done, FrontItem, Item, ItemState, Lapsed, Policy, Taker};
 use turno_core::time::Time;
 
 /// How many items of a queue are in which state.
@@ -85,6 +85,8 @@ pub struct ItemRecord {
     pub done: Option<Done>,
     /// Its failed attempts, oldest first.
     pub errors: Vec<AttemptError>,
+    /// Its hand-outs that ended without counting, oldest first; of many the newest.
+    pub came_back: Vec<CameBack>,
 }
 
 /// A hand-out: the one that lives, or the last one.
@@ -103,9 +105,11 @@ pub struct HandOut {
 impl ItemRecord {
     /// With what its expired hand-out has made of it, if nobody has written that down yet.
     pub fn lapsed(mut self, policy: &Policy) -> ItemRecord {
-        if let Some(Lapsed { item, done, error }) = self.item.as_ref().and_then(|item| item.lapsed(policy, self.now)) {
+        let lapsed = self.item.as_ref().and_then(|item| item.lapsed(policy, self.now));
+        if let Some(Lapsed { item, done, error, back }) = lapsed {
             (self.item, self.done) = (item, done);
             self.errors.extend(error);
+            self.came_back.extend(back);
         }
         self
     }
@@ -150,9 +154,31 @@ impl ItemRecord {
         self.item.as_ref().map_or(done, |item| item.revision)
     }
 
-    /// What its last failed attempt said.
+    /// All that went wrong, oldest first: failed attempts, and those that failed with what a newer change had overtaken,
+    /// which count for nothing (attempt 0) and were queued again at once.
+    pub fn all_errors(&self) -> Vec<AttemptError> {
+        let overtaken = self.came_back.iter().filter_map(|back| {
+            Some(AttemptError {
+                seq: back.seq,
+                attempt: 0,
+                fence: back.fence,
+                at: back.at,
+                error: back.error.clone()?,
+                retry_at: Some(back.at),
+                holder: back.holder.clone(),
+                handed_at: back.handed_at,
+            })
+        });
+        let mut all: Vec<AttemptError> = self.errors.iter().cloned().chain(overtaken).collect();
+        all.sort_by_key(|error| error.at);
+        all
+    }
+
+    /// What was last said to have gone wrong.
     pub fn last_error(&self) -> Option<&str> {
-        self.errors.last().map(|error| error.error.as_str())
+        let failed = self.errors.last().map(|error| (error.at, error.error.as_str()));
+        let overtaken = self.came_back.iter().rev().find_map(|back| Some((back.at, back.error.as_deref()?)));
+        failed.max(overtaken).map(|(_, error)| error)
     }
 }
 

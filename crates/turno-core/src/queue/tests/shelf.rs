@@ -15,6 +15,7 @@ pub(super) struct Shelf {
     pub(super) bodies: Vec<Body>,
     pub(super) done: Vec<Done>,
     pub(super) errors: Vec<AttemptError>,
+    pub(super) came_back: Vec<CameBack>,
     pub(super) absorbed: Vec<Absorbed>,
     replaced: Vec<Seq>,
     typing: HashMap<Lane, Time>,
@@ -27,9 +28,10 @@ impl Shelf {
     pub(super) fn new(policy: Policy) -> Shelf {
         policy.check().expect("a policy within its bounds");
         let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (absorbed, replaced) = (Vec::new(), Vec::new());
-        let (typing, spared) = (HashMap::new(), Vec::new());
-        Shelf { policy, now: START, hot, bodies, done, errors, absorbed, replaced, typing, spared, number: 0 }
+        let (came_back, absorbed, replaced) = (Vec::new(), Vec::new(), Vec::new());
+        let (typing, spared, number) = (HashMap::new(), Vec::new(), 0);
+        let now = START;
+        Shelf { policy, now, hot, bodies, done, errors, came_back, absorbed, replaced, typing, spared, number }
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {
@@ -250,6 +252,7 @@ impl Shelf {
         self.hot.retain(|item| !changes.remove.contains(&item.seq));
         self.done.extend(changes.done);
         self.errors.extend(changes.errors);
+        self.came_back.extend(changes.came_back);
         for (_, lane, at) in changes.typing {
             self.typing.insert(lane, at);
         }

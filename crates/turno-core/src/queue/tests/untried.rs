@@ -6,10 +6,10 @@ use crate::time::Span;
 
 /// How the hand-out of a delivery's first item was settled, as its rows tell it now.
 fn told(shelf: &Shelf, delivery: &Delivery) -> Option<SettleOutcome> {
-    let item = shelf.hot.iter().find(|item| item.seq == delivery.seq);
     let done = shelf.done.iter().find(|done| done.seq == delivery.seq);
     let errors: Vec<AttemptError> = shelf.errors.iter().filter(|error| error.seq == delivery.seq).cloned().collect();
-    Trace::of(delivery.fence, item, done, &errors).settled()
+    let back: Vec<CameBack> = shelf.came_back.iter().filter(|back| back.seq == delivery.seq).cloned().collect();
+    Trace::of(delivery.fence, done, &errors, &back).settled()
 }
 
 fn ids(shelf: &Shelf, delivery: &Delivery) -> String {
@@ -142,4 +142,34 @@ fn a_probe_goes_to_whoever_was_never_tried_and_then_to_the_least_recently_tried(
         assert_eq!(ids(&shelf, &probe), wanted);
         shelf.settle(&probe, Act::Return);
     }
+}
+
+#[test]
+fn every_hand_out_that_came_back_is_kept_with_what_was_said() {
+    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    shelf.put("ana", "1");
+    let returned = shelf.claim_one();
+    shelf.settle(&returned, Act::Return);
+    let acked = shelf.pass(1).claim_one();
+    shelf.put("ana", "2");
+    shelf.ack(&acked);
+    let failed = shelf.pass(1).claim_one();
+    shelf.put("ana", "3");
+    assert_eq!(shelf.fail(&failed, None), SettleOutcome::Superseded);
+    let expired = shelf.pass(1).claim_one();
+    shelf.put("ana", "4");
+    shelf.pass(60_000).settle(&expired, Act::Expire);
+    let kept: Vec<_> = shelf.came_back.iter().map(|back| (back.fence, back.how, back.error.as_deref())).collect();
+    let said = Some("boom");
+    assert_eq!(
+        kept,
+        [
+            (returned.fence, Last::Returned, None),
+            (acked.fence, Last::Superseded, None),
+            (failed.fence, Last::Superseded, said),
+            (expired.fence, Last::Expired, Some("not settled in time")),
+        ]
+    );
+    assert!(shelf.came_back.iter().all(|back| back.holder.is_some() && back.handed_at.is_some()));
+    assert!(shelf.errors.is_empty(), "none of them counts");
 }

@@ -18,7 +18,8 @@ use crate::http::stamp::Stamp;
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = QueueItemError)]
 pub(super) struct AttemptView {
-    /// Which one; 0 if none could be made, as of a row that cannot be read.
+    /// Which one; 0 if it counts for nothing: none could be made, as of a row that cannot be read, or a newer change had
+    /// overtaken what it was made with.
     attempt: u32,
     fence: i64,
     /// When it was handed out; null of what failed before that was kept.
@@ -97,7 +98,7 @@ pub(super) struct ItemView {
     /// Who has it, or had it last.
     holder: Option<HandOutView>,
     last_error: Option<String>,
-    /// The attempts that failed, oldest first.
+    /// What went wrong, oldest first.
     errors: Vec<AttemptView>,
     /// When it was done, exhausted or cancelled.
     finished_at: Option<Stamp>,
@@ -112,13 +113,13 @@ impl ItemView {
             revision: (kind == Kind::Sync).then(|| record.revision()),
             holder: record.hand_out().map(Into::into),
             last_error: record.last_error().map(str::to_owned),
+            errors: record.all_errors().into_iter().map(Into::into).collect(),
             finished_at: record.done.as_ref().map(|done| Stamp(done.at)),
             id: record.body.id.to_string(),
             key: record.body.key.map(String::from),
             action: record.body.action,
             payload: Payload(record.body.payload),
             enqueued_at: record.body.enqueued_at.into(),
-            errors: record.errors.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -1,12 +1,9 @@
 //! The life of an item, from its rows: accepted, handed out, how each attempt ended, what people did to it.
-//!
-//! Of attempts that were given back, or whose item changed meanwhile, the last one is known until the next hand-out: they
-//! leave no row, because a worker that cannot do its work now gives it back again and again.
 
 use serde::Serialize;
 use turno::core::audit::Entry;
 use turno::core::id::QueueName;
-use turno::core::queue::{AttemptError, Done, Ended, Item, Last, Taker};
+use turno::core::queue::{AttemptError, CameBack, Done, Ended, Last, Taker};
 use turno::core::sync::NOTHING;
 use turno::core::time::Time;
 use turno::store::AuditQuery;
@@ -28,8 +25,8 @@ const LANE_CLEAR: &str = "lane_clear";
 pub(crate) struct Happened {
     pub(crate) at: Stamp,
     /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
-    /// `processed`, `skipped` (there was nothing to be told of the key), `returned` or `superseded` (of the last hand-out;
-    /// `at` is when that was), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
+    /// `processed`, `skipped` (there was nothing to be told of the key), `returned` or `superseded` (a newer change
+    /// had overtaken it; of both the newest twenty), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
     /// or `edited` (sent round again with another payload).
     #[schema(example = "failed")]
     pub(crate) what: &'static str,
@@ -88,6 +85,19 @@ impl From<&AttemptError> for Happened {
     }
 }
 
+impl From<&CameBack> for Happened {
+    /// Without a number: the attempt was taken back, or the change that overtook it has begun to count anew.
+    fn from(back: &CameBack) -> Happened {
+        let what = match back.how {
+            Last::Expired => "expired",
+            Last::Superseded => "superseded",
+            Last::Returned | Last::None | Last::Failed => "returned",
+        };
+        let happened = Happened::new(back.at, what).by(back.holder.as_ref(), 0, back.fence.0);
+        Happened { attempt: None, error: back.error.clone(), handed_at: back.handed_at.map(Stamp), ..happened }
+    }
+}
+
 /// What people did to the item, and to its lane when that ended it, for those who may read the audit.
 pub(crate) async fn audited(caller: &Caller, queue: &QueueName, record: &ItemRecord) -> Result<Vec<Entry>, Problem> {
     let mut entries = of_resource(caller, format!("{queue}/{}", record.body.id), None).await?;
@@ -108,19 +118,6 @@ async fn of_resource(caller: &Caller, resource: String, action: Option<&str>) ->
     }
 }
 
-/// The last hand-out of an item that waits, if it ended without a row of its own.
-fn given_back(item: &Item) -> Option<Happened> {
-    let what = match item.last {
-        Last::Returned => "returned",
-        Last::Superseded => "superseded",
-        Last::None | Last::Failed | Last::Expired => return None,
-    };
-    let at = item.claimed_at.filter(|_| item.expires_at.is_none())?;
-    let happened = Happened::new(at, what).by(item.holder.as_ref(), item.attempt, item.fence.0);
-    // The attempt was taken back, so its number will be the next one's.
-    Some(Happened { attempt: None, handed_at: Some(Stamp(at)), ..happened })
-}
-
 /// The attempt that was under way when its lane was cleared.
 fn cut_short(record: &ItemRecord, done: &Done) -> Option<Happened> {
     let handed_at = done.handed_at?;
@@ -136,7 +133,7 @@ fn cut_short(record: &ItemRecord, done: &Done) -> Option<Happened> {
 pub(crate) fn of(record: &ItemRecord, audited: Vec<Entry>) -> Vec<Happened> {
     let mut all = vec![Happened::new(record.body.enqueued_at, "enqueued")];
     all.extend(record.errors.iter().map(Happened::from));
-    all.extend(record.item.as_ref().and_then(given_back));
+    all.extend(record.came_back.iter().map(Happened::from));
     if let Some((item, expires_at)) = record.item.as_ref().and_then(|item| Some((item, item.expires_at?))) {
         let since = item.claimed_at.unwrap_or(item.enqueued_at);
         let handed = Happened::new(since, "handed_out").by(item.holder.as_ref(), item.attempt, item.fence.0);

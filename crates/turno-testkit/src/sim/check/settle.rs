@@ -6,7 +6,7 @@ use crate::sim::message::{Ask, Reply};
 use turno::store::ManageGroup;
 use turno_core::id::{Fence, Seq};
 use turno_core::queue::{
-    Act, Changes, Done, Ended, Handed, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
+    Act, CameBack, Changes, Done, Ended, Handed, Item, Kind, ManageAnswer, OnExhausted, Settle, SettleOutcome,
 };
 use turno_core::time::Time;
 
@@ -24,18 +24,7 @@ enum Fate {
 fn exhausted(row: &Item) -> Done {
     let (seq, queue, at, fence) = (row.seq, row.queue, row.not_before, row.fence);
     let (attempt, revision) = (row.attempt, row.handed);
-    Done {
-        seq,
-        queue,
-        ended: Ended::Exhausted,
-        at,
-        attempt,
-        fence,
-        revision,
-        holder: None,
-        handed_at: None,
-        past: row.past,
-    }
+    Done { seq, queue, ended: Ended::Exhausted, at, attempt, fence, revision, holder: None, handed_at: None }
 }
 
 impl Queues<'_> {
@@ -280,17 +269,10 @@ impl Queues<'_> {
         }
     }
 
-    /// Whether work that came back has not been settled by anybody since, other than by finishing it or by its errors.
+    /// Whether work came back, and too seldom since to be forgotten.
     fn must_be_known(&self, settle: &Settle, outcome: &SettleOutcome) -> bool {
-        use SettleOutcome::{Returned, Superseded};
         let (seq, fence) = (settle.handed.seq, settle.handed.fence);
-        let since = || self.deliveries.iter().filter(|(later, of)| **later > fence && of.members.contains(&seq));
-        // A group that was settled in part has sent the rest of it back, too.
-        let back = |act: &Act, outcome: &SettleOutcome| {
-            let part = matches!(act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. });
-            part || matches!(outcome, Returned | Superseded)
-        };
-        matches!(outcome, Returned | Superseded)
-            && !since().any(|(_, of)| of.settled.as_ref().is_some_and(|(act, outcome)| back(act, outcome)))
+        let since = self.deliveries.iter().filter(|(later, of)| **later > fence && of.members.contains(&seq));
+        matches!(outcome, SettleOutcome::Returned | SettleOutcome::Superseded) && since.count() < CameBack::KEPT
     }
 }

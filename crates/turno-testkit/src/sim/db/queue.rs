@@ -5,7 +5,7 @@ use crate::sim::sabotage::Bug;
 use turno::store::Counts;
 use turno_core::id::{ItemId, Lane, QueueId, Seq};
 use turno_core::queue::{
-    Changes, Ended, FrontItem, Handed, Item, ItemState, Known, Last, Loaded, Member, Past, SettleOutcome,
+    CameBack, Changes, Ended, FrontItem, Handed, Item, ItemState, Known, Last, Loaded, Member, SettleOutcome,
 };
 use turno_core::time::Time;
 
@@ -120,19 +120,17 @@ impl Db {
         if failed.is_some() {
             return failed;
         }
-        if members.iter().any(|seq| self.past(*seq).superseded == Some(handed.fence)) {
+        let back = |seq: &Seq, how| {
+            let all = self.came_back.get(seq).into_iter().flatten();
+            all.filter(|back| back.fence == handed.fence).any(|back| back.how == how)
+        };
+        if members.iter().any(|seq| back(seq, Last::Superseded)) {
             return Some(SettleOutcome::Superseded);
         }
         match self.done.get(&handed.seq) {
             Some(done) if done.fence == handed.fence && done.ended == Ended::Processed => Some(SettleOutcome::Acked),
-            _ => (self.past(handed.seq).returned == Some(handed.fence)).then_some(SettleOutcome::Returned),
+            _ => back(&handed.seq, Last::Returned).then_some(SettleOutcome::Returned),
         }
-    }
-
-    /// What came back of an item, finished or not.
-    fn past(&self, seq: Seq) -> Past {
-        let finished = || self.done.get(&seq).map(|done| done.past);
-        self.hot.get(&seq).map(|item| item.past).or_else(finished).unwrap_or_default()
     }
 
     /// Whether nobody has had the delivery's first item since.
@@ -173,6 +171,11 @@ impl Db {
         }
         for error in &changes.errors {
             self.errors.entry(error.seq).or_default().push(error.clone());
+        }
+        for back in &changes.came_back {
+            let kept = self.came_back.entry(back.seq).or_default();
+            kept.push(back.clone());
+            kept.drain(..kept.len().saturating_sub(CameBack::KEPT));
         }
         for (queue, lane, at) in &changes.typing {
             self.typing.insert((*queue, *lane), *at);

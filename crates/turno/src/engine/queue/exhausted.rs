@@ -27,7 +27,7 @@ pub struct Exhausted {
 
 impl Exhausted {
     fn matches(&self, record: &ItemRecord) -> bool {
-        let said = |part: &String| record.last_error().is_some_and(|error| error.contains(part));
+        let said = |part: &String| record.errors.last().is_some_and(|error| error.error.contains(part));
         let ended = record.errors.last().map(|error| error.at).or(record.done.as_ref().map(|done| done.at));
         self.error.as_ref().is_none_or(said) && self.since.is_none_or(|since| ended.is_some_and(|at| since <= at))
     }

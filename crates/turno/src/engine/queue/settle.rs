@@ -150,7 +150,7 @@ impl QueueHandle {
 
 /// How an item's hand-out under the fence of a delivery was settled, if it was.
 fn settled_under(handed: &Handed, record: &ItemRecord) -> Option<SettleOutcome> {
-    Trace::of(handed.fence, record.item.as_ref(), record.done.as_ref(), &record.errors).settled()
+    Trace::of(handed.fence, record.done.as_ref(), &record.errors, &record.came_back).settled()
 }
 
 /// Whether `outcome` is one that `act` can have had.

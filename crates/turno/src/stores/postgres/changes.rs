@@ -5,7 +5,7 @@ use super::call::{self, Call};
 use super::lease::events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
-use turno_core::queue::{Absorbed, AttemptError, Body, Changes, Done, Item, Last, Past, Taker};
+use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Changes, Done, Item, Last, Taker};
 
 /// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
@@ -41,6 +41,9 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     if !changes.errors.is_empty() {
         calls.push(add_errors(&changes.errors));
     }
+    if !changes.came_back.is_empty() {
+        calls.push(add_came_back(&changes.came_back));
+    }
     if !changes.requests.is_empty() {
         let requests = || changes.requests.iter();
         let call = Call::new(&call::HOT_REQUEST).bigs(requests().map(|(seq, _, _)| seq.0));
@@ -64,7 +67,6 @@ fn is_plain(item: &Item) -> bool {
         && item.group == Fence(0)
         && item.last == Last::None
         && item.size == 1
-        && item.past == Past::default()
         && !item.parked
 }
 
@@ -122,8 +124,6 @@ fn save_items<'a>(items: &[&'a Item]) -> Call<'a> {
         .flags(items().map(|item| item.parked))
         .maybe_texts(items().map(|item| item.holder.as_ref().map(Taker::as_str)))
         .maybe_smalls(items().map(|item| size_to(item.size)))
-        .maybe_bigs(items().map(|item| Some(item.past.returned?.0)))
-        .maybe_bigs(items().map(|item| Some(item.past.superseded?.0)))
 }
 
 fn add_done(done: &[Done]) -> Call<'_> {
@@ -137,8 +137,6 @@ fn add_done(done: &[Done]) -> Call<'_> {
         .bigs(done.iter().map(|done| done.revision))
         .maybe_texts(done.iter().map(|done| done.holder.as_ref().map(Taker::as_str)))
         .maybe_bigs(done.iter().map(|done| done.handed_at.map(|at| at.0)))
-        .maybe_bigs(done.iter().map(|done| Some(done.past.returned?.0)))
-        .maybe_bigs(done.iter().map(|done| Some(done.past.superseded?.0)))
 }
 
 fn add_errors(errors: &[AttemptError]) -> Call<'_> {
@@ -151,6 +149,18 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
         .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(Taker::as_str)))
         .maybe_bigs(errors.iter().map(|error| error.handed_at.map(|at| at.0)))
+}
+
+fn add_came_back(back: &[CameBack]) -> Call<'_> {
+    Call::new(&call::CAME_BACK_ADD)
+        .bigs(back.iter().map(|back| back.seq.0))
+        .bigs(back.iter().map(|back| back.fence.0))
+        .smalls(back.iter().map(|back| last_to(back.how)))
+        .bigs(back.iter().map(|back| back.at.0))
+        .maybe_texts(back.iter().map(|back| back.holder.as_ref().map(Taker::as_str)))
+        .maybe_bigs(back.iter().map(|back| back.handed_at.map(|at| at.0)))
+        .maybe_texts(back.iter().map(|back| back.error.as_deref()))
+        .big(CameBack::KEPT as i64 - 1)
 }
 
 fn typing<'a>(changes: &'a Changes, calls: &mut Vec<Call<'a>>) {

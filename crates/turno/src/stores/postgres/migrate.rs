@@ -26,7 +26,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 8, min_compatible: 5, text: include_str!("migrations/0008_push.sql") },
     Migration { version: 9, min_compatible: 5, text: include_str!("migrations/0009_attempts.sql") },
     Migration { version: 10, min_compatible: 5, text: include_str!("migrations/0010_absorbed.sql") },
-    Migration { version: 11, min_compatible: 5, text: include_str!("migrations/0011_past.sql") },
+    Migration { version: 11, min_compatible: 5, text: include_str!("migrations/0011_came_back.sql") },
     Migration { version: 12, min_compatible: 5, text: include_str!("migrations/0012_action.sql") },
 ];
 

@@ -207,10 +207,10 @@ pub(super) fn free(slots: &[Slot]) -> &Slot {
 /// How a delivery ended under exactly its fence, from what is left of it.
 fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
-    let (returned, superseded) = (get(row, 2)?, get(row, 3)?);
-    let retry_at = get::<Option<i64>>(row, 5)?.map(Time);
-    let failed = get::<Option<String>>(row, 4)?.map(|error| (error, retry_at));
-    Ok(Trace { ended, returned, superseded, failed }.settled())
+    let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
+    let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
+    let failed = get::<Option<String>>(row, 3)?.map(|error| (error, retry_at));
+    Ok(Trace { ended, back, failed }.settled())
 }
 
 #[cfg(test)]

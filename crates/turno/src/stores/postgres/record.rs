@@ -38,10 +38,18 @@ impl PostgresStore {
     async fn records(&self, now: Time, rows: &[Row]) -> Result<Vec<ItemRecord>, StoreError> {
         let seqs = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<i64>, _>>()?;
         let mut errors: HashMap<Seq, Vec<_>> = HashMap::new();
+        let mut came_back: HashMap<Seq, Vec<_>> = HashMap::new();
         if !seqs.is_empty() {
-            for row in &self.read(vec![Call::new(&call::ITEM_ERRORS).bigs(seqs.into_iter())]).await?.take() {
+            let calls = [&call::ITEM_ERRORS, &call::ITEMS_CAME_BACK];
+            let calls = calls.into_iter().map(|call| Call::new(call).bigs(seqs.iter().copied())).collect();
+            let mut answers = self.read(calls).await?;
+            for row in &answers.take() {
                 let error = row::attempt_error(row)?;
                 errors.entry(error.seq).or_default().push(error);
+            }
+            for row in &answers.take() {
+                let back = row::came_back(row)?;
+                came_back.entry(back.seq).or_default().push(back);
             }
         }
         let record = |row| {
@@ -51,7 +59,8 @@ impl PostgresStore {
             let at = row::BODY + row::ITEM;
             let done = if there(at)? { Some(row::done(row, at)?) } else { None };
             let errors = errors.remove(&body.seq).unwrap_or_default();
-            Ok(ItemRecord { now, body, item, done, errors })
+            let came_back = came_back.remove(&body.seq).unwrap_or_default();
+            Ok(ItemRecord { now, body, item, done, errors, came_back })
         };
         rows.iter().map(record).collect()
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Kind, Last, Past, Taker};
+use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Kind, Last, Taker};
 use turno_core::time::Time;
 
 /// How many columns an item has in every statement that reads one.
-pub(super) const ITEM: usize = 19;
+pub(super) const ITEM: usize = 17;
 /// How many columns a body has.
 pub(super) const BODY: usize = 7;
 
@@ -61,7 +61,6 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
         parked: get(row, at + 14)?,
         holder: get::<Option<&str>>(row, at + 15)?.map(Taker::from),
         size: get::<Option<i16>>(row, at + 16)?.map_or(Ok(1), u32::try_from).map_err(garbled)?,
-        past: past(row, at + 17)?,
     })
 }
 
@@ -90,14 +89,7 @@ pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
         revision: get(row, at + 6)?,
         holder: get::<Option<&str>>(row, at + 7)?.map(Taker::from),
         handed_at: get::<Option<i64>>(row, at + 8)?.map(Time),
-        past: past(row, at + 9)?,
     })
-}
-
-/// What came back of an item, in the columns from `at` on.
-fn past(row: &Row, at: usize) -> Result<Past, Failure> {
-    let fence = |at| get::<Option<i64>>(row, at).map(|fence| fence.map(Fence));
-    Ok(Past { returned: fence(at)?, superseded: fence(at + 1)? })
 }
 
 pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
@@ -110,6 +102,18 @@ pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
         retry_at: get::<Option<i64>>(row, 5)?.map(Time),
         holder: get::<Option<&str>>(row, 6)?.map(Taker::from),
         handed_at: get::<Option<i64>>(row, 7)?.map(Time),
+    })
+}
+
+pub(super) fn came_back(row: &Row) -> Result<CameBack, Failure> {
+    Ok(CameBack {
+        seq: Seq(get(row, 0)?),
+        fence: Fence(get(row, 1)?),
+        how: last_from(get(row, 2)?)?,
+        at: Time(get(row, 3)?),
+        holder: get::<Option<&str>>(row, 4)?.map(Taker::from),
+        handed_at: get::<Option<i64>>(row, 5)?.map(Time),
+        error: get(row, 6)?,
     })
 }
 

@@ -35,6 +35,13 @@ body.action text
 body.payload text not null
 body.enqueued_at bigint not null
 body.replaced boolean
+came_back.seq bigint not null
+came_back.fence bigint not null
+came_back.how smallint not null
+came_back.at bigint not null
+came_back.holder text
+came_back.handed_at bigint
+came_back.error text
 destination.queue integer not null
 destination.version bigint not null
 destination.failures integer not null
@@ -54,8 +61,6 @@ done.fence bigint not null
 done.revision bigint not null
 done.holder text
 done.handed_at bigint
-done.returned bigint
-done.superseded bigint
 event_in.n bigint not null identity
 event_in.topic text not null
 event_in.name text not null
@@ -92,8 +97,6 @@ hot.holder text
 hot.size smallint
 hot.request text collate C
 hot.request_fence bigint
-hot.returned bigint
-hot.superseded bigint
 intake.n bigint not null identity
 intake.xid bigint not null default ((pg_current_xact_id())::text)::bigint
 intake.kind text not null
@@ -249,6 +252,7 @@ CREATE INDEX audit_resource ON turno.audit USING btree (resource, n)
 CREATE INDEX body_key ON turno.body USING btree (queue, key, seq) WHERE (key IS NOT NULL)
 CREATE UNIQUE INDEX body_pkey ON turno.body USING btree (seq)
 CREATE UNIQUE INDEX body_queue_id_key ON turno.body USING btree (queue, id)
+CREATE UNIQUE INDEX came_back_pkey ON turno.came_back USING btree (seq, fence)
 CREATE UNIQUE INDEX destination_pkey ON turno.destination USING btree (queue)
 CREATE UNIQUE INDEX done_pkey ON turno.done USING btree (seq)
 CREATE INDEX done_recent ON turno.done USING brin (at) WITH (pages_per_range='32', autosummarize='on')

@@ -8,7 +8,7 @@ use super::{audit, event, statements as sql};
 use crate::store::StoreError;
 use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
-use turno_core::queue::{Changes, Taker};
+use turno_core::queue::{CameBack, Changes, Taker};
 
 /// Writes everything, in an order in which a row that comes back is free before it is inserted.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -65,8 +65,6 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.parked,
             item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
-            item.past.returned.map(|fence| fence.0),
-            item.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::HOT_SAVE, &changes.update, |to, item| {
@@ -86,8 +84,6 @@ fn items(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             item.parked,
             item.holder.as_ref().map(Taker::as_str),
             size_number(item.size),
-            item.past.returned.map(|fence| fence.0),
-            item.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::HOT_REMOVE, &changes.remove, |to, seq| to.execute([seq.0]))
@@ -105,8 +101,6 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             done.revision,
             done.holder.as_ref().map(Taker::as_str),
             done.handed_at.map(|at| at.0),
-            done.past.returned.map(|fence| fence.0),
-            done.past.superseded.map(|fence| fence.0),
         ])
     })?;
     each(tx, sql::ERROR_ADD, &changes.errors, |to, error| {
@@ -121,6 +115,21 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             error.holder.as_ref().map(Taker::as_str),
             error.handed_at.map(|at| at.0),
         ])
+    })?;
+    each(tx, sql::CAME_BACK_ADD, &changes.came_back, |to, back| {
+        to.execute(params![
+            back.seq.0,
+            back.fence.0,
+            last_number(back.how),
+            back.at.0,
+            back.holder.as_ref().map(Taker::as_str),
+            back.handed_at.map(|at| at.0),
+            back.error,
+        ])
+    })?;
+    // Of most items there is nothing too old: how many rows went is no sign of a bug.
+    each(tx, sql::CAME_BACK_TRIM, &changes.came_back, |to, back| {
+        to.execute(params![back.seq.0, CameBack::KEPT as i64]).map(|_| 1)
     })
 }
 

@@ -1,7 +1,7 @@
 //! What is only looked at: expiries, ends of deliveries, queues. Items and their counts are in `records`.
 
 use super::queue::manage;
-use super::rows::{self, done, item, json, queue};
+use super::rows::{self, done, json, last, queue};
 use super::{Write, audit, statements as sql};
 use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
 use rusqlite::{Connection, OptionalExtension};
@@ -66,10 +66,9 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
     let done = done.filter(|done| done.queue == handed.queue);
-    let mut read = db.prepare_cached(sql::HOT_READ)?;
-    let item = read.query_row([seq], item).optional()?;
-    let item = item.filter(|item| item.queue == handed.queue);
-    Ok(Trace { failed, ..Trace::of(handed.fence, item.as_ref(), done.as_ref(), &[]) }.settled())
+    let mut read = db.prepare_cached(sql::CAME_BACK_OF_FENCE)?;
+    let back = read.query_row((seq, fence), |row| last(row, 0)).optional()?;
+    Ok(Trace { failed, back, ..Trace::of(handed.fence, done.as_ref(), &[], &[]) }.settled())
 }
 
 /// What is unchanged leaves no trace.

@@ -75,7 +75,7 @@ fn named(tx: &Connection, queue: QueueId) -> Result<String, StoreError> {
 
 /// Finished items with all that belongs to them, counted with their queue.
 fn remove(tx: &Connection, queue: QueueId, seqs: &[i64]) -> Result<(), StoreError> {
-    for text in [sql::ERROR_REMOVE, sql::BODY_REMOVE, sql::DONE_REMOVE] {
+    for text in [sql::ERROR_REMOVE, sql::CAME_BACK_REMOVE, sql::BODY_REMOVE, sql::DONE_REMOVE] {
         let mut remove = tx.prepare_cached(text)?;
         for seq in seqs {
             remove.execute([seq])?;

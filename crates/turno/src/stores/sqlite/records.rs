@@ -1,7 +1,7 @@
 //! What people look at: items, a queue at a glance, lanes. Each look is one read transaction, hence of one instant.
 
 use super::queue::{find, front_named, items};
-use super::rows::{attempt_error, body, done, name};
+use super::rows::{attempt_error, body, came_back, done, name};
 use super::statements as sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params};
@@ -65,7 +65,9 @@ fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreErr
     let done = db.prepare_cached(sql::DONE_READ)?.query_row([seq], done).optional()?;
     let mut read = db.prepare_cached(sql::ERROR_LIST)?;
     let errors = read.query_map([seq], attempt_error)?.collect::<Result<_, _>>()?;
-    Ok(ItemRecord { now, body, item, done, errors })
+    let mut read = db.prepare_cached(sql::CAME_BACK_LIST)?;
+    let came_back = read.query_map([seq], came_back)?.collect::<Result<_, _>>()?;
+    Ok(ItemRecord { now, body, item, done, errors, came_back })
 }
 
 pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {

@@ -7,13 +7,13 @@ use serde::Serialize;
 use std::str::FromStr;
 use std::sync::Arc;
 use turno_core::id::{BadName, Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, Done, Ended, Item, Last, Past, Taker};
+use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Last, Taker};
 use turno_core::time::Time;
 
 use crate::store::QueueRow;
 
 /// How many columns [`item`] reads.
-pub(super) const ITEM_COLUMNS: usize = 19;
+pub(super) const ITEM_COLUMNS: usize = 17;
 
 /// A validated name. It was validated before it was stored, so a failure means a damaged file.
 pub(super) fn name<T>(
@@ -79,13 +79,12 @@ pub(super) fn item(row: &Row<'_>) -> Result<Item, Error> {
         attempt: row.get(8)?,
         fence: Fence(row.get(9)?),
         group: Fence(row.get(10)?),
-        last: last_of(row.get(11)?).ok_or(Error::IntegralValueOutOfRange(11, row.get(11)?))?,
+        last: last(row, 11)?,
         revision: row.get(12)?,
         handed: row.get(13)?,
         parked: row.get(14)?,
         holder: row.get::<_, Option<Arc<str>>>(15)?.map(Taker::from),
         size: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
-        past: past(row, 17)?,
     })
 }
 
@@ -112,14 +111,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
         revision: row.get(6)?,
         holder: row.get::<_, Option<Arc<str>>>(7)?.map(Taker::from),
         handed_at: row.get::<_, Option<i64>>(8)?.map(Time),
-        past: past(row, 9)?,
     })
-}
-
-/// What came back of an item, in the columns from `at` on.
-fn past(row: &Row<'_>, at: usize) -> Result<Past, Error> {
-    let fence = |at| row.get::<_, Option<i64>>(at).map(|fence| fence.map(Fence));
-    Ok(Past { returned: fence(at)?, superseded: fence(at + 1)? })
 }
 
 pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
@@ -133,6 +125,22 @@ pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
         holder: row.get::<_, Option<Arc<str>>>(6)?.map(Taker::from),
         handed_at: row.get::<_, Option<i64>>(7)?.map(Time),
     })
+}
+
+pub(super) fn came_back(row: &Row<'_>) -> Result<CameBack, Error> {
+    Ok(CameBack {
+        seq: Seq(row.get(0)?),
+        fence: Fence(row.get(1)?),
+        how: last(row, 2)?,
+        at: Time(row.get(3)?),
+        holder: row.get::<_, Option<Arc<str>>>(4)?.map(Taker::from),
+        handed_at: row.get::<_, Option<i64>>(5)?.map(Time),
+        error: row.get(6)?,
+    })
+}
+
+pub(super) fn last(row: &Row<'_>, at: usize) -> Result<Last, Error> {
+    last_of(row.get(at)?).ok_or(Error::IntegralValueOutOfRange(at, row.get(at)?))
 }
 
 pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {

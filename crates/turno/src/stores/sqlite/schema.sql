@@ -79,6 +79,17 @@ CREATE TABLE body (
 
 CREATE INDEX body_key on body (queue, key, seq) where key is not null;
 
+CREATE TABLE came_back (
+    seq integer not null,
+    fence integer not null,
+    how integer not null,
+    at integer not null,
+    holder text,
+    handed_at integer,
+    error text,
+    primary key (seq, fence)
+) strict, without rowid;
+
 CREATE TABLE destination (
     queue integer not null primary key,
     version integer not null,
@@ -101,7 +112,7 @@ CREATE TABLE done (
     fence integer not null,
     revision integer not null,
     holder text
-, handed_at integer, returned integer, superseded integer) strict;
+, handed_at integer) strict;
 
 CREATE INDEX done_age on done (queue, at, ended);
 
@@ -135,7 +146,7 @@ CREATE TABLE hot (
     handed integer not null,
     parked integer not null,
     holder text
-, size integer, request text, request_fence integer, returned integer, superseded integer) strict;
+, size integer, request text, request_fence integer) strict;
 
 CREATE INDEX hot_expiry on hot (expires_at) where expires_at is not null;
 

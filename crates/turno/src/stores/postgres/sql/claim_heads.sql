@@ -5,7 +5,7 @@
 -- items share a millisecond.
 with head as materialized (
     select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded
+           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
     from turno.hot h
     where h.queue = $1::int and (h.ready_at, h.seq) >= ($2::bigint, $3::bigint) and h.ready_at <= $4::bigint
     order by h.ready_at, h.seq
@@ -13,6 +13,6 @@ with head as materialized (
     for update skip locked
 )
 select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded,
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
        nextval('turno.number')
 from head h

@@ -3,13 +3,13 @@
 -- It holds nothing else while it waits.
 with head as materialized (
     select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded
+           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
     from turno.body b
     join turno.hot h on h.seq = b.seq
     where b.queue = $1::int and b.id = $2::text and h.ready_at <= $3::bigint
     for update of h
 )
 select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded,
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
        nextval('turno.number')
 from head h

@@ -15,8 +15,8 @@ with page as materialized (
 )
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
        h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded,
-       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at, d.returned, d.superseded
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       d.seq, d.queue, d.ended, d.at, d.attempt, d.fence, d.revision, d.holder, d.handed_at
 from page p
 join turno.body b on b.seq = p.seq
 left join turno.hot h on h.seq = b.seq

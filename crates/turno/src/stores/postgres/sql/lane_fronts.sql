@@ -2,11 +2,11 @@
 -- From the remembered floor on: below it are only the dead entries of what this lane has finished, which stay in
 -- the index for as long as anybody keeps a transaction open.
 select f.seq, f.queue, f.lane, f.enqueued_at, f.not_before, f.ready_at, f.expires_at, f.claimed_at,
-       f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, f.returned, f.superseded, b.id, b.key
+       f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, b.id, b.key
 from unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) as u (queue, lane, floor, size)
 cross join lateral (
     select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
-           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, h.returned, h.superseded
+           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
     from turno.hot h
     where h.queue = u.queue and h.lane = u.lane and h.seq >= u.floor
     order by h.seq

@@ -12,6 +12,8 @@ with old as (
     delete from turno.body b using old where b.seq = old.seq
 ), errors as (
     delete from turno.attempt_error e using old where e.seq = old.seq
+), back as (
+    delete from turno.came_back c using old where c.seq = old.seq
 ), gone as (
     delete from turno.done d using old where d.seq = old.seq returning d.seq
 )

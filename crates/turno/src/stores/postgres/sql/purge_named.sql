@@ -10,5 +10,7 @@ with gone as (
     delete from turno.body b using gone where b.seq = gone.seq
 ), errors as (
     delete from turno.attempt_error e using gone where e.seq = gone.seq
+), back as (
+    delete from turno.came_back c using gone where c.seq = gone.seq
 )
 select count(*) from gone

@@ -120,6 +120,8 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
     settle(&store, &queue, &all[..1], fail("no")).await;
     settle(&store, &queue, &all[1..], ACK).await;
+    let returned = claim(&store, &queue, 1).await;
+    settle(&store, &queue, &[handed(&queue, &returned[0].0)], Act::Return).await;
     let retried = claim(&store, &queue, 1).await;
     settle(&store, &queue, &[handed(&queue, &retried[0].0)], ACK).await;
     let by = Actor::user(UserId::new("ana").unwrap());
@@ -131,7 +133,7 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 1);
     assert_eq!(store.queue(queue.name.clone()).await.unwrap().unwrap().purged, 3);
     let client = outside(&url).await;
-    for (table, left) in [("body", 1), ("done", 0), ("attempt_error", 0), ("hot", 1)] {
+    for (table, left) in [("body", 1), ("done", 0), ("attempt_error", 0), ("came_back", 0), ("hot", 1)] {
         assert_eq!(number(&client, &format!("select count(*) from turno.{table}")).await, left, "{table}");
     }
     let last = store.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await.unwrap().remove(0);

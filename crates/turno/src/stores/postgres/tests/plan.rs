@@ -12,17 +12,19 @@ const LARGE: &str = "
     insert into turno.lease (resource) select 'r-' || n from generate_series(1, 50000) n;
     insert into turno.done select n + 1000000, 1, 0, n, 1, n, n, 'w' from generate_series(1, 50000) n;
     insert into turno.attempt_error select n, 1, n, n, 'e', n, 'w' from generate_series(1, 50000) n;
+    insert into turno.came_back select n, n, 2, n from generate_series(1, 50000) n;
     insert into turno.event_in (topic, name, resource, at)
         select 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;
     insert into turno.event_log (pos, topic, name, resource, at)
         select n, 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;";
 
 /// Everything that a group or a look of the engine does all the time.
-fn hot() -> [&'static Sql; 40] {
+fn hot() -> [&'static Sql; 41] {
     [
         &call::BODY_ADD,
         &call::BODY_KNOWN,
         &call::BODY_REPLACE,
+        &call::CAME_BACK_ADD,
         &call::CLAIM_BODIES,
         &call::CLAIM_FRONTS,
         &call::CLAIM_HEADS,
@@ -125,7 +127,9 @@ async fn no_hot_statement_reads_a_whole_table() {
         let rows = client.query(&explain, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         let plan = plan.join("\n");
-        for table in ["hot", "body", "lease", "done", "lease_history", "attempt_error", "event_in", "event_log"] {
+        for table in
+            ["hot", "body", "lease", "done", "lease_history", "attempt_error", "came_back", "event_in", "event_log"]
+        {
             assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{}:\n{plan}", sql.name);
         }
         assert!(sql.name != "claim_heads" || (plan.contains("hot_ready") && !plan.contains("Sort")), "{plan}");

@@ -1,7 +1,7 @@
 -- hot_front
 -- A lane from a place on, from hot_lane.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
-    revision, handed, parked, holder, size, returned, superseded
+    revision, handed, parked, holder, size
 from hot
 where queue = ?1 and lane = ?2 and seq >= ?3
 order by seq

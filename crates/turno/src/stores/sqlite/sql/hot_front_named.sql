@@ -3,7 +3,7 @@
 -- lane is read from hot_lane, and each body by its primary key.
 select hot.seq, hot.queue, hot.lane, hot.enqueued_at, hot.not_before, hot.ready_at, hot.expires_at, hot.claimed_at,
     hot.attempt, hot.fence, hot.grp, hot.last, hot.revision, hot.handed, hot.parked, hot.holder, hot.size,
-    hot.returned, hot.superseded, body.id, body.key
+    body.id, body.key
 from hot
 cross join body on body.seq = hot.seq
 where hot.queue = ?1 and hot.lane = ?2

@@ -2,7 +2,7 @@
 -- A delivery of a lane. Its items stand together, so the limit ends the search; an item that a person put
 -- back between them meanwhile has another fence.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
-    revision, handed, parked, holder, size, returned, superseded
+    revision, handed, parked, holder, size
 from hot
 where queue = ?1 and lane = ?2 and seq >= ?3 and fence = ?4 and expires_at is not null
 order by seq

@@ -14,7 +14,5 @@ update hot set
     handed = ?12,
     parked = ?13,
     holder = ?14,
-    size = ?15,
-    returned = ?16,
-    superseded = ?17
+    size = ?15
 where seq = ?1

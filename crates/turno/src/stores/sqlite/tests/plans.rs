@@ -13,6 +13,7 @@ const GROWING: &[&str] = &[
     "lease_history",
     "done",
     "attempt_error",
+    "came_back",
     "event_in",
     "typing",
     "token",
@@ -67,6 +68,7 @@ fn fill(connection: &Connection) {
             seq, 0, 0 from body;
         insert into done (seq, queue, ended, at, attempt, fence, revision) select seq, queue, seq % 3, seq, 1, seq, 0 from body;
         insert into attempt_error (seq, attempt, fence, at, error) select seq, 1, seq, seq, 'no' from body;
+        insert into came_back (seq, fence, how, at) select seq, seq, 2, seq from body;
         insert into lease (resource, fence) select id, seq from body;
         insert into event_in (topic, name, resource, at) select 'leases', 'lease.claimed', id, seq from body;
         insert into typing (queue, lane, at) select 1, seq, seq from body;";

@@ -1,0 +1,2 @@
+-- came_back_remove
+delete from came_back where seq = ?1
