@@ -243,7 +243,7 @@ pub struct CameBack {
     pub holder: Option<Taker>,
     /// When it was handed out.
     pub handed_at: Option<Time>,
-    /// What the worker said, if it failed with what was overtaken; or that nobody settled it.
+    /// What the worker said: why it could not be tried, or how it failed with what was overtaken; or that nobody settled it.
     pub error: Option<String>,
 }
 

@@ -10,7 +10,7 @@ mod look;
 mod queue;
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -67,8 +67,8 @@ struct Rows {
     destinations: BTreeMap<QueueId, Destination>,
     hot: BTreeMap<Seq, Item>,
     bodies: BTreeMap<Seq, Body>,
-    /// Items whose bodies say something else than was accepted under their ids.
-    replaced: BTreeSet<Seq>,
+    /// What was accepted under the ids of items whose bodies say something else by now.
+    accepted: BTreeMap<Seq, Arc<str>>,
     absorbed: HashMap<(QueueId, ItemId), Absorbed>,
     done: BTreeMap<Seq, Done>,
     errors: Vec<AttemptError>,

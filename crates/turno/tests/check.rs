@@ -144,6 +144,9 @@ async fn fill(world: &World) {
     let sync = turno.put_queue("sync", plain(Kind::Sync)).await.unwrap();
     let draft = |key: &str| Draft { action: Some("sync".to_owned()), ..Draft::json(key).unwrap().key(key).unwrap() };
     sync.enqueue(vec![draft("a"), draft("b")]).await.unwrap();
+    // A newer change behind one that is handed out.
+    take(&sync).await;
+    sync.enqueue(vec![draft("a")]).await.unwrap();
     let who = Holder { instance: Some(Instance::new("i").unwrap()), ..turno.holder(None) };
     let line = |movement, quantity| NewLine { movement, sku: Sku::new("x").unwrap(), goods: Goods::Quantity(quantity) };
     let lines = vec![line(Movement::In, 5), line(Movement::Out, 2)];

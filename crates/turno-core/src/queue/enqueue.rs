@@ -140,7 +140,7 @@ impl Work {
             return Accepted::Coalesced { id };
         }
         if new.id_given {
-            let (key, payload) = (new.key.clone(), Some(new.payload.clone()));
+            let (key, payload) = (new.key.clone(), new.payload.clone());
             let known = Known::Item { seq: Seq(number), key, payload, over_at: None };
             self.known.insert((call.queue, new.id.clone()), known);
         }
@@ -201,16 +201,13 @@ impl Work {
             enqueued_at: item.enqueued_at,
         };
         let (item, id) = (item.clone(), found.id.clone());
-        // An item inserted by this very group is still only in memory: change it there.
-        if let Some(inserted) = self.changes.insert.iter_mut().find(|i| i.seq == item.seq) {
-            *inserted = item;
-            if let Some(fresh) = self.changes.bodies.iter_mut().find(|b| b.seq == body.seq) {
-                *fresh = body;
-            }
-        } else {
-            keep_last(&mut self.changes.update, item, |i| i.seq);
-            keep_last(&mut self.changes.replaced, body, |b| b.seq);
+        // An item inserted by this very group is still only in memory: change it there. Its body is written as it was
+        // accepted first, and then replaced like any other.
+        match self.changes.insert.iter_mut().find(|i| i.seq == item.seq) {
+            Some(inserted) => *inserted = item,
+            None => keep_last(&mut self.changes.update, item, |i| i.seq),
         }
+        keep_last(&mut self.changes.replaced, body, |b| b.seq);
         Some(id)
     }
 

@@ -24,8 +24,8 @@ pub enum Known {
         seq: Seq,
         /// Whose it is.
         key: Option<Key>,
-        /// What was accepted under the id; not known any more if a newer change or a person replaced it.
-        payload: Option<Arc<str>>,
+        /// What was accepted under the id, whatever the item carries by now.
+        payload: Arc<str>,
         /// Since when it may be forgotten: it was processed or cancelled then.
         over_at: Option<Time>,
     },
@@ -49,14 +49,12 @@ impl Known {
         since.is_some_and(|at| at.0 < now.0.saturating_sub(policy.retention.0))
     }
 
-    /// Something else is sent under the id than was accepted. Of what is not known any more it is never said: an honest
-    /// repeat must not be taken for a mix-up.
+    /// Something else is sent under the id than was accepted.
     pub(super) fn differs(&self, new: &NewItem) -> bool {
         match self {
             Known::Item { key, .. } if *key != new.key => true,
-            Known::Item { payload: None, .. } => false,
-            Known::Item { payload: Some(payload), .. } if *payload == new.payload => false,
-            Known::Item { key, payload: Some(payload), .. } => {
+            Known::Item { payload, .. } if *payload == new.payload => false,
+            Known::Item { key, payload, .. } => {
                 Digest::of(key.as_ref(), payload) != Digest::of(new.key.as_ref(), &new.payload)
             }
             Known::Absorbed { digest, .. } => *digest != Digest::of(new.key.as_ref(), &new.payload),

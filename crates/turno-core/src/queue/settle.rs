@@ -64,7 +64,10 @@ pub enum Act {
         give_up: bool,
     },
     /// Given back unprocessed: the attempt does not count.
-    Return,
+    Return {
+        /// What stood in the way, for whoever looks at the item.
+        error: Option<String>,
+    },
     /// It could not even be tried, by nobody's failure who was to take it: the attempt does not count, and it waits.
     Defer {
         /// What stood in the way, unless it was told before.
@@ -210,12 +213,14 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
         _ => None,
     };
     let members = std::mem::take(&mut loaded.members).into_iter().map(|member| member.item).collect();
-    let mut work = Work { policy, now, changes, left: Vec::new() };
+    // What nobody settled ended when its time was over, whenever that is noticed.
+    let ended = if command.act == Act::Expire { expires_at } else { now };
+    let mut work = Work { policy, now: ended, changes, left: Vec::new() };
     let outcome = match &command.act {
         Act::Ack { .. } | Act::Complete => work.ack(members, split, "item.delivered"),
         Act::Skip => work.ack(members, None, "item.skipped"),
         Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
-        Act::Return => work.give_back(members),
+        Act::Return { error } => work.give_back(members, error.as_deref()),
         Act::Defer { error, retry_in } => work.defer(members, error.as_deref(), *retry_in),
         Act::Expire | Act::Beat => work.expire(members),
     };
@@ -227,7 +232,8 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
 /// What expiry makes of one item, whatever else is in its delivery: what is written, and the item if it stays.
 pub(super) fn expire_alone(policy: &Policy, item: Item, now: Time) -> (Changes, Option<Item>) {
     let mut changes = Changes::default();
-    let mut work = Work { policy, now, changes: &mut changes, left: Vec::new() };
+    let ended = item.expires_at.unwrap_or(now).min(now);
+    let mut work = Work { policy, now: ended, changes: &mut changes, left: Vec::new() };
     work.expire(vec![item]);
     let left = work.left.pop();
     (changes, left)
@@ -274,7 +280,7 @@ impl Work<'_> {
         let mut outcome = SettleOutcome::Acked;
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
-                self.unattempted(item);
+                self.unattempted(item, None);
             } else if item.revision > item.handed {
                 self.supersede(item, Last::Superseded, None);
                 outcome = SettleOutcome::Superseded;
@@ -311,7 +317,7 @@ impl Work<'_> {
         for (index, item) in members.into_iter().enumerate() {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
-                Some(at) if index > at => self.unattempted(item),
+                Some(at) if index > at => self.unattempted(item, None),
                 _ if item.revision > item.handed => {
                     self.supersede(item, Last::Superseded, Some(error));
                     outcome.get_or_insert(SettleOutcome::Superseded);
@@ -325,9 +331,9 @@ impl Work<'_> {
         outcome.unwrap_or(SettleOutcome::Stale)
     }
 
-    fn give_back(&mut self, members: Vec<Item>) -> SettleOutcome {
+    fn give_back(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         for item in members {
-            self.unattempted(item);
+            self.unattempted(item, error);
         }
         self.reopen();
         SettleOutcome::Returned
@@ -370,9 +376,9 @@ impl Work<'_> {
     }
 
     /// Back to its place with the attempt taken back. A change that came meanwhile has reset it to 0 already.
-    fn unattempted(&mut self, mut item: Item) {
+    fn unattempted(&mut self, mut item: Item, error: Option<&str>) {
         item.attempt = item.attempt.saturating_sub(1);
-        self.back(&item, Last::Returned, None);
+        self.back(&item, Last::Returned, error);
         item.put_back(Last::Returned);
         // Not later: a mate's back-off may have been a little longer than that of the head it went with. Nor the time of
         // the return: its window counts from when it came.
@@ -385,7 +391,8 @@ impl Work<'_> {
         item.attempt = 0;
         self.back(&item, last, error);
         item.put_back(last);
-        item.not_before = self.now;
+        // While it was handed out it told when the newest change came, which may have been after its time was over.
+        item.not_before = item.not_before.max(self.now);
         self.left.push(item);
     }
 

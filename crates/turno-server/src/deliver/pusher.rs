@@ -162,7 +162,7 @@ impl Inner {
     async fn deliver(self: Arc<Self>, got: Got) -> Act {
         let Some(probe) = self.admitted() else {
             self.shared.figures.ended(&self.name, Outcome::Returned, None);
-            return Act::Return;
+            return Act::Return { error: None };
         };
         let began = Uptime::start();
         let policy = self.queue.row().await.map(|row| row.policy.clone());
@@ -265,7 +265,7 @@ impl Inner {
             fault => self.was_down(got, &refused.error, fault).await || probe,
         };
         if spared {
-            return (Outcome::Returned, Act::Return);
+            return (Outcome::Returned, Act::Return { error: Some(refused.error) });
         }
         // The receiver may ask for more time than the policy gives it, and not for less.
         let backoff = policy.map_or(Span::ZERO, |policy| policy.backoff_after(got.handed.seq, got.attempt));

@@ -269,7 +269,7 @@ impl Session {
             5 => fail(None, false),
             6 => fail(middle(), false),
             7 => fail(None, true),
-            8 => Act::Return,
+            8 => Act::Return { error: None },
             _ => Act::Beat,
         };
         if forget && kind != 9 {

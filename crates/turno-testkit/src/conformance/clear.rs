@@ -35,7 +35,7 @@ async fn clearing_cancels_what_waits_and_makes_live_fences_stale(world: World) {
     assert_eq!(world.turno.lane_clear().await.unwrap(), 5);
     assert_eq!(queue.counts().await.unwrap(), Counts { cancelled: 5, ..Counts::default() });
     assert_eq!(world.turno.lane_locks().await.unwrap(), LaneLocks::default());
-    for act in [Act::Beat, Act::Ack { through: None }, Act::Return] {
+    for act in [Act::Beat, Act::Ack { through: None }, Act::Return { error: None }] {
         assert_eq!(settle(&queue, got[0].handed, act).await.outcome, SettleOutcome::Stale);
     }
     assert_eq!(take(&queue, 9).await, []);

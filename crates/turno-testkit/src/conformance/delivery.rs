@@ -22,7 +22,7 @@ fn acts(got: &Got) -> Vec<Act> {
         Act::Ack { through: last() },
         fail(None),
         fail(last()),
-        Act::Return,
+        Act::Return { error: None },
         Act::Expire,
         Act::Complete,
     ]

@@ -50,11 +50,9 @@ async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state
     assert_eq!(say(&other, "idper-9", "b", r#"{"v":2}"#).await, AGAIN);
     assert_eq!(say(&other, "idper-9", "b", r#"{"v":20}"#).await, MIXED_UP);
     assert_eq!(say(&other, "idper-8", "b", r#"{"v":2}"#).await, MIXED_UP, "another key's");
-    assert_eq!(
-        say(&other, "idper-9", "a", r#"{"v":1}"#).await,
-        AGAIN,
-        "what it said was replaced: no mix-up is claimed"
-    );
+    // Of the survivor, too: what it carries by now is not what was accepted under its id.
+    assert_eq!(say(&other, "idper-9", "a", r#"{"v": 1.0}"#).await, AGAIN);
+    assert_eq!(say(&other, "idper-9", "a", r#"{"v":3}"#).await, MIXED_UP);
     let got = take_one(&queue).await;
     assert_eq!(&*got.items[0].payload, r#"{"v":3}"#);
     // In process, and after it, also when everything was started anew.
@@ -73,6 +71,11 @@ async fn a_late_repeat_of_a_change_that_was_taken_in_does_not_bring_an_old_state
     let twice = vec![draft("k", "1"), draft("k", "2"), draft("k", "2"), draft("k", "1")];
     let answers: Vec<_> = queue.enqueue(twice).await.unwrap().into_iter().map(|(_, accepted)| accepted).collect();
     assert_eq!(answers, [Accepted::Queued, into("1"), AGAIN, AGAIN]);
+    let both = [("m1", "1"), ("m2", "2")].map(|(id, payload)| Draft { payload: payload.into(), ..draft("m", id) });
+    queue.enqueue(both.to_vec()).await.unwrap();
+    assert_eq!([say(&queue, "m", "m1", "1").await, say(&queue, "m", "m1", "2").await], [AGAIN, MIXED_UP]);
+    let carried = queue.item(ItemId::new("m1").unwrap()).await.unwrap().unwrap().body.payload;
+    assert_eq!(&*carried, "2", "the newest");
 }
 
 async fn a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key_on_a_real_store(world: World) {

@@ -111,7 +111,7 @@ async fn a_return_takes_the_attempt_back_on_a_real_store(world: World) {
     for _ in 0..3 {
         let got = take_one(&queue).await;
         assert_eq!(got.attempt, 1);
-        assert_eq!(settle(&queue, got.handed, Act::Return).await.outcome, SettleOutcome::Returned);
+        assert_eq!(settle(&queue, got.handed, Act::Return { error: None }).await.outcome, SettleOutcome::Returned);
     }
 }
 
@@ -121,10 +121,10 @@ async fn what_has_failed_and_is_given_back_shows_as_failed(world: World) {
         let policy = Policy { window: Span::ZERO, ..Policy::of(kind) };
         let queue = world.turno.put_queue(&*format!("{kind:?}"), policy).await.unwrap();
         put(&queue, "ana", &["x"]).await;
-        settle(&queue, take_one(&queue).await.handed, Act::Return).await;
+        settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
         assert_eq!(queue.counts().await.unwrap(), Counts { pending: 1, ..Counts::default() }, "it never failed");
         fail(&queue, &take_one(&queue).await).await;
-        settle(&queue, take_one(&queue).await.handed, Act::Return).await;
+        settle(&queue, take_one(&queue).await.handed, Act::Return { error: None }).await;
         assert_eq!(queue.counts().await.unwrap(), Counts { error: 1, ..Counts::default() }, "{kind:?}");
         for state in ItemState::ALL {
             for key in [None, Key::new("ana").ok()] {
@@ -229,7 +229,7 @@ async fn a_claim_whose_caller_leaves_costs_no_attempt(world: World) {
         }
         claim.abort();
         for got in claim.await.into_iter().flatten() {
-            settle(&queue, got.handed, Act::Return).await;
+            settle(&queue, got.handed, Act::Return { error: None }).await;
         }
     }
     let waiting = queue.claim("here", 1, Span(60_000));

@@ -208,7 +208,7 @@ async fn who_arrives_meanwhile_goes_with_what_comes_back_untried_on_a_real_store
     let rest = take_one(&queue).await;
     assert_eq!((ids(&rest), rest.attempt), (vec!["2", "3"], 1), "the rest of a partial ack");
     put(&queue, "ana", &["4"]).await;
-    settle(&queue, rest.handed, Act::Return).await;
+    settle(&queue, rest.handed, Act::Return { error: None }).await;
     world.reopen().await;
     let queue = world.turno.queue(super::world::queue_name()).await.unwrap();
     let again = take_one(&queue).await;
@@ -228,7 +228,7 @@ async fn an_expired_claim_is_found_by_the_next_claim_and_its_late_ack_is_refused
     let new = take_one(&queue).await;
     assert_eq!((ids(&new), new.attempt), (vec!["1"], 2));
     assert!(new.handed.fence > old.handed.fence);
-    for act in [Act::Ack { through: None }, Act::Return, Act::Beat] {
+    for act in [Act::Ack { through: None }, Act::Return { error: None }, Act::Beat] {
         assert_eq!(settle(&queue, old.handed, act).await.outcome, SettleOutcome::Stale);
     }
     assert_eq!(ack(&queue, &new).await, SettleOutcome::Acked);
@@ -238,8 +238,8 @@ async fn a_repeated_settlement_gets_the_same_answer(world: World) {
     let queue = world.queue(strict()).await;
     put(&queue, "ana", &["1"]).await;
     let got = take_one(&queue).await;
-    assert!(!settle(&queue, got.handed, Act::Return).await.repeated);
-    let again = settle(&queue, got.handed, Act::Return).await;
+    assert!(!settle(&queue, got.handed, Act::Return { error: None }).await.repeated);
+    let again = settle(&queue, got.handed, Act::Return { error: None }).await;
     assert_eq!((again.outcome, again.repeated), (SettleOutcome::Returned, true));
 
     let got = take_one(&queue).await;
@@ -265,13 +265,13 @@ async fn a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_ite
         let queue = world.turno.put_queue(&*name, policy).await.unwrap();
         put(&queue, "ana", &["1"]).await;
         let first = take_one(&queue).await;
-        settle(&queue, first.handed, Act::Return).await;
+        settle(&queue, first.handed, Act::Return { error: None }).await;
         let second = take_one(&queue).await;
         let expect = async |act: Act, of: &Got, outcome: SettleOutcome, when: &str| {
             let again = settle(&queue, of.handed, act).await;
             assert_eq!((again.outcome, again.repeated), (outcome, true), "{kind:?}, {when}");
         };
-        expect(Act::Return, &first, SettleOutcome::Returned, "while another has it").await;
+        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "while another has it").await;
         let stale = settle(&queue, first.handed, ack_all()).await;
         assert_eq!((stale.outcome, stale.repeated), (SettleOutcome::Stale, false), "it was no ack");
         if kind == Kind::Sync {
@@ -284,7 +284,7 @@ async fn a_repeated_settlement_gets_the_same_answer_when_another_has_had_the_ite
         } else {
             assert_eq!(ack(&queue, &second).await, SettleOutcome::Acked);
         }
-        expect(Act::Return, &first, SettleOutcome::Returned, "when it is finished").await;
+        expect(Act::Return { error: None }, &first, SettleOutcome::Returned, "when it is finished").await;
         assert_eq!(queue.counts().await.unwrap(), Counts { processed: 1, ..Counts::default() });
     }
 }

@@ -12,6 +12,7 @@ super::cases![
     a_neighbour_of_what_has_expired_is_managed_as_after_a_sweep,
     a_last_attempt_that_expired_shows_as_exhausted_wherever_one_looks,
     a_last_attempt_that_expired_is_sent_round_again_without_a_sweep,
+    a_hand_out_ends_with_its_time_whenever_that_is_noticed,
 ];
 
 fn policies(max_attempts: u32) -> Vec<(&'static str, Policy)> {
@@ -105,5 +106,29 @@ async fn a_last_attempt_that_expired_is_sent_round_again_without_a_sweep(world: 
         assert_eq!(&*take_one(&queue).await.items[0].payload, "7", "{name}");
         world.pass(60_000);
         assert_eq!(queue.retry_exhausted(None, 10).await.unwrap(), 1, "{name}");
+    }
+}
+
+async fn a_hand_out_ends_with_its_time_whenever_that_is_noticed(world: World) {
+    let ended = async |queue: &QueueHandle| {
+        let record = queue.item(id("a")).await.unwrap().unwrap();
+        let failed = record.errors.iter().map(|error| error.at);
+        failed.chain(record.came_back.iter().map(|back| back.at)).collect::<Vec<_>>()
+    };
+    for (name, policy) in policies(1).into_iter().chain(policies(5).into_iter().skip(2)) {
+        let name = format!("{name}-{}", policy.max_attempts);
+        let overtaken = name == "sync-5";
+        let queue = world.turno.put_queue(name.as_str(), policy).await.unwrap();
+        put(&queue, "ana", &["a"]).await;
+        let got = take_one(&queue).await;
+        if overtaken {
+            put(&queue, "ana", &["b"]).await;
+        }
+        world.pass(600_000);
+        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: as it is read");
+        world.pass(600_000);
+        // Whoever takes has it taken back first.
+        queue.claim("worker-2", 1, Span::ZERO).await.unwrap();
+        assert_eq!(ended(&queue).await, [got.expires_at], "{name}: as it is written");
     }
 }

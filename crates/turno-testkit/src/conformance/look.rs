@@ -214,10 +214,10 @@ async fn hand_outs_that_came_back_are_kept_and_of_many_the_newest(world: World) 
     for _ in 0..CameBack::KEPT + 3 {
         let got = take_one(&queue).await;
         world.pass(10);
-        settle(&queue, got.handed, Act::Return).await;
+        settle(&queue, got.handed, Act::Return { error: None }).await;
         handed.push(got.handed);
     }
-    settle(&queue, other.handed, Act::Return).await;
+    settle(&queue, other.handed, Act::Return { error: None }).await;
     let record = queue.item(ItemId::new("y").unwrap()).await.unwrap().unwrap();
     let kept: Vec<Fence> = record.came_back.iter().map(|back| back.fence).collect();
     assert_eq!(kept, handed[3..].iter().map(|handed| handed.fence).collect::<Vec<_>>());
@@ -229,8 +229,8 @@ async fn hand_outs_that_came_back_are_kept_and_of_many_the_newest(world: World) 
     let own = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap().came_back;
     assert_eq!(own.iter().map(|back| back.fence).collect::<Vec<_>>(), [other.handed.fence], "to each item its own");
     // Whoever repeats one of those is told so; what is forgotten is stale.
-    assert_eq!(settle(&queue, handed[3], Act::Return).await.outcome, SettleOutcome::Returned);
-    assert_eq!(settle(&queue, handed[2], Act::Return).await.outcome, SettleOutcome::Stale);
+    assert_eq!(settle(&queue, handed[3], Act::Return { error: None }).await.outcome, SettleOutcome::Returned);
+    assert_eq!(settle(&queue, handed[2], Act::Return { error: None }).await.outcome, SettleOutcome::Stale);
 }
 
 async fn an_overview_shows_the_oldest_that_waits_and_what_went_on_lately(world: World) {

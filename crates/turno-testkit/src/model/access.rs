@@ -107,7 +107,7 @@ impl Rows {
         for seq in seqs {
             self.done.remove(&seq);
             self.bodies.remove(&seq);
-            self.replaced.remove(&seq);
+            self.accepted.remove(&seq);
             self.errors.retain(|error| error.seq != seq);
             self.came_back.remove(&seq);
         }

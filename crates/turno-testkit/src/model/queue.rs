@@ -43,7 +43,7 @@ impl Rows {
             return Some(Known::Absorbed { digest: of.digest, at: of.at });
         };
         let done = self.done.get(&body.seq).filter(|done| done.ended != Ended::Exhausted);
-        let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&body.seq));
+        let payload = self.accepted.get(&body.seq).unwrap_or(&body.payload).clone();
         Some(Known::Item { seq: body.seq, key: body.key.clone(), payload, over_at: done.map(|done| done.at) })
     }
 
@@ -194,8 +194,8 @@ impl Rows {
         self.bodies.extend(changes.bodies.into_iter().map(|body| (body.seq, body)));
         for new in changes.replaced {
             if let Some(body) = self.bodies.get_mut(&new.seq) {
+                self.accepted.entry(new.seq).or_insert_with(|| body.payload.clone());
                 (body.action, body.payload) = (new.action, new.payload);
-                self.replaced.insert(new.seq);
             }
         }
         self.absorbed.extend(changes.absorbed.into_iter().map(|of| ((of.queue, of.id.clone()), of)));

@@ -15,6 +15,7 @@ pub(crate) use task::Level;
 use super::rng::Map;
 use super::setup::QUEUES;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use turno::store::LeaseWrite;
 use turno_core::audit::{Entry, Head};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, Resource, Seq, Sku};
@@ -60,8 +61,8 @@ pub(crate) struct Db {
     pub(crate) ids: Map<(QueueId, ItemId), Seq>,
     /// Ids of changes that items took in.
     pub(crate) absorbed: Map<(QueueId, ItemId), Absorbed>,
-    /// Items whose bodies say something else than was accepted under their ids.
-    pub(crate) replaced: BTreeSet<Seq>,
+    /// What was accepted under the ids of items whose bodies say something else by now.
+    pub(crate) accepted: Map<Seq, Arc<str>>,
     pub(crate) done: Map<Seq, Done>,
     pub(crate) errors: Map<Seq, Vec<AttemptError>>,
     pub(crate) came_back: Map<Seq, Vec<CameBack>>,

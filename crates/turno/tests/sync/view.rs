@@ -70,7 +70,7 @@ async fn actualizado_en_is_still_that_of_the_change_when_the_worker_gives_it_bac
     world.queue.counts().await.unwrap();
     let changed = world.number(&sql).await;
     world.pass(10_000).await;
-    world.queue.settle(vec![Settlement { handed: got.handed, act: Act::Return }]).await.unwrap();
+    world.queue.settle(vec![Settlement { handed: got.handed, act: Act::Return { error: None } }]).await.unwrap();
     assert_eq!(world.number(&sql).await, changed);
     assert!(world.claim().await.is_some());
 }

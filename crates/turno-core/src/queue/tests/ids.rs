@@ -54,7 +54,7 @@ fn a_repeat_is_told_from_a_mix_up_by_its_value_and_its_key() {
 #[test]
 fn an_id_is_outlived_when_its_retention_is_over_and_not_a_millisecond_before() {
     let policy = strict();
-    let item = |over_at| Known::Item { seq: Seq(1), key: None, payload: None, over_at };
+    let item = |over_at| Known::Item { seq: Seq(1), key: None, payload: "1".into(), over_at };
     let absorbed = Known::Absorbed { digest: Digest::of(None, "1"), at: START };
     let last = START + policy.retention;
     for known in [item(Some(START)), absorbed] {

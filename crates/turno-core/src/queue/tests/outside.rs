@@ -21,7 +21,7 @@ fn a_delivery_of_another_size_or_first_item_is_stale() {
     let without_the_first = Delivery { seq: second.0, items: got.items[1..].to_vec(), ..got.clone() };
     let with_one_more = Delivery { items: [&got.items[..], &[(Seq(99), 1)]].concat(), ..got.clone() };
     for altered in [without_the_last, without_the_first, with_one_more] {
-        for act in [Act::Ack { through: None }, Act::Return, Act::Beat, Act::Complete] {
+        for act in [Act::Ack { through: None }, Act::Return { error: None }, Act::Beat, Act::Complete] {
             assert_eq!(shelf.settle(&altered, act), SettleOutcome::Stale);
         }
     }

@@ -115,7 +115,7 @@ fn settle_one(shelf: &mut Shelf, got: &Delivery, pick: u8, seen: &mut Seen) {
         }
         18 | 19 => drop(shelf.fail(got, None)),
         20 => drop(shelf.fail(got, Some(&ids[ids.len() / 2]))),
-        21 => drop(shelf.settle(got, Act::Return)),
+        21 => drop(shelf.settle(got, Act::Return { error: None })),
         _ => {
             let through = Some(ItemId::new(ids[0].as_str()).expect("valid"));
             if shelf.settle(got, Act::Ack { through }) == SettleOutcome::Acked {

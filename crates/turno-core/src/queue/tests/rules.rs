@@ -170,7 +170,7 @@ fn a_stale_settlement_changes_nothing() {
     let old = shelf.claim_one();
     shelf.pass(15_000);
     let before = (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone());
-    for act in [Act::Ack { through: None }, Act::Return, Act::Beat] {
+    for act in [Act::Ack { through: None }, Act::Return { error: None }, Act::Beat] {
         assert_eq!(shelf.settle(&old, act), SettleOutcome::Stale, "its time is over, though nobody took it yet");
     }
     assert_eq!(before, (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone()));
@@ -242,7 +242,7 @@ fn a_return_takes_the_attempt_back() {
     for _ in 0..20 {
         let got = shelf.claim_one();
         assert_eq!(got.attempt, 1);
-        assert_eq!(shelf.settle(&got, Act::Return), SettleOutcome::Returned);
+        assert_eq!(shelf.settle(&got, Act::Return { error: None }), SettleOutcome::Returned);
     }
 }
 

@@ -17,7 +17,8 @@ pub(super) struct Shelf {
     pub(super) errors: Vec<AttemptError>,
     pub(super) came_back: Vec<CameBack>,
     pub(super) absorbed: Vec<Absorbed>,
-    replaced: Vec<Seq>,
+    /// What was accepted under the ids of items that carry something else by now.
+    accepted: HashMap<Seq, Arc<str>>,
     typing: HashMap<Lane, Time>,
     /// What an application is completing.
     pub(super) spared: Vec<Fence>,
@@ -28,10 +29,10 @@ impl Shelf {
     pub(super) fn new(policy: Policy) -> Shelf {
         policy.check().expect("a policy within its bounds");
         let (hot, bodies, done, errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (came_back, absorbed, replaced) = (Vec::new(), Vec::new(), Vec::new());
+        let (came_back, absorbed, accepted) = (Vec::new(), Vec::new(), HashMap::new());
         let (typing, spared, number) = (HashMap::new(), Vec::new(), 0);
         let now = START;
-        Shelf { policy, now, hot, bodies, done, errors, came_back, absorbed, replaced, typing, spared, number }
+        Shelf { policy, now, hot, bodies, done, errors, came_back, absorbed, accepted, typing, spared, number }
     }
 
     pub(super) fn pass(&mut self, ms: i64) -> &mut Shelf {
@@ -78,7 +79,7 @@ impl Shelf {
     /// Every id that was accepted; the shelf forgets none.
     fn existing(&self) -> HashMap<(QueueId, ItemId), Known> {
         let item = |body: &Body| {
-            let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&body.seq));
+            let payload = self.accepted.get(&body.seq).unwrap_or(&body.payload).clone();
             Known::Item { seq: body.seq, key: body.key.clone(), payload, over_at: None }
         };
         let items = self.bodies.iter().map(|body| ((QUEUE, body.id.clone()), item(body)));
@@ -240,8 +241,8 @@ impl Shelf {
         self.bodies.extend(changes.bodies);
         for new in changes.replaced {
             let body = self.bodies.iter_mut().find(|body| body.seq == new.seq).expect("replaces what is there");
+            self.accepted.entry(new.seq).or_insert_with(|| body.payload.clone());
             (body.action, body.payload) = (new.action, new.payload);
-            self.replaced.push(new.seq);
         }
         self.absorbed.extend(changes.absorbed);
         self.hot.extend(changes.insert);

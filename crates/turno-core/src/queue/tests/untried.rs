@@ -28,7 +28,7 @@ fn who_arrives_meanwhile_goes_with_what_comes_back_untried() {
     let rest = shelf.claim_one();
     assert_eq!((ids(&shelf, &rest).as_str(), rest.attempt), ("2 3", 1), "the rest of a partial ack");
     shelf.put("ana", "4");
-    shelf.settle(&rest, Act::Return);
+    shelf.settle(&rest, Act::Return { error: None });
     let again = shelf.claim_one();
     assert_eq!((ids(&shelf, &again).as_str(), again.attempt), ("2 3 4", 1), "a return");
     // What has failed keeps its group, whatever happens to it later.
@@ -36,7 +36,7 @@ fn who_arrives_meanwhile_goes_with_what_comes_back_untried() {
     shelf.fail(&again, Some("3"));
     let failed = shelf.claim_one();
     assert_eq!(ids(&shelf, &failed), "3 4", "a failure, with what stood behind it");
-    shelf.settle(&failed, Act::Return);
+    shelf.settle(&failed, Act::Return { error: None });
     let failed = shelf.claim_one();
     assert_eq!((ids(&shelf, &failed).as_str(), failed.attempt), ("3 4", 2));
     shelf.settle(&failed, Act::Ack { through: ItemId::new("3").ok() });
@@ -57,7 +57,7 @@ fn what_comes_back_untried_waits_for_no_window_of_its_own() {
     let rest = shelf.claim_one();
     assert_eq!(ids(&shelf, &rest), "2", "its window is over, and nobody has come");
     shelf.put("ana", "3");
-    shelf.settle(&rest, Act::Return);
+    shelf.settle(&rest, Act::Return { error: None });
     assert!(shelf.claim(1).is_empty(), "who has just come may say more");
     shelf.pass(3_000);
     let both = shelf.claim_one();
@@ -70,7 +70,7 @@ fn that_it_was_given_back_is_known_whoever_has_had_it_since() {
     shelf.put("ana", "1");
     let first = shelf.claim_one();
     assert_eq!(told(&shelf, &first), None, "nobody has settled it");
-    shelf.settle(&first, Act::Return);
+    shelf.settle(&first, Act::Return { error: None });
     let late = shelf.claim_one();
     assert_eq!(told(&shelf, &first), Some(SettleOutcome::Returned), "another has it");
     shelf.pass(15_000);
@@ -114,7 +114,7 @@ fn what_was_exhausted_and_comes_back_still_knows_who_gave_it_back() {
     let mut shelf = Shelf::new(Policy { window: Span::ZERO, max_attempts: 1, ..Policy::of(Kind::Lane) });
     shelf.put("ana", "1");
     let first = shelf.claim_one();
-    shelf.settle(&first, Act::Return);
+    shelf.settle(&first, Act::Return { error: None });
     let second = shelf.claim_one();
     assert_eq!(shelf.fail(&second, None), SettleOutcome::Exhausted);
     assert_eq!(shelf.manage("1", Manage::Retry), Ok(ManageAnswer::Retried));
@@ -135,12 +135,12 @@ fn a_probe_goes_to_whoever_was_never_tried_and_then_to_the_least_recently_tried(
     shelf.put("well", "well");
     let by_age = shelf.claim_one();
     assert_eq!(ids(&shelf, &by_age), "bad-0", "an ordinary claim goes by the order");
-    shelf.settle(&by_age, Act::Return);
+    shelf.settle(&by_age, Act::Return { error: None });
     for wanted in ["well", "bad-1", "bad-0", "well"] {
         shelf.pass(10);
         let probe = shelf.probe();
         assert_eq!(ids(&shelf, &probe), wanted);
-        shelf.settle(&probe, Act::Return);
+        shelf.settle(&probe, Act::Return { error: None });
     }
 }
 
@@ -149,7 +149,7 @@ fn every_hand_out_that_came_back_is_kept_with_what_was_said() {
     let mut shelf = Shelf::new(Policy::of(Kind::Sync));
     shelf.put("ana", "1");
     let returned = shelf.claim_one();
-    shelf.settle(&returned, Act::Return);
+    shelf.settle(&returned, Act::Return { error: None });
     let acked = shelf.pass(1).claim_one();
     shelf.put("ana", "2");
     shelf.ack(&acked);

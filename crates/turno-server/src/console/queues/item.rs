@@ -83,7 +83,8 @@ impl OneItem {
     }
 
     fn can_cancel(&self) -> bool {
-        ["pending", "error", "exhausted"].contains(&self.state)
+        let live = self.record.hand_out().is_some_and(|hand_out| hand_out.expires_at.is_some());
+        !live && ["pending", "error", "exhausted"].contains(&self.state)
     }
 }
 

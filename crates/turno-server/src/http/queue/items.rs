@@ -111,7 +111,7 @@ pub(super) struct AcceptedView {
     #[schema(example = "queued")]
     outcome: &'static str,
     /// Of a duplicate: it came with another key or another payload than the one that was accepted. Payloads are compared as
-    /// JSON values; of what was replaced since, a difference is never claimed.
+    /// JSON values.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<bool>,
 }

@@ -172,7 +172,7 @@ pub(super) async fn queue_return(
     Path(name): Path<QueueName>,
     Json(body): Json<Said<Named>>,
 ) -> Result<Json<SettledAll>, Problem> {
-    settle(&caller, name, body, |_, Named { delivery, fence }| Ok((delivery, fence, Act::Return))).await
+    settle(&caller, name, body, |_, Named { delivery, fence }| Ok((delivery, fence, Act::Return { error: None }))).await
 }
 
 /// What became of a delivery, as the caller named it; nothing if that is no delivery.

@@ -26,7 +26,7 @@ pub(crate) struct Happened {
     pub(crate) at: Stamp,
     /// `enqueued`, `handed_out` (and not settled yet), `failed`, `expired` (nobody settled it in time), `exhausted`,
     /// `processed`, `skipped` (there was nothing to be told of the key), `returned` or `superseded` (a newer change
-    /// had overtaken it; of both the newest twenty), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
+    /// had overtaken it; of what came back without counting the newest twenty), `cleared` (the attempt that was under way when its lane was cleared), `cancelled`, `retried`
     /// or `edited` (sent round again with another payload).
     #[schema(example = "failed")]
     pub(crate) what: &'static str,

@@ -61,7 +61,7 @@ async fn a_handler_whose_claim_was_taken_is_dropped_and_its_ack_never_happens(wo
     let (mut reports, go_on) = (Reports::new(), Arc::new(Notify::new()));
     let running = worker(&queue, &reports, &go_on).concurrency(1).start().unwrap();
     assert_eq!(reports.next().await, "begun");
-    settle(&queue, handed(&queue, "x").await, Act::Return).await;
+    settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
     let taken = queue.claim("thief", 1, Span::ZERO).await.unwrap().remove(0);
     assert!(reports.none(), "it cannot know yet");
     world.pass(20_000);
@@ -104,7 +104,7 @@ async fn what_a_handler_has_started_hears_of_the_loss(world: World) {
     let lost = tokio::spawn(job.lost());
     assert!(!job.is_lost() && !lost.is_finished());
     queue.pause().await.unwrap();
-    settle(&queue, handed(&queue, "x").await, Act::Return).await;
+    settle(&queue, handed(&queue, "x").await, Act::Return { error: None }).await;
     world.pass(20_000);
     soon("it hears", lost).await.unwrap();
     assert!(job.is_lost());

@@ -106,7 +106,7 @@ impl Queues<'_> {
             SettleOutcome::Acked => !fates.contains(&Fate::Superseded),
             SettleOutcome::Superseded => fates.contains(&Fate::Superseded),
             SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted => fates.contains(&Fate::Failed),
-            SettleOutcome::Returned => settle.act == Act::Return,
+            SettleOutcome::Returned => settle.act == Act::Return { error: None },
             SettleOutcome::Expired => expire,
             _ => false,
         };
@@ -159,7 +159,7 @@ impl Queues<'_> {
         let left: Vec<Seq> =
             members.iter().zip(fates).filter(|(_, fate)| **fate == Fate::Back).map(|(seq, _)| *seq).collect();
         let untried = left.iter().all(|seq| self.items[seq].group == self.items[seq].fence);
-        if kind == Kind::Lane && untried && matches!(act, Act::Return | Act::Ack { .. }) {
+        if kind == Kind::Lane && untried && matches!(act, Act::Return { .. } | Act::Ack { .. }) {
             for seq in left {
                 if let Some(item) = self.items.get_mut(&seq) {
                     item.group = Fence(0);
@@ -174,7 +174,7 @@ impl Queues<'_> {
         let behind = named.is_some_and(|named| index > named);
         let before = named.is_some_and(|named| index < named);
         match act {
-            Act::Return => Fate::Back,
+            Act::Return { .. } => Fate::Back,
             Act::Ack { .. } | Act::Fail { .. } if behind => Fate::Back,
             Act::Fail { .. } if before => Fate::Processed,
             _ if changed => Fate::Superseded,

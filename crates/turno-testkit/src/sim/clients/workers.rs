@@ -96,7 +96,7 @@ impl Worker {
             70..75 => fail(Some(rng.pick(bodies).id.clone()), false, None),
             75..77 => fail(Some(rng.pick(bodies).id.clone()), true, None),
             77..79 => fail(Some(any()), false, Some(Span(rng.between(0, 100)))),
-            79..85 => Act::Return,
+            79..85 => Act::Return { error: None },
             _ => Act::Beat,
         }
     }

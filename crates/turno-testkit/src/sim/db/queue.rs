@@ -38,7 +38,7 @@ impl Db {
     /// What is known of the id of an item.
     pub(crate) fn known_item(&self, seq: Seq) -> Known {
         let body = &self.bodies[&seq];
-        let payload = Some(body.payload.clone()).filter(|_| !self.replaced.contains(&seq));
+        let payload = self.accepted.get(&seq).unwrap_or(&body.payload).clone();
         let over = self.done.get(&seq).filter(|done| done.ended != Ended::Exhausted);
         Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) }
     }
@@ -151,8 +151,9 @@ impl Db {
             self.bodies.insert(body.seq, body.clone());
         }
         for body in &changes.replaced {
-            self.bodies.insert(body.seq, body.clone());
-            self.replaced.insert(body.seq);
+            if let Some(before) = self.bodies.insert(body.seq, body.clone()) {
+                self.accepted.entry(body.seq).or_insert(before.payload);
+            }
         }
         for of in &changes.absorbed {
             self.absorbed.insert((of.queue, of.id.clone()), of.clone());

@@ -40,7 +40,7 @@ impl WayBack {
             .map(|delivery| Settle {
                 handed: Handed::of(self.queue, &delivery),
                 policy: self.policy.clone(),
-                act: Act::Return,
+                act: Act::Return { error: None },
             })
             .collect();
         if settlements.is_empty() || self.kept {

@@ -159,7 +159,7 @@ fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
     match act {
         Act::Ack { .. } | Act::Complete | Act::Skip => matches!(outcome, Acked | Superseded),
         Act::Fail { .. } => matches!(outcome, Retrying { .. } | Exhausted | Superseded),
-        Act::Return => matches!(outcome, Returned),
+        Act::Return { .. } => matches!(outcome, Returned),
         Act::Defer { .. } => matches!(outcome, Retrying { .. } | Superseded),
         Act::Beat | Act::Expire => false,
     }

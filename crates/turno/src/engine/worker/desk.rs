@@ -279,7 +279,7 @@ impl Desk {
     /// Starts the handler, or gives back what came too late.
     fn begin(&mut self, got: Got) {
         if *self.stop.borrow() {
-            return self.held.insert(Holding::new(&got, Stage::Over(Act::Return)));
+            return self.held.insert(Holding::new(&got, Stage::Over(Act::Return { error: None })));
         }
         let fence = got.handed.fence;
         let (alive, watched) = watch::channel(());

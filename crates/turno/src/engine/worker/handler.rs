@@ -41,7 +41,7 @@ impl Progress {
     pub(super) fn so_far(&self) -> Act {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(id) => Act::Ack { through: Some(id) },
-            None => Act::Return,
+            None => Act::Return { error: None },
         }
     }
 }

@@ -161,7 +161,7 @@ mod tests {
         let handed = Handed { queue: QueueId(1), seq: Seq(fence + 100), lane: None, size: 1, fence: Fence(fence) };
         let (now, expires_at) = (Time(at), Time(at + lasts));
         let got = Got { handed, key: None, attempt: 1, revision: 0, now, expires_at, items: Vec::new() };
-        Holding::new(&got, Stage::Over(Act::Return))
+        Holding::new(&got, Stage::Over(Act::Return { error: None }))
     }
 
     fn running(fence: i64, at: i64, lasts: i64) -> Holding {

@@ -118,10 +118,8 @@ fn existing(rows: &[Row]) -> Result<HashMap<(QueueId, ItemId), Known>, Failure> 
 
 fn known(row: &Row) -> Result<Known, Failure> {
     let Some(seq) = get::<Option<i64>>(row, 2)? else {
-        return Ok(Known::Absorbed { digest: Digest(get(row, 7)?), at: Time(get(row, 8)?) });
+        return Ok(Known::Absorbed { digest: Digest(get(row, 6)?), at: Time(get(row, 7)?) });
     };
-    let replaced: bool = get(row, 5)?;
-    let payload = if replaced { None } else { Some(get::<&str>(row, 4)?.into()) };
-    let over_at = get::<Option<i64>>(row, 6)?.map(Time);
+    let (payload, over_at) = (get::<&str>(row, 4)?.into(), get::<Option<i64>>(row, 5)?.map(Time));
     Ok(Known::Item { seq: Seq(seq), key: maybe_name(row, 3, Key::new)?, payload, over_at })
 }

@@ -250,7 +250,7 @@ impl Site {
             Site::Database { queue, .. } => {
                 let act = match how {
                     How::Ack => Act::Ack { through: None },
-                    How::Return => Act::Return,
+                    How::Return => Act::Return { error: None },
                     How::Fail(error) => Act::Fail { error: error.clone(), item: None, retry_in: None, give_up: false },
                 };
                 Ok(match settle_one(queue, taken, act).await? {

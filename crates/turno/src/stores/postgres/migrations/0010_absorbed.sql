@@ -11,5 +11,5 @@ create table turno.absorbed (
 create index absorbed_age on turno.absorbed (queue, at);
 revoke all on turno.absorbed from public;
 
--- What the body says is not what was accepted under its id. Null of nearly all, and of what came before this.
-alter table turno.body add column replaced boolean;
+-- What was accepted under the item's id, where its body says something else by now. Null of nearly all.
+alter table turno.body add column accepted text;

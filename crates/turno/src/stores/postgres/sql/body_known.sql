@@ -1,10 +1,10 @@
 -- body_known
 -- Lateral, so that no plan made on an empty table can read a whole queue instead of one entry. An id that no item has
 -- may be that of a change which an item took in. What is exhausted (ended 1) is never too old: a person decides.
-select u.queue, u.id, b.seq, b.key, b.payload, b.replaced, d.at, a.digest, a.at
+select u.queue, u.id, b.seq, b.key, b.accepted, d.at, a.digest, a.at
 from unnest($1::int[], $2::text[]) as u (queue, id)
 left join lateral (
-    select k.seq, k.key, k.payload, coalesce(k.replaced, false) as replaced
+    select k.seq, k.key, coalesce(k.accepted, k.payload) as accepted
     from turno.body k where k.queue = u.queue and k.id = u.id limit 1
 ) b on true
 left join lateral (

@@ -121,7 +121,7 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     settle(&store, &queue, &all[..1], fail("no")).await;
     settle(&store, &queue, &all[1..], ACK).await;
     let returned = claim(&store, &queue, 1).await;
-    settle(&store, &queue, &[handed(&queue, &returned[0].0)], Act::Return).await;
+    settle(&store, &queue, &[handed(&queue, &returned[0].0)], Act::Return { error: None }).await;
     let retried = claim(&store, &queue, 1).await;
     settle(&store, &queue, &[handed(&queue, &retried[0].0)], ACK).await;
     let by = Actor::user(UserId::new("ana").unwrap());

@@ -67,7 +67,7 @@ async fn a_refused_wish_hides_nothing_from_the_next_claim() {
         assert_eq!(refused, Err(turno_core::queue::ManageRefused::Waiting));
         let dealt = claim(&store, &queue, 1).await;
         assert_eq!(dealt.len(), 1, "in round {round}");
-        settle(&store, &queue, &[handed(&queue, &dealt[0].0)], Act::Return).await;
+        settle(&store, &queue, &[handed(&queue, &dealt[0].0)], Act::Return { error: None }).await;
     }
 }
 

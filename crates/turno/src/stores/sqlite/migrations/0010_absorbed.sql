@@ -10,5 +10,5 @@ create table absorbed (
 ) strict, without rowid;
 create index absorbed_age on absorbed (queue, at);
 
--- What the body says is not what was accepted under its id. Null of nearly all, and of what came before this.
-alter table body add column replaced integer;
+-- What was accepted under the item's id, where its body says something else by now. Null of nearly all.
+alter table body add column accepted text;

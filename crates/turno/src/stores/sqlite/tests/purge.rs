@@ -19,7 +19,7 @@ async fn finished_items_are_forgotten_with_their_traces_counted_and_audited() {
     enqueue(&store, &other, vec![item("a", None)]).await;
     let act = |n| if n == 2 { fail("no route") } else { Act::Ack { through: None } };
     let first = next(&store, &inbox, 1).await.remove(0);
-    settle(&store, &inbox, handed(&inbox, &first), Act::Return).await;
+    settle(&store, &inbox, handed(&inbox, &first), Act::Return { error: None }).await;
     for n in 0..3 {
         let delivery = next(&store, &inbox, 1).await.remove(0);
         settle(&store, &inbox, handed(&inbox, &delivery), act(n)).await;
