@@ -31,6 +31,7 @@ because-missing-field = missing field `{ $field }`
 because-unknown-field = unknown field `{ $field }`, { $expected }
 because-twice = duplicate field `{ $field }`
 because-variant = unknown variant `{ $found }`, { $expected }
+because-list = invalid type: sequence, expected an object
 because-type = invalid type: { $found }, { $expected }
 because-value = invalid value: { $found }, { $expected }
 because-length = invalid length { $found }, { $expected }

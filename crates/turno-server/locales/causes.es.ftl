@@ -27,6 +27,7 @@ because-missing-field = falta el campo { $field }
 because-unknown-field = el campo { $field } no se conoce; { $expected }
 because-twice = el campo { $field } está dos veces
 because-variant = { $found } no se conoce; { $expected }
+because-list = es una lista, y se espera un objeto
 because-type = no es del tipo que corresponde ({ $found }); { $expected }
 because-value = el valor no sirve ({ $found }); { $expected }
 because-length = el largo no sirve ({ $found }); { $expected }
