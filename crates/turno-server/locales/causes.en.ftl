@@ -184,6 +184,7 @@ because-hidden = row security of { $table } hides rows from { $role }, which wou
 because-hidden-next = give { $role } bypassrls, or a policy for all rows
 because-condition = the conditions cannot be used: { $cause }
 because-condition-next = correct `current_when` and `enqueue_when`; names outside pg_catalog need their schema
+because-kind-stays = queue { $name } has unfinished or exhausted items, so it stays of kind { $kind }; empty it first, or use another name
 because-no-queue = there is no queue { $queue } of kind sync
 because-no-queue-next = create it, or let `turno sync install` do it
 because-a-table = table

@@ -180,6 +180,7 @@ because-hidden = la seguridad por filas de { $table } le oculta filas a { $role 
 because-hidden-next = dé bypassrls a { $role }, o una política para todas las filas
 because-condition = las condiciones no sirven: { $cause }
 because-condition-next = corrija `current_when` y `enqueue_when`; los nombres fuera de pg_catalog llevan su esquema
+because-kind-stays = la cola { $name } tiene elementos sin terminar o agotados, así que sigue siendo de tipo { $kind }; vacíela primero, o use otro nombre
 because-no-queue = no hay una cola { $queue } de sincronización
 because-no-queue-next = créela, o deje que lo haga `turno sync install`
 because-a-table = la tabla

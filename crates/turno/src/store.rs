@@ -32,6 +32,7 @@ pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use purge::Purge;
+pub(crate) use queue::kind_stays;
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, Folded, ManageGroup, ManageOutcome, Outlived,
     Push, PushChange, SettleGroup, SettleRead, TypingGroup, purge_entry,

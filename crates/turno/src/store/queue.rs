@@ -14,6 +14,14 @@ use turno_core::queue::{
 };
 use turno_core::time::Time;
 
+/// Why a queue does not become of another kind, while it has work of the one that it is of.
+pub(crate) fn kind_stays(name: &QueueName, kind: Kind) -> String {
+    let kind = kind.as_str();
+    format!(
+        "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; empty it first, or use another name"
+    )
+}
+
 /// What was handed out carries: by seq.
 pub type Bodies = HashMap<Seq, Body>;
 

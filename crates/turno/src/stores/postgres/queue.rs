@@ -7,9 +7,9 @@ use super::changes;
 use super::failure::Failure;
 use super::lane;
 use super::manage;
-use super::row::{self, get, kind_to};
+use super::row::{self, get};
 use super::tx::{Moment, Tx};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PushChange, QueueRow, StoreError, kind_stays};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
@@ -66,7 +66,7 @@ impl PostgresStore {
                 Ok(Put { queue, changes, entries, xid }) => {
                     let mut calls = Vec::with_capacity(4);
                     if changes {
-                        let kind = kind_to(policy.kind);
+                        let kind = policy.kind.as_str();
                         calls.push(
                             Call::new(&call::QUEUE_CHANGE)
                                 .int(queue.id.0)
@@ -139,7 +139,7 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
 
 async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
     let Wanted { name, policy, text, push } = *wanted;
-    let kind = kind_to(policy.kind);
+    let kind = policy.kind.as_str();
     let fresh = push.text(None);
     let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(fresh.as_deref());
     let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
@@ -162,10 +162,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
-            let was = kind_to(queue.policy.kind);
-            return Err(Failure::rejected(format!(
-                "queue {name} is of kind {was} and has unfinished or exhausted items; empty it before it becomes {kind}"
-            )));
+            return Err(Failure::rejected(kind_stays(name, queue.policy.kind)));
         }
     }
     if changes {

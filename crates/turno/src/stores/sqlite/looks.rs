@@ -3,7 +3,7 @@
 use super::queue::manage;
 use super::rows::{self, done, item, json, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PushChange, QueueRow, StoreError, kind_stays};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -90,10 +90,7 @@ pub(super) fn put_queue(
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
-                let kind = kind_word(row.policy.kind);
-                return Err(StoreError::Rejected(format!(
-                    "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; finish or cancel them first"
-                )));
+                return Err(StoreError::Rejected(kind_stays(name, row.policy.kind)));
             }
             if row.policy.holds_exhausted() && !policy.holds_exhausted() {
                 release(&write, row.id, name, policy, &by)?;
@@ -101,9 +98,9 @@ pub(super) fn put_queue(
             if row.policy.kind == Kind::Lane && row.policy != *policy {
                 tx.execute(sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), kept), queue)?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, policy.kind.as_str(), kept), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind), kept), queue)?,
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, policy.kind.as_str(), kept), queue)?,
     };
     let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
     let entry = Draft::new(by, "queue_put", name.as_str());
@@ -125,14 +122,6 @@ fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy,
         manage(&write.tx, write.now, &ManageGroup::release(queue, name, policy, id, by))?;
     }
     Ok(())
-}
-
-fn kind_word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Lane => "lane",
-        Kind::Inbox => "inbox",
-        Kind::Sync => "sync",
-    }
 }
 
 pub(super) fn pause_queue(write: Write<'_>, queue: QueueId, paused: bool, by: Actor) -> Result<(), StoreError> {
