@@ -170,7 +170,8 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         let known = ill(status);
         let down = known.filter(|known| known.is_down());
         json!({
-            "url": endpoint.shown(),
+            "url": endpoint.shown_url(),
+            "summary": endpoint.shown(),
             "down": down.is_some(),
             "down_since": down.map(|known| Stamp(known.began_at)),
             "next_probe_at": down.map(|known| Stamp(known.probe_at)),
