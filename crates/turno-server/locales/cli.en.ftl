@@ -405,6 +405,7 @@ cli-send-less-at-once-or-keep = send less at once; or keep what is large elsewhe
 cli-change-it-in-the-servers-configuration = change it in the server's configuration file and restart the server
 cli-send-a-key-again-with-turno = send a key again with `turno sync resync --key KEY`; to consume changes yourself, remove `deliver` of the source
 cli-settle-the-delivery-that-it-has = settle the delivery that it has, with `turno queue ack` or `fail`; it ends by itself if nobody does
+cli-look-at-it-with-turno-queue-get = look at it with `turno queue get QUEUE`, and repeat the command
 cli-send-it-round-again-with-turno = send it round again with `turno queue retry QUEUE ID`, or go on with the next
 cli-go-on-with-the-next-what = go on with the next; what is needed after all is enqueued again under another --id
 cli-nothing-to-do-go-on-with = nothing to do: go on with the next

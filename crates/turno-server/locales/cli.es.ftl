@@ -405,6 +405,7 @@ cli-send-less-at-once-or-keep = envíe menos a la vez; o guarde lo grande en otr
 cli-change-it-in-the-servers-configuration = cámbielo en el archivo de configuración del servidor y reinícielo
 cli-send-a-key-again-with-turno = reenvíe una clave con `turno sync resync --key CLAVE`; para consumir los cambios usted mismo, quite `deliver` de la fuente
 cli-settle-the-delivery-that-it-has = termine la entrega que ya tiene, con `turno queue ack` o `fail`; si nadie lo hace, vence sola
+cli-look-at-it-with-turno-queue-get = mírela con `turno queue get COLA`, y repita el comando
 cli-send-it-round-again-with-turno = póngalo otra vez en circulación con `turno queue retry COLA ID`, o siga con el próximo
 cli-go-on-with-the-next-what = siga con el próximo; lo que haga falta de todos modos se encola de nuevo con otro --id
 cli-nothing-to-do-go-on-with = no hay nada que hacer: siga con el próximo

@@ -134,6 +134,7 @@ fn next(code: &str, problem: &Value) -> String {
             "check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)".to_owned()
         }
         "wrong_state" => "look at it first: `turno queue item QUEUE ID` shows its state and its life".to_owned(),
+        "queue_changed" => "look at it with `turno queue get QUEUE`, and repeat the command".to_owned(),
         "kind_fixed" => "`turno queue items QUEUE` shows what is unfinished; or make a queue under another name".to_owned(),
         "too_large" => "send less at once; or keep what is large elsewhere, and enqueue where it is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),

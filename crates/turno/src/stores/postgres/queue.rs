@@ -9,7 +9,7 @@ use super::lane;
 use super::manage;
 use super::row::{self, get};
 use super::tx::{Moment, Tx};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError, kind_stays};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
@@ -45,25 +45,24 @@ impl PostgresStore {
     }
 
     /// Creates the queue or changes its policy, with its row locked.
-    pub(super) async fn queue_put(
-        &self,
-        name: &QueueName,
-        policy: &Policy,
-        push: &PushChange,
-        by: &Actor,
-    ) -> Result<QueueRow, StoreError> {
+    pub(super) async fn queue_put(&self, wanted: &PutQueue, by: &Actor) -> Result<Option<QueueRow>, StoreError> {
+        let policy = &wanted.policy;
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
-        let wanted = Wanted { name, policy, text: &text, push };
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match put(&mut Tx::new(&mut link, &self.shared.clock, None), &wanted, by).await {
-                Ok(Put { queue, entries, .. }) if entries.is_empty() => {
+            match put(&mut Tx::new(&mut link, &self.shared.clock, None), wanted, &text, by).await {
+                Ok(None) => {
                     link.abandon();
                     link.put_back();
-                    return Ok(queue);
+                    return Ok(None);
                 }
-                Ok(Put { queue, changes, entries, xid }) => {
+                Ok(Some(Put { queue, entries, .. })) if entries.is_empty() => {
+                    link.abandon();
+                    link.put_back();
+                    return Ok(Some(queue));
+                }
+                Ok(Some(Put { queue, changes, entries, xid })) => {
                     let mut calls = Vec::with_capacity(4);
                     if changes {
                         let kind = policy.kind.as_str();
@@ -77,7 +76,7 @@ impl PostgresStore {
                     }
                     calls.extend(audit::calls(&entries));
                     self.commit_calls(link, calls, None, xid.as_deref()).await?;
-                    return Ok(queue);
+                    return Ok(Some(queue));
                 }
                 Err(failure) => self.failed(link, failure, &mut again).await?,
             }
@@ -111,15 +110,6 @@ struct Put {
     xid: Option<String>,
 }
 
-/// A queue as it is to be.
-struct Wanted<'a> {
-    name: &'a QueueName,
-    policy: &'a Policy,
-    /// The policy as it is kept.
-    text: &'a str,
-    push: &'a PushChange,
-}
-
 /// In the same transaction: no lane is held by a policy that is not in force. All mutexes are taken at once, and before the
 /// audit, as everybody takes them.
 async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), Failure> {
@@ -137,8 +127,9 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
     Ok(())
 }
 
-async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
-    let Wanted { name, policy, text, push } = *wanted;
+/// With the policy as the text that is kept; nothing if somebody has changed the queue since it was seen.
+async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Option<Put>, Failure> {
+    let PutQueue { name, policy, push, .. } = wanted;
     let kind = policy.kind.as_str();
     let fresh = push.text(None);
     let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(fresh.as_deref());
@@ -147,6 +138,9 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     let created = !answers.take().is_empty();
     let mut queue =
         answers.take().first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
+    if wanted.is_late((!created).then_some(&queue)) {
+        return Ok(None);
+    }
     if queue.policy.holds_exhausted() && !policy.holds_exhausted() {
         release(tx, &queue, policy, by).await?;
     }
@@ -176,5 +170,5 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
         let detail = [("policy", policy), ("push", push.audited(before.as_ref())), ("created", created.into())];
         drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
     }
-    Ok(Put { queue, changes, entries: chain(&mut head, now, drafts), xid })
+    Ok(Some(Put { queue, changes, entries: chain(&mut head, now, drafts), xid }))
 }

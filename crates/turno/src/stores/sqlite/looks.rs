@@ -3,7 +3,7 @@
 use super::queue::manage;
 use super::rows::{self, done, item, json, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError, kind_stays};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -73,20 +73,18 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
 }
 
 /// What is unchanged leaves no trace.
-pub(super) fn put_queue(
-    write: Write<'_>,
-    name: &QueueName,
-    policy: &Policy,
-    push: &PushChange,
-    by: Actor,
-) -> Result<QueueRow, StoreError> {
+pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
+    let PutQueue { name, policy, push, .. } = put;
     let (tx, text) = (&write.tx, json(policy));
     let before = queue_named(tx, name)?;
+    if put.is_late(before.as_ref()) {
+        return Ok(None);
+    }
     let created = before.is_none();
     let old = before.as_ref().and_then(|row| row.push.clone());
     let kept = push.text(old.as_ref());
     let row = match before {
-        Some(row) if row.policy == *policy && row.push == kept => return Ok(row),
+        Some(row) if row.policy == *policy && row.push == kept => return Ok(Some(row)),
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
@@ -107,7 +105,7 @@ pub(super) fn put_queue(
     let detail = [("policy", policy), ("push", push.audited(old.as_ref())), ("created", Value::from(created))];
     audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
-    Ok(row)
+    Ok(Some(row))
 }
 
 /// In the same transaction: no lane is held by a policy that is not in force.
