@@ -92,18 +92,27 @@ problem-already_claimed = { $mine ->
        *[no] Another process is working on it; go on with the next
     }
     .title = It is taken already
-problem-already_processed = This item is finished already; go on with the next
+problem-already_processed = { $state ->
+        [exhausted] This item is exhausted: it has no attempts left. Send it round again with retry, or go on with the next
+        [cancelled] This item was cancelled; go on with the next, or queue it again under another id
+       *[processed] This item is finished already; go on with the next
+    }
     .title = It is finished already
 problem-not_available = It is not handed out yet: { $cause }
     .title = It cannot be handed out yet
-problem-wrong_state = Item { $id } is { item-state }, and this cannot be done then
+problem-wrong_state = { $state ->
+        [changing] A newer change of item { $id } waits while an older one is still being processed; try again once that one is settled
+       *[other] Item { $id } is { item-state }, and this cannot be done then
+    }
     .title = The item's state does not allow it
 problem-managed_by_config = { $thing } is set in the configuration file; change it there and restart
     .title = It is set by the configuration
 problem-delivered_by_turno = Turno delivers the changes in queue { $queue } itself, and nobody takes or confirms them by hand; to send one again use resync, and to consume them yourself remove deliver from the source
     .title = Turno delivers it
-problem-kind_fixed = A queue with unfinished items keeps its kind; use another name, or wait until it is empty
+problem-kind_fixed = A queue with unfinished or exhausted items keeps its kind; empty it first, or use another name
     .title = The kind does not change while there is work
+problem-queue_changed = Somebody else has changed queue { $queue } meanwhile; see what it says now and change it again
+    .title = It was changed meanwhile
 problem-already_exists = { $thing } exists already; change it, or choose another name
     .title = It exists already
 problem-last_admin = { $user } is the last administrator; make somebody else administrator first
@@ -153,7 +162,6 @@ permission-sessions_mint = open others' sessions (sessions.mint)
 # Items: in which state one is.
 
 item-state = { $state ->
-    [changing] waiting with a newer change while what it said before is still being processed (once that is settled it can)
     [pending] waiting
     [in_process] in process
     [processed] processed

@@ -92,18 +92,27 @@ problem-already_claimed = { $mine ->
        *[no] Otro proceso lo está procesando; siga con el siguiente
     }
     .title = Ya está tomado
-problem-already_processed = Este elemento ya se terminó; siga con el siguiente
+problem-already_processed = { $state ->
+        [exhausted] Este elemento está agotado: no le quedan intentos. Póngalo otra vez en circulación con retry, o siga con el siguiente
+        [cancelled] Este elemento se canceló; siga con el siguiente, o encólelo de nuevo con otro id
+       *[processed] Este elemento ya se terminó; siga con el siguiente
+    }
     .title = Ya se terminó
 problem-not_available = Todavía no se entrega: { $cause }
     .title = Todavía no se puede entregar
-problem-wrong_state = El elemento { $id } está { item-state }, y así no se puede
+problem-wrong_state = { $state ->
+        [changing] Un cambio más nuevo del elemento { $id } espera mientras todavía se procesa uno anterior; inténtelo de nuevo cuando ese termine
+       *[other] El elemento { $id } está { item-state }, y así no se puede
+    }
     .title = El estado del elemento no lo permite
 problem-managed_by_config = { $thing } está en el archivo de configuración; cámbielo allí y reinicie
     .title = Lo fija la configuración
 problem-delivered_by_turno = Los cambios de la cola { $queue } los entrega Turno, y nadie los toma ni los confirma a mano; para enviar uno de nuevo use resync, y para consumirlos usted quite deliver de la fuente
     .title = Lo entrega Turno
-problem-kind_fixed = Una cola con elementos sin terminar conserva su tipo; use otro nombre o espere a que se vacíe
+problem-kind_fixed = Una cola con elementos sin terminar o agotados conserva su tipo; vacíela primero, o use otro nombre
     .title = El tipo no cambia mientras haya trabajo
+problem-queue_changed = Otra persona cambió la cola { $queue } mientras tanto; mire qué dice ahora y vuelva a cambiarla
+    .title = Cambió mientras tanto
 problem-already_exists = { $thing } ya existe; cámbielo, o elija otro nombre
     .title = Ya existe
 problem-last_admin = { $user } es el último administrador; nombre antes a otro
@@ -153,7 +162,6 @@ permission-sessions_mint = abrir sesiones de otros (sessions.mint)
 # Items: in which state one is.
 
 item-state = { $state ->
-    [changing] en espera con un cambio más nuevo mientras todavía se procesa lo que decía antes (cuando eso termine, se podrá)
     [pending] en espera
     [in_process] en proceso
     [processed] procesado

@@ -9,7 +9,7 @@ mod bench;
 mod check;
 mod config;
 mod demo;
-mod duration;
+pub(crate) mod duration;
 mod events;
 mod generate;
 mod healthcheck;

@@ -122,8 +122,21 @@ impl Client {
         self.try_post(path, body).await.map_err(Into::into)
     }
 
-    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
-        self.answer(self.request(Method::PUT, path).json(body)).await.map_err(Into::into)
+    /// Puts what was made from this version, 0 where there was nothing; refused if it is another one by now. For whoever wants
+    /// to go on after that.
+    pub(crate) async fn try_put(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        seen: Option<i64>,
+    ) -> Result<Answer, Refusal> {
+        let request = self.request(Method::PUT, path).json(body);
+        self.answer(match seen {
+            None => request,
+            Some(0) => request.header("if-none-match", "*"),
+            Some(version) => request.header("if-match", format!("\"{version}\"")),
+        })
+        .await
     }
 
     /// As [`Client::get`], for whoever wants to go on after a refusal.

@@ -23,15 +23,13 @@ use turno::core::id::{
     Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId,
 };
 use turno::core::lease::{Ending, State};
-use turno::core::queue::{
-    Absorbed, AttemptError, Body, CameBack, Done, Ended, Handed, Item, Policy, SettleOutcome, Trace, Waited,
-};
+use turno::core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Ended, Handed, Item, SettleOutcome, Waited};
 use turno::core::task::{Apply, LineError, Note, Task, TaskId};
 use turno::core::text::kept;
 use turno::core::time::Time;
 use turno::store::{
     Answer, AuditQuery, Check, Counts, Effect, EffectError, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow,
     Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 
@@ -124,15 +122,6 @@ impl Rows {
         self.events.extend(entries.iter().map(Entry::event));
         self.access.audit.extend(entries);
     }
-
-    fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
-        let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
-        Trace::of(handed.fence, self.done.get(&handed.seq), &errors, self.came_back(handed.seq)).settled()
-    }
-
-    fn came_back(&self, seq: Seq) -> &[CameBack] {
-        self.came_back.get(&seq).map_or(&[], Vec::as_slice)
-    }
 }
 
 /// An answer that is there already.
@@ -202,17 +191,21 @@ impl Store for Model {
         ready(Ok(self.rows().past(&resource, from, limit as usize)))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
+    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
         let now = self.now();
         let mut rows = self.rows();
+        let before = rows.queues.iter().find(|queue| queue.name == put.name).cloned();
+        if put.is_late(before.as_ref()) {
+            return ready(Ok(None));
+        }
+        let (PutQueue { name, policy, push, .. }, before) = (put, before.and_then(|queue| queue.push));
         let id = QueueId(rows.queues.len() as i32 + 1);
         let value = serde_json::to_value(&policy).expect("a policy is numbers and words");
-        let before = rows.queues.iter().find(|queue| queue.name == name).and_then(|queue| queue.push.clone());
         let shown = push.audited(before.as_ref());
         let push = push.text(before.as_ref());
         rows.release(&name, &policy, &by, now);
         let (row, created) = match rows.queues.iter_mut().find(|queue| queue.name == name) {
-            Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(queue.clone())),
+            Some(queue) if queue.policy == policy && queue.push == push => return ready(Ok(Some(queue.clone()))),
             Some(queue) => {
                 queue.version += 1;
                 (queue.policy, queue.push) = (policy, push);
@@ -226,7 +219,7 @@ impl Store for Model {
         };
         let entry = Draft::new(by, "queue_put", row.name.as_str());
         rows.note(now, entry.with([("policy", value), ("push", shown), ("created", created.into())]));
-        ready(Ok(row))
+        ready(Ok(Some(row)))
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {

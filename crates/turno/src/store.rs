@@ -32,9 +32,10 @@ pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use purge::Purge;
+pub(crate) use queue::kind_stays;
 pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, Folded, ManageGroup, ManageOutcome, Outlived,
-    Push, PushChange, SettleGroup, SettleRead, TypingGroup, purge_entry,
+    Push, PushChange, PutQueue, SettleGroup, SettleRead, TypingGroup, purge_entry,
 };
 pub use schema::SchemaState;
 pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
@@ -194,8 +195,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Creates a queue or changes its policy and its push, and audits that (`queue_put`, with both); the kind of a
     /// queue with unfinished items stays as it is (then `Rejected`). What is unchanged keeps its version and leaves no
-    /// entry.
-    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow>;
+    /// entry. Nothing is answered, and nothing changed, if it is not as it was seen any more.
+    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>>;
 
     /// How the destination of a queue is doing; nothing if it never failed.
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>>;

@@ -17,6 +17,17 @@ pub enum Kind {
     Sync,
 }
 
+impl Kind {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Lane => "lane",
+            Kind::Inbox => "inbox",
+            Kind::Sync => "sync",
+        }
+    }
+}
+
 /// What an exhausted head does to its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -27,6 +27,19 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
+/// As it would be typed: `30s`, `1h30m`.
+pub(crate) fn typed(ms: u64) -> String {
+    let (mut left, mut text) = (ms, String::new());
+    // `ms` stands first so that it is read first, and is what is left over.
+    for (unit, size) in UNITS[1..].iter().rev().chain(&UNITS[..1]) {
+        if left >= *size {
+            text.push_str(&format!("{}{unit}", left / size));
+            left %= size;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
 /// Milliseconds, as the API takes them.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -49,6 +62,7 @@ mod tests {
             (" 0s ", 0),
         ] {
             assert_eq!(parse(text).map(millis), Ok(ms), "{text}");
+            assert_eq!(typed(ms.unsigned_abs()), text.trim(), "and written so");
         }
     }
 

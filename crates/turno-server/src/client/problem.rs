@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::cli::duration;
 use crate::failure::Failure;
 
 /// Why there is no answer.
@@ -38,7 +39,7 @@ impl Refusal {
             (_, None) => title.to_owned(),
         };
         let typed = FLAGS.iter().find(|(field, _)| problem["field"] == *field);
-        let cause = typed.map_or(cause.clone(), |(field, flag)| cause.replace(field, flag));
+        let cause = typed.map_or(cause.clone(), |(field, flag)| in_units(&cause.replace(field, flag)));
         let next = next(code, &problem);
         let failure =
             if WRONG_USAGE.contains(&code) { Failure::usage(cause, next) } else { Failure::failed(cause, next) };
@@ -97,8 +98,22 @@ impl Refusal {
 const WRONG_USAGE: &[&str] =
     &["bad_field", "bad_body", "bad_query", "invalid", "payload_too_deep", "ttl_out_of_bounds"];
 
-/// Fields that are typed in no other way than as these flags.
+/// Fields that are typed in no other way than as these flags, each a length of time with its unit.
 const FLAGS: &[(&str, &str)] = &[("ttl_ms", "--ttl"), ("wait_ms", "--wait"), ("retry_in_ms", "--retry-in")];
+
+/// With the milliseconds of a sentence as somebody would type them.
+fn in_units(sentence: &str) -> String {
+    let is_digit = |one: &char| one.is_ascii_digit();
+    let (mut told, mut rest) = (String::new(), sentence);
+    while let Some(at) = rest.find(|one: char| is_digit(&one)) {
+        let (before, from) = rest.split_at(at);
+        let (digits, after) = from.split_at(from.chars().take_while(is_digit).count());
+        told.push_str(before);
+        told.push_str(&digits.parse().map_or_else(|_| digits.to_owned(), duration::typed));
+        rest = after;
+    }
+    told + rest
+}
 
 /// What the person can do about it, in the words of the command line.
 fn next(code: &str, problem: &Value) -> String {
@@ -119,6 +134,7 @@ fn next(code: &str, problem: &Value) -> String {
             "check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)".to_owned()
         }
         "wrong_state" => "look at it first: `turno queue item QUEUE ID` shows its state and its life".to_owned(),
+        "queue_changed" => "look at it with `turno queue get QUEUE`, and repeat the command".to_owned(),
         "kind_fixed" => "`turno queue items QUEUE` shows what is unfinished; or make a queue under another name".to_owned(),
         "too_large" => "send less at once; or keep what is large elsewhere, and enqueue where it is".to_owned(),
         "managed_by_config" => "change it in the server's configuration file and restart the server".to_owned(),
@@ -128,6 +144,12 @@ fn next(code: &str, problem: &Value) -> String {
         }
         "already_claimed" if problem["mine"] == true => {
             "settle the delivery that it has, with `turno queue ack` or `fail`; it ends by itself if nobody does".to_owned()
+        }
+        "already_processed" if problem["state"] == "exhausted" => {
+            "send it round again with `turno queue retry QUEUE ID`, or go on with the next".to_owned()
+        }
+        "already_processed" if problem["state"] == "cancelled" => {
+            "go on with the next; what is needed after all is enqueued again under another --id".to_owned()
         }
         "already_claimed" | "already_processed" => "nothing to do: go on with the next".to_owned(),
         code if WRONG_USAGE.contains(&code) => {
@@ -165,6 +187,8 @@ mod tests {
         assert!(mine.next.starts_with("settle the delivery"), "{}", mine.next);
         let theirs = failure(r#"{"code":"already_claimed","title":"Taken","status":409}"#);
         assert!(theirs.next.starts_with("nothing to do"), "{}", theirs.next);
+        let exhausted = failure(r#"{"code":"already_processed","title":"Over","status":409,"state":"exhausted"}"#);
+        assert!(exhausted.next.contains("turno queue retry"), "{}", exhausted.next);
         let broken = failure(r#"{"code":"internal","title":"Wrong","status":500,"request_id":"r7"}"#);
         assert!(broken.cause == "Wrong" && broken.next.contains("r7"), "{broken:?}");
     }
@@ -175,6 +199,8 @@ mod tests {
         assert_eq!(short.cause, "--ttl: too short");
         let other = failure(r#"{"code":"bad_field","title":"Wrong","detail":"ttl_ms: too short","field":"window_ms"}"#);
         assert_eq!(other.cause, "ttl_ms: too short", "only what the field is about");
+        let long = r#"{"code":"bad_field","title":"Wrong","detail":"wait_ms: between 0 and 30000","field":"wait_ms"}"#;
+        assert_eq!(failure(long).cause, "--wait: between 0s and 30s", "in the units in which it is typed");
     }
 
     #[test]

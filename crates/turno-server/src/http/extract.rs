@@ -2,16 +2,19 @@
 //!
 //! They carry the names of axum's own, so that the OpenAPI document is generated from the handlers' arguments.
 
+mod objects;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::Serialize;
-use serde::de::{DeserializeOwned, Deserializer, Visitor};
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 use super::problem::{Code, Problem};
+use objects::Objects;
 
 /// The largest body that is read.
 pub(super) const BODY_MAX: usize = 8 << 20;
@@ -87,11 +90,11 @@ pub(super) async fn discard(mut body: Body) {
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = T::deserialize(Object(&mut reader)).and_then(|body| reader.end().map(|()| body));
+    let read = T::deserialize(Objects(&mut reader)).and_then(|body| reader.end().map(|()| body));
     // Which field it was costs a slower way of reading, taken only once it is known that one is wrong.
     read.map_err(|_| {
         let mut reader = serde_json::Deserializer::from_slice(bytes);
-        match serde_path_to_error::deserialize::<_, T>(Object(&mut reader)) {
+        match serde_path_to_error::deserialize::<_, T>(Objects(&mut reader)) {
             Err(error) => wrong_field(bytes, &error),
             Ok(_) => match reader.end() {
                 Err(error) => Problem::new(Code::BadBody).cause(error),
@@ -99,32 +102,6 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             },
         }
     })
-}
-
-/// What is meant to be an object must be one: derived readers would also take a list of its fields' values, in the order
-/// in which the fields happen to stand in the code.
-struct Object<D>(D);
-
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
-    type Error = D::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(visitor)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }
 
 fn wrong_field(bytes: &[u8], error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
@@ -237,6 +214,7 @@ mod tests {
             (r#"{"entries":[{"fence":1},{"fence":"x"}]}"#, "entries[1].fence"),
             (r#"{"entries":[{}]}"#, "entries[0].fence"),
             (r#"{"entries":[{"fence":1,"also":2}]}"#, "entries[0].also"),
+            (r#"{"entries":[{"fence":1},[2]]}"#, "entries[1]"),
         ] {
             let problem = refused(body.as_bytes());
             assert_eq!((&problem["code"], &problem["field"]), (&"bad_field".into(), &field.into()), "{body}");

@@ -78,6 +78,7 @@ codes! {
     WrongState "wrong_state" 409,
     ManagedByConfig "managed_by_config" 409,
     KindFixed "kind_fixed" 409,
+    QueueChanged "queue_changed" 409,
     DeliveredHere "delivered_by_turno" 409,
     Exists "already_exists" 409,
     LastAdmin "last_admin" 409,

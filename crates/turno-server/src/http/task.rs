@@ -13,6 +13,7 @@ use turno::core::task::{Action, TaskId};
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use view::{said as line_said, unknown};
+pub(super) use write::if_match;
 
 use super::app::Shared;
 use super::caller::Caller;

@@ -12,6 +12,7 @@ use crate::world::World;
 cases![
     BOTH: [
         what_is_not_named_stays_as_it_is,
+        those_who_change_different_things_at_once_lose_nothing,
     ],
     SQLITE: [
         a_new_queue_needs_a_kind,
@@ -48,6 +49,23 @@ async fn what_is_not_named_stays_as_it_is(world: World) {
     let other = put(&["--kind", "inbox", "--reset"]).await;
     assert_eq!((&other["batch_max"], &other["max_attempts"]), (&json!(1), &json!(20)), "another kind, its defaults");
     assert_eq!(put(&["--no-push"]).await["push"], json!(null));
+}
+
+async fn those_who_change_different_things_at_once_lose_nothing(world: World) {
+    let eva = Shell::of(&world, "eva").await;
+    eva.run(&["queue", "put", "bot", "--kind", "lane"]).await.done();
+    let put = async |name: &str, value: &str| eva.run(&["queue", "put", "bot", name, value]).await.done().to_owned();
+    tokio::join!(
+        put("--window", "7s"),
+        put("--typing-extension", "8s"),
+        put("--max-wait", "59s"),
+        put("--batch-max", "9"),
+        put("--max-attempts", "3"),
+        put("--backoff", "11s"),
+    );
+    let policy = eva.run(&["queue", "get", "bot", "--json"]).await.json()["policy"].clone();
+    let named = ["window_ms", "typing_extension_ms", "max_wait_ms", "batch_max", "max_attempts", "backoff_ms"];
+    assert_eq!(named.map(|name| policy[name].as_i64().unwrap()), [7_000, 8_000, 59_000, 9, 3, 11_000]);
 }
 
 async fn a_new_queue_needs_a_kind(world: World) {

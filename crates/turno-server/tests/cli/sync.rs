@@ -16,6 +16,7 @@ cases![
         without_a_source_the_way_to_one_is_told,
         an_unknown_source_is_refused_with_the_known_ones,
         the_status_says_how_the_destination_is_doing,
+        a_key_to_begin_behind_is_of_one_source,
     ],
     POSTGRES: [
         the_plan_is_sql_that_a_dba_can_run,
@@ -94,6 +95,18 @@ async fn the_status_says_how_the_destination_is_doing(world: World) {
     assert_eq!((&destination["down"], &destination["failures"]), (&json!(true), &json!(3)));
     assert!(destination["down_since"].is_string() && destination["next_probe_at"].is_string(), "{destination}");
     assert_eq!(destination["last_error"], "HTTP 503");
+    assert_eq!(destination["url"], "http://127.0.0.1:9000/usuarios/{key}", "as a program can use it");
+    assert!(destination["summary"].as_str().unwrap().starts_with("PUT http://127.0.0.1:9000/"), "{destination}");
+}
+
+async fn a_key_to_begin_behind_is_of_one_source(world: World) {
+    let second = "[[sync.source]]\npreset = \"siper\"\nname = \"otros\"\nqueue = \"otros\"\ntrigger = \"tr_otros\"\n";
+    let second = format!("{second}view = \"siper.cola_otros\"\n");
+    let shell = configured(&world, "two", &format!("{PRESET}\n{second}"));
+    for what in [&["sync", "check", "--after", "2"][..], &["sync", "resync", "--all", "--after", "2"]] {
+        let refused = shell.run(what).await;
+        assert!(refused.refused(2).contains("--source NAME"), "{refused:?}");
+    }
 }
 
 async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
@@ -183,8 +196,11 @@ async fn rows_that_were_there_before_are_sent_and_compared(world: World) {
             && said.talk.contains("nothing else differs"),
         "{said:?}"
     );
-    let rest = shell.run(&["sync", "resync", "--all", "--source", "usuarios", "--after", "2", "--json"]).await.json();
-    assert_eq!(rest["sources"][0]["keys"], 1, "behind a key");
+    for source in [&["--source", "usuarios"][..], &[]] {
+        let words = [&["sync", "resync", "--all", "--after", "2", "--json"], source].concat();
+        let rest = shell.run(&words).await.json();
+        assert_eq!(rest["sources"][0]["keys"], 1, "behind a key; the only source needs no name");
+    }
     let neither = shell.run(&["sync", "resync"]).await;
     assert_eq!(neither.code, Some(2), "{neither:?}");
 }

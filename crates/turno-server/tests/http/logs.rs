@@ -9,6 +9,7 @@ use turno::{Draft, Kind, NewToken, Policy};
 cases![
     a_locks_life_can_be_followed_in_the_log,
     a_queues_life_can_be_followed_in_the_log,
+    the_one_that_failed_of_a_group_is_named_in_the_log,
     what_finds_no_room_at_info_is_summed_up,
     neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level,
     a_request_is_one_line_at_debug_with_its_route_and_its_user,
@@ -54,6 +55,8 @@ async fn a_queues_life_can_be_followed_in_the_log(world: World) {
         assert_eq!((&queued["queue"], &queued["key"], &queued["item"]), (&json!("bot"), &json!("u1"), &json!(id)));
         assert_eq!((&queued["outcome"], &queued["waiting"]), (&json!("queued"), &json!(waiting)));
     }
+    eva.post("/v1/queues/bot/items", json!({ "id": "m1", "key": "u1", "payload": "hola" })).await.expect(201);
+    assert_eq!(server.log_line("duplicate item")["outcome"], "duplicate", "what was not queued is not said to be");
     let claimed = eva.post("/v1/queues/bot/claim", json!({ "instance": "w1" })).await.expect(200);
     let delivery = &claimed["deliveries"][0];
     let locked = server.log_line("key locked");
@@ -72,6 +75,23 @@ async fn a_queues_life_can_be_followed_in_the_log(world: World) {
     eva.post("/locks/clear", json!({})).await.expect(200);
     let cleared = server.log_line("lane cleared");
     assert_eq!((&cleared["queue"], &cleared["by"], &cleared["items"]), (&json!("bot"), &json!("eva"), &json!(1)));
+}
+
+async fn the_one_that_failed_of_a_group_is_named_in_the_log(world: World) {
+    let mut server = listening(&world, "info");
+    let eva = client(&world, &server, "eva").await;
+    eva.send(Method::PUT, "/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0 })).await.expect(200);
+    let item = |id: &str| json!({ "id": id, "key": "u1", "payload": "hola" });
+    eva.post("/v1/queues/bot/items", json!([item("m1"), item("m2"), item("m3")])).await.expect(201);
+    let claimed = eva.post("/v1/queues/bot/claim", json!({ "instance": "w1" })).await.expect(200);
+    let (delivery, fence) = (&claimed["deliveries"][0]["delivery"], &claimed["deliveries"][0]["fence"]);
+    let fail = json!({ "delivery": delivery, "fence": fence, "error": "no", "item": "m2", "final": true });
+    eva.post("/v1/queues/bot/fail", json!({ "deliveries": [fail] })).await.expect(200);
+    let settled = server.log_line("delivery settled");
+    assert_eq!((&settled["item"], &settled["outcome"]), (&json!("m2"), &json!("exhausted")));
+    assert_eq!(settled["items"], 3, "of so many");
+    let figures = eva.get("/metrics").await.text;
+    assert!(figures.contains(r#"turno_items_total{queue="bot",outcome="exhausted"} 1"#), "{figures}");
 }
 
 async fn what_finds_no_room_at_info_is_summed_up(world: World) {

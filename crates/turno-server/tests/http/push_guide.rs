@@ -16,13 +16,26 @@ cases![
 ];
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/push.md");
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// What the page exports for the server and for the receiver.
+fn secrets() -> [String; 2] {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let exports: Vec<&str> = page.lines().filter(|line| line.starts_with("export ")).collect();
+    let script = format!("{}\necho \"$TURNO_PUSH_SECRET_BOT $RECEIVER_SECRET\"", exports.join("\n"));
+    let said = Command::new("sh").args(["-ec", &script]).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let (server, receiver) = said.trim_end().split_once(' ').expect("both are exported");
+    assert!(server.len() > 32 && server.starts_with("whsec_"), "a secret worth the name: {server}");
+    [server.to_owned(), receiver.to_owned()]
+}
 
 /// A receiver that does not outlive the case.
 struct Guided {
     child: Child,
     base: String,
     said: BufReader<ChildStdout>,
+    /// The server's, as the page exports it.
+    secret: String,
 }
 
 impl Drop for Guided {
@@ -38,23 +51,24 @@ impl Guided {
         let page = std::fs::read_to_string(PAGE).unwrap();
         let blocks = page.split("```").skip(1).step_by(2);
         let code = blocks.filter_map(|block| block.strip_prefix(&format!("{language}\n"))).next().unwrap().to_owned();
+        let [secret, receiver] = secrets();
         let mut command = Command::new(program);
-        command.args(arguments).arg(code).env("RECEIVER_SECRET", SECRET).env("PORT", "0");
+        command.args(arguments).arg(code).env("RECEIVER_SECRET", receiver).env("PORT", "0");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().ok()?;
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
         let base = line.trim_end().strip_prefix("listening on ").expect("it says where").to_owned();
-        Some(Guided { child, base, said })
+        Some(Guided { child, base, said, secret })
     }
 }
 
 async fn takes_what_is_ours_only(world: World, guided: Option<Guided>) {
     // CI has both; elsewhere the page is checked for what is there.
     let Some(mut guided) = guided else { return assert!(std::env::var("CI").is_err(), "CI has python3 and node") };
-    let server = Running::with(&world.url, &[], &[("TURNO_PUSH_SECRET_GUIDE", SECRET)]);
+    let server = Running::with(&world.url, &[], &[("TURNO_PUSH_SECRET_BOT", &guided.secret)]);
     let eva = world.client("eva").await.at(&server);
-    let push = json!({ "url": format!("{}/{{key}}", guided.base), "secret_env": "TURNO_PUSH_SECRET_GUIDE" });
+    let push = json!({ "url": format!("{}/{{key}}", guided.base), "secret_env": "TURNO_PUSH_SECRET_BOT" });
     let put = json!({ "kind": "lane", "window_ms": 0, "push": push });
     eva.send(Method::PUT, "/v1/queues/bot", put).await.expect(200);
     add(&eva, "bot", json!({ "id": "m-1", "key": "ana", "payload": "hola" })).await;

@@ -1,7 +1,7 @@
 //! Queues over HTTP: their policies, and what is known about each as a whole.
 
 use crate::cases;
-use crate::world::{Client, Running, World};
+use crate::world::{Answer, Client, Running, World, answer};
 use reqwest::Method;
 use serde_json::{Value, json};
 use turno::store::AuditQuery;
@@ -10,6 +10,7 @@ cases![
     a_queue_gets_the_defaults_of_its_kind,
     a_queue_is_what_was_said_and_may_be_changed,
     a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_groups_by_it,
+    a_change_of_what_another_has_changed_since_is_refused,
     a_push_stays_until_another_is_set_or_null_ends_it,
     a_wrong_policy_is_refused_with_its_field_named,
     the_kind_is_fixed_while_there_is_work,
@@ -130,6 +131,31 @@ async fn a_full_policy_is_accepted_and_shown_for_every_kind_and_only_lanes_make_
         let size = if kind == "lane" { 2 } else { 1 };
         assert!(got.iter().all(|got| got["items"].as_array().unwrap().len() == size), "{kind}");
     }
+}
+
+async fn a_change_of_what_another_has_changed_since_is_refused(world: World) {
+    let eva = world.client("eva").await;
+    let put = async |header: &str, tag: &str, attempts: u32| {
+        let body = json!({ "kind": "inbox", "max_attempts": attempts });
+        let request = eva.request(Method::PUT, "/v1/queues/mails").header(header, tag).json(&body);
+        answer(request.send().await.unwrap()).await
+    };
+    let tag = |answer: &Answer| answer.headers["etag"].to_str().unwrap().to_owned();
+    let made = put("If-None-Match", "*", 3).await;
+    made.expect(200);
+    put("If-None-Match", "*", 4).await.problem(409, "queue_changed");
+    let read = eva.get("/v1/queues/mails").await;
+    assert_eq!(tag(&read), tag(&made));
+    assert_eq!(tag(&read), format!("\"{}\"", read.expect(200)["version"]));
+    let changed = put("If-Match", &tag(&read), 5).await;
+    assert_eq!(changed.expect(200)["max_attempts"], 5);
+    for late in [tag(&read), "\"0\"".to_owned(), "\"x\"".to_owned()] {
+        let refused = put("If-Match", &late, 6).await.problem(409, "queue_changed");
+        assert!(refused["detail"].as_str().unwrap().contains("mails"), "{refused}");
+    }
+    assert_eq!(eva.get("/v1/queues/mails").await.expect(200)["policy"]["max_attempts"], 5);
+    put("If-Match", &format!("W/{}", tag(&changed)), 7).await.expect(200);
+    put("If-Match", "*", 8).await.expect(200);
 }
 
 async fn a_push_stays_until_another_is_set_or_null_ends_it(world: World) {

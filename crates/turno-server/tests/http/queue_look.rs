@@ -144,6 +144,10 @@ async fn an_exhausted_item_goes_round_again_in_its_place(world: World) {
         .await;
     exhaust(&eva, "bot", "m-1").await;
     assert!(claim(&eva, "bot", "w").await.is_empty(), "it holds its lane");
+    let over = eva.post("/v1/queues/bot/items/m-1/claim", json!({ "instance": "w" })).await;
+    let over = over.problem(409, "already_processed");
+    assert_eq!(over["state"], "exhausted");
+    assert!(over["detail"].as_str().unwrap().contains("agotado") && over["detail"].as_str().unwrap().contains("retry"));
     let item = eva.post("/v1/queues/bot/items/m-1/retry", json!({})).await.expect(200);
     assert_eq!((&item["id"], &item["state"], &item["attempts"]), (&json!("m-1"), &json!("pending"), &json!(0)));
     let again = eva.post("/v1/queues/bot/items/m-1/retry", json!({})).await.problem(409, "wrong_state");
@@ -192,7 +196,10 @@ async fn what_is_in_process_or_done_is_neither_retried_nor_cancelled(world: Worl
     let cancelled = eva.post("/v1/queues/mails/items/m-2/cancel", json!({})).await.expect(200);
     assert_eq!(cancelled["state"], "cancelled");
     assert!(claim(&eva, "mails", "w").await.is_empty());
-    eva.post("/v1/queues/mails/items/m-2/claim", json!({ "instance": "w" })).await.problem(409, "already_processed");
+    let over = eva.post("/v1/queues/mails/items/m-2/claim", json!({ "instance": "w" })).await;
+    let over = over.problem(409, "already_processed");
+    assert_eq!(over["state"], "cancelled");
+    assert!(over["detail"].as_str().unwrap().contains("se canceló"), "{over}");
     assert_eq!(audited(&world, "item_cancel").await, [("eva".into(), "mails/m-2".into())]);
 }
 

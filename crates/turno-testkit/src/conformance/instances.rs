@@ -7,6 +7,7 @@ use turno::core::id::{ItemId, QueueName};
 use turno::core::lease::{Action, Command, Policy as LeasePolicy};
 use turno::core::queue::{Accepted, Act, Kind, Policy, SettleOutcome};
 use turno::core::time::Span;
+use turno::store::PutQueue;
 use turno::{Draft, QueueHandle, Turno};
 
 super::cases![
@@ -17,6 +18,7 @@ super::cases![
     a_change_on_another_instance_supersedes_the_running_delivery,
     a_policy_changed_on_another_instance_is_noticed,
     a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_settled_here,
+    a_change_of_what_another_instance_has_changed_since_changes_nothing,
     work_of_a_dead_instance_is_taken_over,
     a_waiting_claim_hears_of_work_on_another_instance,
 ];
@@ -194,6 +196,26 @@ async fn a_policy_changed_on_another_instance_holds_for_what_is_renewed_and_sett
     }
     let failed = Act::Fail { error: "no".into(), item: None, retry_in: None, give_up: false };
     assert!(matches!(settle(failed).await[0].outcome, SettleOutcome::Retrying { .. }));
+}
+
+async fn a_change_of_what_another_instance_has_changed_since_changes_nothing(world: World) {
+    let (here, there) = (world.instance().await, world.instance().await);
+    let made = PutQueue { seen: Some(0), ..PutQueue::of(queue_name(), Policy::of(Kind::Inbox)) };
+    assert!(here.change_queue(made.clone()).await.unwrap(), "there was none");
+    assert!(!there.change_queue(made).await.unwrap(), "there is one by now");
+    let seen = here.queue(queue_name()).await.unwrap().row().await.unwrap();
+    let change = |policy| PutQueue { seen: Some(seen.version), ..PutQueue::of(queue_name(), policy) };
+    let theirs = Policy { max_attempts: 7, ..seen.policy.clone() };
+    assert!(there.change_queue(change(theirs.clone())).await.unwrap());
+    let ours = Policy { backoff: Span(7), ..seen.policy.clone() };
+    assert!(!here.change_queue(change(ours.clone())).await.unwrap(), "made from what is not so any more");
+    let policy = async || here.queues().await.unwrap().remove(0).policy;
+    assert_eq!(policy().await, theirs);
+    here.put_queue(queue_name(), ours.clone()).await.unwrap();
+    assert_eq!(policy().await, ours, "whoever says nothing of what they saw has the last word");
+    let gone = PutQueue { seen: Some(1), ..PutQueue::of(QueueName::new("none").unwrap(), ours) };
+    assert!(!here.change_queue(gone).await.unwrap());
+    assert_eq!(here.queues().await.unwrap().len(), 1, "nor is one made");
 }
 
 async fn work_of_a_dead_instance_is_taken_over(world: World) {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use turno::core::audit::Actor;
 use turno::core::id::{ItemId, Lane, Numbers, QueueId, QueueName, Seq};
 use turno::core::queue::{
-    CameBack, Changes, ClearRead, Ended, EnqueueRead, FrontItem, Item, Kind, Known, Loaded, ManageRead, Member, Policy,
-    Wants,
+    AttemptError, CameBack, Changes, ClearRead, Ended, EnqueueRead, FrontItem, Handed, Item, Kind, Known, Loaded,
+    ManageRead, Member, Policy, SettleOutcome, Trace, Wants,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -34,6 +34,15 @@ impl Rows {
         let (changes, answers) = group.decide(EnqueueRead { now, numbers, existing, fronts });
         self.write(changes);
         Outcomes::Enqueue(answers)
+    }
+
+    pub(super) fn settled(&self, handed: &Handed) -> Option<SettleOutcome> {
+        let errors: Vec<AttemptError> = self.errors.iter().filter(|error| error.seq == handed.seq).cloned().collect();
+        Trace::of(handed.fence, self.done.get(&handed.seq), &errors, self.came_back(handed.seq)).settled()
+    }
+
+    pub(super) fn came_back(&self, seq: Seq) -> &[CameBack] {
+        self.came_back.get(&seq).map_or(&[], Vec::as_slice)
     }
 
     /// What is known of an id.

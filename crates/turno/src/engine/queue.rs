@@ -18,7 +18,7 @@ use super::access::Needs;
 use super::commit::Job;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{PushChange, QueueRow};
+use crate::store::{PushChange, PutQueue, QueueRow};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName, check_action};
@@ -161,13 +161,40 @@ impl Turno {
         policy: Policy,
         push: PushChange,
     ) -> Result<QueueHandle, Error> {
-        policy.check()?;
+        self.change_queue(PutQueue { name: name.clone(), policy, push, seen: None }).await?;
+        Ok(QueueHandle { turno: self.clone(), name })
+    }
+
+    /// As [`Turno::put_queue_pushed`], for whoever has read the queue and changes a part of it: answers whether it was still as
+    /// they have seen it. If not, nothing has changed.
+    ///
+    /// ```
+    /// # use turno::{Kind, Policy, Turno};
+    /// # use turno::store::{PushChange, PutQueue};
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-change-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// let row = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?.row().await?;
+    /// let change = |max_attempts| PutQueue {
+    ///     name: row.name.clone(),
+    ///     policy: Policy { max_attempts, ..row.policy.clone() },
+    ///     push: PushChange::Keep,
+    ///     seen: Some(row.version),
+    /// };
+    /// assert!(turno.change_queue(change(7)).await?);
+    /// assert!(!turno.change_queue(change(8)).await?);
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn change_queue(&self, put: PutQueue) -> Result<bool, Error> {
+        put.policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
-        let row = self.inner.store.put_queue(name.clone(), policy, push, self.actor()).await?;
+        let Some(row) = self.inner.store.put_queue(put, self.actor()).await? else { return Ok(false) };
         // What was held may be due now, and what others remember is not true any more.
         let row = self.inner.remember(row);
         self.inner.tell_policy(row.id).await;
-        Ok(QueueHandle { turno: self.clone(), name })
+        Ok(true)
     }
 
     /// All queues with their policies.

@@ -19,7 +19,7 @@ use life::{Life, Line, Telling};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
-use turno_core::id::{Fence, QueueId, Resource};
+use turno_core::id::{Fence, ItemId, QueueId, Resource};
 use turno_core::lease::{Command, Decision, Ending, Outcome, Reason, Refused, State};
 use turno_core::queue::{Accepted, Act, Handed, Manage, ManageAnswer, SettleOutcome};
 use turno_core::task;
@@ -81,7 +81,7 @@ impl Telemetry {
             (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(life, group, outcome),
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage { answer, expired }) => {
-                expired.iter().for_each(|handed| self.over(life, *handed, Fate::Expired));
+                expired.iter().for_each(|handed| self.over(life, *handed, Fate::Expired, None));
                 self.managed(life, group, answer);
             }
             (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
@@ -221,15 +221,20 @@ impl Telemetry {
                 SettleOutcome::Stale if settle.act == Act::Expire => continue,
                 SettleOutcome::Stale | SettleOutcome::NotInDelivery => Fate::Stale,
             };
-            self.over(life, settle.handed, fate);
+            let failed = match (&settle.act, fate) {
+                (Act::Fail { item, .. }, Fate::Retrying | Fate::Exhausted) => item.as_ref(),
+                _ => None,
+            };
+            self.over(life, settle.handed, fate, failed);
         }
     }
 
-    fn over(&self, life: &Telling<'_>, handed: Handed, fate: Fate) {
+    /// With the item that failed, if only one was named: what stood before it is done and what stood behind it went back.
+    fn over(&self, life: &Telling<'_>, handed: Handed, fate: Fate, failed: Option<&ItemId>) {
         let queue = self.queue(handed.queue);
-        queue.count(fate, handed.size as usize);
+        queue.count(fate, if failed.is_some() { 1 } else { handed.size as usize });
         if fate != Fate::Renewed {
-            life.tell(|| Line::Settled { queue: queue.name(), handed, fate });
+            life.tell(|| Line::Settled { queue: queue.name(), handed, fate, item: failed.cloned() });
         }
     }
 

@@ -14,6 +14,42 @@ use turno_core::queue::{
 };
 use turno_core::time::Time;
 
+use super::QueueRow;
+
+/// A queue as it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutQueue {
+    /// Which.
+    pub name: QueueName,
+    /// Its policy.
+    pub policy: Policy,
+    /// Where its deliveries are sent.
+    pub push: PushChange,
+    /// The version that this was made from, 0 where there was no queue: whoever changes a part of what was read must not
+    /// undo what another has changed since. Without it the last one wins.
+    pub seen: Option<i64>,
+}
+
+impl PutQueue {
+    /// With this policy, whatever it was, and pushed as it is.
+    pub fn of(name: QueueName, policy: Policy) -> PutQueue {
+        PutQueue { name, policy, push: PushChange::Keep, seen: None }
+    }
+
+    /// Whether somebody has changed it since it was seen.
+    pub fn is_late(&self, stored: Option<&QueueRow>) -> bool {
+        self.seen.is_some_and(|seen| seen != stored.map_or(0, |row| row.version))
+    }
+}
+
+/// Why a queue does not become of another kind, while it has work of the one that it is of.
+pub(crate) fn kind_stays(name: &QueueName, kind: Kind) -> String {
+    let kind = kind.as_str();
+    format!(
+        "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; empty it first, or use another name"
+    )
+}
+
 /// What was handed out carries: by seq.
 pub type Bodies = HashMap<Seq, Body>;
 

@@ -69,7 +69,7 @@ mod tx;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Folded, Group, Hint, ItemQuery,
-    ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange,
+    ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue,
     QueueRow, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery,
     TokenFound,
 };
@@ -92,7 +92,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Once, Position, QueueId, QueueName, Resource, Seq, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
+use turno_core::queue::{Handed, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
@@ -227,8 +227,8 @@ impl Store for PostgresStore {
         Box::pin(async move { self.lease_history(&resource, from, limit).await })
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
-        Box::pin(async move { self.queue_put(&name, &policy, &push, &by).await })
+    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
+        Box::pin(async move { self.queue_put(&put, &by).await })
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {

@@ -38,7 +38,7 @@ mod workers;
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
-    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PushChange, QueueRow,
+    LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow,
     Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
 };
 use checkpoint::Checkpoints;
@@ -52,7 +52,7 @@ use turno_core::destination::Destination;
 use turno_core::event::Event;
 use turno_core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId, QueueName, Resource, Sku, UserId};
 use turno_core::lease::{Ending, State};
-use turno_core::queue::{Handed, Policy, SettleOutcome, Waited};
+use turno_core::queue::{Handed, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::{Span, Time};
 use workers::Workers;
@@ -260,8 +260,8 @@ impl Store for SqliteStore {
         self.looks.run(move |db| lease::history(db, &resource, from, limit))
     }
 
-    fn put_queue(&self, name: QueueName, policy: Policy, push: PushChange, by: Actor) -> Pending<'_, QueueRow> {
-        self.write(move |write| looks::put_queue(write, &name, &policy, &push, by))
+    fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>> {
+        self.write(move |write| looks::put_queue(write, &put, by))
     }
 
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>> {

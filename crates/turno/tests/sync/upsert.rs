@@ -48,6 +48,25 @@ async fn a_failed_execution_is_error_and_retried_and_after_five_attempts_agotado
     assert_eq!(error, "HTTP 503 (5)");
 }
 
+/// The API keeps the errors of what has ended, and so does the view.
+#[tokio::test]
+async fn the_last_error_of_an_event_stays_to_be_read_when_it_has_ended() {
+    let world = World::new().await;
+    let sql = format!("select ultimo_error from {VIEW} where idper = $1 and estado = 'PROCESADO'");
+    let error = async |idper: i32| world.sql.query_one(&sql, &[&idper]).await.unwrap().get::<_, Option<String>>(0);
+    world.run(&person(42)).await;
+    let got = world.claim().await.unwrap();
+    world.fail(&got, "HTTP 503").await;
+    world.pass(3_600_000).await;
+    let got = world.claim().await.unwrap();
+    world.queue.ack([got.handed]).await.unwrap();
+    assert_eq!(error(42).await.as_deref(), Some("HTTP 503"));
+    world.run(&person(43)).await;
+    let got = world.claim().await.unwrap();
+    world.queue.ack([got.handed]).await.unwrap();
+    assert_eq!(error(43).await, None, "what never failed has none");
+}
+
 #[tokio::test]
 async fn a_claim_whose_time_is_over_is_shown_as_error() {
     let world = World::new().await;

@@ -132,15 +132,22 @@ async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
 
 /// One JSON object per line, each kept as it is, with the line's number.
 fn lines(text: &str) -> Result<Vec<(usize, &RawValue)>, Failure> {
+    if text.trim_start().starts_with('[') {
+        return Err(Failure::usage(
+            "stdin is a JSON array, not one JSON object per line",
+            "write each item of it on a line of its own, for example with: jq -c '.[]'",
+        ));
+    }
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parsed = numbered.map(|(index, line)| {
-        let parsed = serde_json::from_str(line.trim());
-        parsed.map(|item| (index + 1, item)).map_err(|error| {
-            Failure::usage(
-                format!("line {} is no JSON: {error}", index + 1),
-                "write one item per line, for example {\"key\":\"a\",\"payload\":{}}",
-            )
-        })
+        let wrong =
+            |cause| Failure::usage(cause, "write one item per line, for example {\"key\":\"a\",\"payload\":{}}");
+        let item: &RawValue = serde_json::from_str(line.trim())
+            .map_err(|error| wrong(format!("line {} is no JSON: {error}", index + 1)))?;
+        if !item.get().starts_with('{') {
+            return Err(wrong(format!("line {} is no JSON object", index + 1)));
+        }
+        Ok((index + 1, item))
     });
     parsed.collect()
 }
@@ -174,5 +181,9 @@ mod tests {
         assert!(failure.next.contains("'\"hola\"'"), "{failure:?}");
         let failure = lines("{}\n\n{").unwrap_err();
         assert!(failure.cause.starts_with("line 3 "), "{failure:?}");
+        let failure = lines("{}\n7").unwrap_err();
+        assert_eq!(failure.cause, "line 2 is no JSON object");
+        let failure = lines(" [\n{},\n{}\n]\n").unwrap_err();
+        assert!(failure.cause.contains("array") && failure.next.contains("jq -c"), "{failure:?}");
     }
 }

@@ -13,6 +13,9 @@ use super::enqueue::read;
 use crate::client::Client;
 use crate::failure::Failure;
 
+/// So often is a policy read and put together again that others are changing, too.
+const TRIES: u32 = 20;
+
 const EXAMPLES: &str = "\
 Examples:
   turno queue put bot --kind lane     make a lane with its defaults
@@ -80,8 +83,16 @@ pub(super) struct Put {
 }
 
 pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), Failure> {
-    let (known, was) = before(client, wish).await?;
-    let answer = client.put(&super::path(&wish.queue), &body(wish, known)?).await?;
+    let mut tries = 0;
+    let (answer, was) = loop {
+        let Before { kept, was, seen } = before(client, wish).await?;
+        match client.try_put(&super::path(&wish.queue), &body(wish, kept)?, seen).await {
+            Ok(answer) => break (answer, was),
+            // What somebody else has named meanwhile stays, too.
+            Err(refusal) if refusal.code.as_deref() == Some("queue_changed") && tries < TRIES => tries += 1,
+            Err(refusal) => return Err(refusal.into()),
+        }
+    };
     if let (Some(was), Some(kind)) = (was, answer.json["kind"].as_str())
         && was != kind
     {
@@ -98,17 +109,28 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
     Ok(())
 }
 
-/// What the queue's policy is so far, as far as it is to stay, and which kind it was. Where it is pushed is not asked for: a server leaves that
+/// What the queue's policy is so far, as far as it is to stay. Where it is pushed is not asked for: a server leaves that
 /// alone when nothing is said about it, and never shows all of it.
-async fn before(client: &Client, wish: &Put) -> Result<(Map<String, Value>, Option<String>), Failure> {
-    let known = match client.try_get(&super::path(&wish.queue)).await {
-        Ok(answer) => answer.json["policy"].as_object().cloned().unwrap_or_default(),
-        Err(refusal) if refusal.code.as_deref() == Some("not_found") => Map::new(),
+struct Before {
+    kept: Map<String, Value>,
+    /// Which kind it was.
+    was: Option<String>,
+    /// The version of what is kept.
+    seen: Option<i64>,
+}
+
+async fn before(client: &Client, wish: &Put) -> Result<Before, Failure> {
+    let (known, seen) = match client.try_get(&super::path(&wish.queue)).await {
+        Ok(answer) => (answer.json["policy"].as_object().cloned().unwrap_or_default(), answer.json["version"].as_i64()),
+        Err(refusal) if refusal.code.as_deref() == Some("not_found") => (Map::new(), Some(0)),
         Err(refusal) => return Err(refusal.into()),
     };
     let was = known.get("kind").and_then(Value::as_str).map(str::to_owned);
+    // What is said as a whole is meant whatever there is.
+    if wish.from.is_some() || (wish.reset && wish.kind.is_some()) {
+        return Ok(Before { kept: Map::new(), was, seen: None });
+    }
     let kept = match (&wish.kind, known.get("kind")) {
-        _ if wish.from.is_some() || (wish.reset && wish.kind.is_some()) => Ok(Map::new()),
         (None, None) => Err(Failure::usage(
             format!("there is no queue {} yet, and a new one needs a kind", wish.queue),
             "add --kind lane, inbox or sync; `turno queue list` shows what there is",
@@ -121,7 +143,7 @@ async fn before(client: &Client, wish: &Put) -> Result<(Map<String, Value>, Opti
         (_, Some(kind)) if wish.reset => Ok(Map::from_iter([("kind".to_owned(), kind.clone())])),
         _ => Ok(follow(wish, known)),
     };
-    Ok((kept?, was))
+    Ok(Before { kept: kept?, was, seen })
 }
 
 /// A longest hold or wait that only followed from another value follows its change, too.

@@ -48,6 +48,14 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     let mut card = Card::default();
     card.line("table", source.table.shown());
     card.line("queue", source.queue.to_string());
+    if status.is_none() {
+        let said = if has_triggers {
+            "not made yet, so no change is kept for it: `turno sync install` makes it, and so does a server when it starts"
+        } else {
+            "not made yet: a server with this configuration makes it when it starts"
+        };
+        card.line("", said.to_owned());
+    }
     let said = match Installed::of(status, has_triggers) {
         Installed::Yes => "yes, as configured",
         Installed::Absent => "no: `turno sync install`",
@@ -61,10 +69,7 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         card.line("in the way", told(&taken.cause));
         card.line("to do", told(&taken.next));
     }
-    let Some(status) = status else {
-        card.line("queue made", "not yet: a server with this configuration makes it when it starts".to_owned());
-        return card;
-    };
+    let Some(status) = status else { return card };
     // Where nothing can be installed, or nothing is, what is missing is no news.
     let is_news = |part: &&Part| match part.state {
         PartState::Good | PartState::Taken(_) => false,
@@ -165,7 +170,8 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         let known = ill(status);
         let down = known.filter(|known| known.is_down());
         json!({
-            "url": endpoint.shown(),
+            "url": endpoint.shown_url(),
+            "summary": endpoint.shown(),
             "down": down.is_some(),
             "down_since": down.map(|known| Stamp(known.began_at)),
             "next_probe_at": down.map(|known| Stamp(known.probe_at)),

@@ -10,6 +10,7 @@ use turno::{Error, SyncCheck, SyncProgress};
 
 use super::{Chosen, Sources, refused};
 use crate::cli::output::{say, talk};
+use crate::config::sync::SyncSource;
 use crate::failure::Failure;
 use crate::texts::terminal::{told, word};
 
@@ -52,7 +53,7 @@ pub(super) struct ResyncArgs {
     all: bool,
 
     /// Begin behind this key
-    #[arg(long, value_name = "KEY", requires = "source")]
+    #[arg(long, value_name = "KEY")]
     after: Option<String>,
 
     #[command(flatten)]
@@ -68,7 +69,7 @@ pub(super) struct CheckArgs {
     queue_differences: bool,
 
     /// Begin behind this key
-    #[arg(long, value_name = "KEY", requires = "source")]
+    #[arg(long, value_name = "KEY")]
     after: Option<String>,
 
     #[command(flatten)]
@@ -77,10 +78,11 @@ pub(super) struct CheckArgs {
 
 pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Result<(), Failure> {
     let (mut done, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
+    if arguments.after.is_some() {
+        the_only(sources)?;
+    }
     if let Some(key) = &arguments.key {
-        let [source] = sources.chosen[..] else {
-            return Err(Failure::usage("there are several sources", "say which one the key is of: --source NAME"));
-        };
+        let source = the_only(sources)?;
         let key = Key::new(key.as_str()).map_err(|bad| Failure::usage(bad.to_string(), "pass the key as it is"))?;
         let key = sources.database.turno.sync(source.source.clone()).resync(key).await.map_err(refused)?;
         talk(&format!("{}: {key} is on its way", source.name));
@@ -106,7 +108,18 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
     unfit.end()
 }
 
+/// A key is one of a certain source.
+fn the_only<'a>(sources: &Sources<'a>) -> Result<&'a SyncSource, Failure> {
+    match sources.chosen[..] {
+        [source] => Ok(source),
+        _ => Err(Failure::usage("there are several sources", "say which one the key is of: --source NAME")),
+    }
+}
+
 pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Result<(), Failure> {
+    if arguments.after.is_some() {
+        the_only(sources)?;
+    }
     let (mut views, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
     let (mut differing, mut on_its_way) = (0, 0);
     for (source, handle) in sources.handles() {

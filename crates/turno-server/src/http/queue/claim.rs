@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use turno::core::id::{Instance, ItemId, QueueName, RequestId};
 use turno::core::limits::BATCH_MAX;
-use turno::core::queue::{Act, Kind};
+use turno::core::queue::{Act, ItemState, Kind};
 use turno::core::text::kept;
 use turno::core::time::Span;
 use turno::{ClaimedItem, Got, GotItem, ItemRecord, QueueHandle, Settlement};
@@ -224,8 +224,8 @@ pub(super) struct ItemClaimBody {
 
 /// Takes this very item; of many who want it, exactly one gets it.
 ///
-/// Refused with `already_claimed` (`mine`: by this very instance of the caller), `already_processed`, or
-/// `not_available` with a `reason`: `ready`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
+/// Refused with `already_claimed` (`mine`: by this very instance of the caller), `already_processed` (`state`: also of what is
+/// `exhausted` or `cancelled`), or `not_available` with a `reason`: `ready`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
 /// `behind_head` or `lane_held`; the last three with the item that stands before it in `behind`.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/claim", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = DeliveryView)))]
@@ -244,11 +244,14 @@ pub(super) async fn item_claim(
     match queue.claim_item_as(instance.as_str(), id.clone(), request.as_deref()).await? {
         ClaimedItem::Got(got) => {
             let one = shown(&app, &queue, vec![got]).await?.pop();
-            one.map(Json).ok_or_else(|| Problem::new(Code::AlreadyProcessed))
+            one.map(Json).ok_or_else(|| finished(ItemState::Processed))
         }
         ClaimedItem::AlreadyClaimed => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "no").with("mine", false)),
         ClaimedItem::AlreadyYours => Err(Problem::new(Code::AlreadyClaimed).arg("mine", "yes").with("mine", true)),
-        ClaimedItem::AlreadyProcessed => Err(Problem::new(Code::AlreadyProcessed)),
+        ClaimedItem::AlreadyProcessed => {
+            let record = queue.item(id).await?;
+            Err(finished(record.map_or(ItemState::Processed, |record| record.state(record.now))))
+        }
         ClaimedItem::Unknown => Err(Problem::new(Code::NotFound).arg("thing", id)),
         ClaimedItem::NotYet(why) => {
             let sentence = why::sentence(&app.texts, language, &why);
@@ -259,4 +262,9 @@ pub(super) async fn item_claim(
             })
         }
     }
+}
+
+/// It is over with this item, and how: whoever gave it up can be asked to send it round again.
+fn finished(state: ItemState) -> Problem {
+    Problem::new(Code::AlreadyProcessed).arg("state", state.as_str()).with("state", state.as_str())
 }

@@ -1,6 +1,7 @@
 //! Queues at a glance: policy, what is in them, how old, how fast.
 
 use axum::extract::State;
+use axum::http::{HeaderName, header};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use turno::Overview;
@@ -66,6 +67,8 @@ pub(in crate::http) struct QueueView {
     paused: bool,
     /// It is set in the configuration file, and cannot be changed here.
     managed_by_config: bool,
+    /// Grows with every change of the policy or of `push`. Whoever changes what they have read gives it back as `If-Match`.
+    version: i64,
     counts: CountsView,
     /// When the oldest item came that waits; null if none does.
     oldest_waiting_at: Option<Stamp>,
@@ -152,6 +155,7 @@ impl QueueView {
             destination: app.deliveries.endpoint(row).map(|_| destination.into()),
             paused: row.paused,
             managed_by_config: app.managed_queues.contains(&row.name),
+            version: row.version,
             counts: (*counts).into(),
             oldest_waiting_at: oldest_waiting.map(Stamp),
             oldest_waiting_ms: oldest_waiting.map(|oldest| oldest.until(*now).0),
@@ -192,13 +196,19 @@ pub(super) async fn queue_list(
     Ok(Json(Page { items, next_cursor }))
 }
 
-/// One queue: its policy, what is in it, how old, how fast.
+/// One queue: its policy, what is in it, how old, how fast. Its `version` is also its `ETag`.
 #[utoipa::path(get, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
     responses((status = 200, body = QueueView)))]
 pub(super) async fn queue_get(
     State(app): State<Shared>,
     caller: Caller,
     Path(name): Path<QueueName>,
-) -> Result<Json<QueueView>, Problem> {
-    seen(&app, &caller, name).await.map(Json)
+) -> Result<([(HeaderName, String); 1], Json<QueueView>), Problem> {
+    let view = seen(&app, &caller, name).await?;
+    Ok((tag(view.version), Json(view)))
+}
+
+/// The version as `If-Match` takes it.
+pub(super) fn tag(version: i64) -> [(HeaderName, String); 1] {
+    [(header::ETAG, format!("\"{version}\""))]
 }

@@ -1,18 +1,21 @@
 //! `PUT /v1/queues/{queue}`: a queue is made, or its policy changed.
 
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, header};
 use serde::Serialize;
 use turno::core::id::QueueName;
 use turno::core::queue::{BadPolicy, Kind, OnExhausted, Policy};
-use turno::store::{PushChange, StoreError};
+use turno::store::{PushChange, PutQueue, StoreError};
 use turno::{Error, Turno};
 
+use super::overview::tag;
 use crate::config::endpoint::{Endpoint, EndpointFields};
 use crate::config::queue::{BadField, QueueFields};
 use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path};
 use crate::http::problem::{Code, Problem};
+use crate::http::task::if_match;
 
 /// The policy in force: what was given, and for the rest what follows from the kind.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -96,14 +99,25 @@ impl From<&Endpoint> for PushView {
 /// Makes the queue, or changes its policy; what is left out follows from the kind, except `push`, which then stays as it
 /// is and ends with null. Every kind accepts every field: `window_ms`, `typing_extension_ms`, `max_wait_ms` and `batch_max`
 /// are kept and shown, and have no effect unless it is a lane.
-#[utoipa::path(put, path = "/v1/queues/{queue}", tag = "queues", params(("queue" = String, Path)),
+///
+/// With `If-Match`, or `If-None-Match: *` where there was none, it changes nothing that another has changed since it was read
+/// (`queue_changed`).
+#[utoipa::path(put, path = "/v1/queues/{queue}", tag = "queues",
+    params(
+        ("queue" = String, Path),
+        ("If-Match" = Option<String>, Header, description = "The queue's `ETag`, which is its `version` in quotes"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only if there is no such queue yet"),
+    ),
     responses((status = 200, description = "The policy in force", body = QueuePut)))]
 pub(super) async fn queue_put(
     State(app): State<Shared>,
     caller: Caller,
+    headers: HeaderMap,
     Path(name): Path<QueueName>,
     Json(fields): Json<QueueFields>,
-) -> Result<Json<QueuePut>, Problem> {
+) -> Result<([(HeaderName, String); 1], Json<QueuePut>), Problem> {
+    let changed = || Problem::new(Code::QueueChanged).arg("queue", &name);
+    let seen = seen(&headers).map_err(|NoVersion| changed())?;
     let policy = fields.policy()?;
     let push = match &fields.push {
         Some(Some(push)) => {
@@ -120,18 +134,33 @@ pub(super) async fn queue_put(
         fits(&app, &name, &policy).await?;
     }
     let is_new = matches!(push, PushChange::Set(_));
-    let queue = match caller.0.put_queue_pushed(name.clone(), policy.clone(), push).await {
-        Ok(queue) => queue,
-        Err(error) => return Err(refused(&caller.0, name, policy.kind, error).await),
-    };
-    let row = queue.row().await?;
+    let kind = policy.kind;
+    match caller.0.change_queue(PutQueue { name: name.clone(), policy, push, seen }).await {
+        Ok(true) => {}
+        Ok(false) => return Err(changed()),
+        Err(error) => return Err(refused(&caller.0, name, kind, error).await),
+    }
+    let row = caller.0.queue(name.clone()).await?.row().await?;
     if is_new {
         // Whoever sets an endpoint wants to know now whether it works, whatever was known against it.
         app.trusted().queue(name).await?.destination_replaced().await?;
     }
     app.deliveries.look();
     let push = app.deliveries.endpoint(&row).as_ref().map(PushView::from);
-    Ok(Json(QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push }))
+    let put = QueuePut { name: row.name.to_string(), policy: (&row.policy).into(), push };
+    Ok((tag(row.version), Json(put)))
+}
+
+/// What is in a header names no version that a queue ever had.
+struct NoVersion;
+
+/// Which version the caller has seen, if they say so; 0 is none.
+fn seen(headers: &HeaderMap) -> Result<Option<i64>, NoVersion> {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag == "*") {
+        return Ok(Some(0));
+    }
+    let version = |tag: &str| tag.parse().ok().filter(|version| *version > 0).ok_or(NoVersion);
+    if_match(headers).map(version).transpose()
 }
 
 /// Where the queue is pushed so far.

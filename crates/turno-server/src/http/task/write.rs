@@ -114,7 +114,7 @@ async fn task_put(
 }
 
 /// The version of an `If-Match`. A proxy that has packed an answer may have marked its tag as weak; what is meant is the same.
-pub(super) fn if_match(headers: &HeaderMap) -> Option<&str> {
+pub(in crate::http) fn if_match(headers: &HeaderMap) -> Option<&str> {
     // What is no text names no version, either.
     let tag = headers.get(header::IF_MATCH)?.to_str().unwrap_or_default().trim();
     let tag = tag.strip_prefix("W/").unwrap_or(tag);

@@ -40,7 +40,13 @@ pub(super) enum Line {
     /// A delivery was handed out.
     Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, taker: Taker, items: Vec<(ItemId, u32)> },
     /// A delivery ended, or did not.
-    Settled { queue: Arc<str>, handed: Handed, fate: Fate },
+    Settled {
+        queue: Arc<str>,
+        handed: Handed,
+        fate: Fate,
+        /// The one that failed, if only one was named: the fate is its alone.
+        item: Option<ItemId>,
+    },
     /// A person cleared a lane.
     Cleared { queue: QueueName, by: Actor, items: usize },
     /// A person did something to an item.
@@ -273,7 +279,12 @@ impl Teller {
                 // A look at the lane for every line of a burst would only make the burst longer.
                 let waiting = if behind < BEHIND_MAX { self.waiting(number, key.as_ref()).await } else { None };
                 let (key, outcome) = (key.as_ref().map(display), fate.as_str());
-                write_line!(loud, queue = &*queue, key, %item, outcome, waiting, "item queued");
+                let what = match fate {
+                    Fate::Duplicate => "duplicate item",
+                    Fate::Coalesced => "item coalesced",
+                    _ => "item queued",
+                };
+                write_line!(loud, queue = &*queue, key, %item, outcome, waiting, "{what}");
             }
             Line::Taken { queue, key, handed, taker, items } => {
                 let (fence, count) = (handed.fence.0, items.len());
@@ -291,7 +302,7 @@ impl Teller {
                     self.taken.add(handed.fence, key);
                 }
             }
-            Line::Settled { queue, handed, fate } => self.write_settled(loud, &queue, &handed, fate),
+            Line::Settled { queue, handed, fate, item } => self.write_settled(loud, &queue, &handed, fate, item),
             Line::Cleared { queue, by, items } => write_line!(loud, %queue, by = %by.user, items, "lane cleared"),
             Line::Managed { queue, item, by, fate } => {
                 write_line!(loud, %queue, %item, by = %by.user, outcome = fate.as_str(), "item changed by a person");
@@ -299,7 +310,7 @@ impl Teller {
         }
     }
 
-    fn write_settled(&mut self, loud: Loud, queue: &str, handed: &Handed, fate: Fate) {
+    fn write_settled(&mut self, loud: Loud, queue: &str, handed: &Handed, fate: Fate, item: Option<ItemId>) {
         let (fence, items, outcome) = (handed.fence.0, handed.size, fate.as_str());
         let key = if fate == Fate::Stale { None } else { self.taken.keys.remove(&handed.fence) };
         let key = key.as_ref().map(display);
@@ -309,7 +320,8 @@ impl Teller {
             Fate::Expired => "delivery expired",
             _ => "delivery settled",
         };
-        write_line!(loud, queue, key, fence, items, outcome, "{what}");
+        let item = item.as_ref().map(display);
+        write_line!(loud, queue, key, fence, items, item, outcome, "{what}");
         if handed.lane.is_some() && fate != Fate::Stale {
             write_line!(loud, queue, key, fence, "key released");
         }

@@ -7,9 +7,9 @@ use super::changes;
 use super::failure::Failure;
 use super::lane;
 use super::manage;
-use super::row::{self, get, kind_to};
+use super::row::{self, get};
 use super::tx::{Moment, Tx};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
 use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::id::{ItemId, Lane, QueueId, QueueName};
 use turno_core::queue::{Kind, Policy};
@@ -45,28 +45,27 @@ impl PostgresStore {
     }
 
     /// Creates the queue or changes its policy, with its row locked.
-    pub(super) async fn queue_put(
-        &self,
-        name: &QueueName,
-        policy: &Policy,
-        push: &PushChange,
-        by: &Actor,
-    ) -> Result<QueueRow, StoreError> {
+    pub(super) async fn queue_put(&self, wanted: &PutQueue, by: &Actor) -> Result<Option<QueueRow>, StoreError> {
+        let policy = &wanted.policy;
         let text = serde_json::to_string(policy).expect("a policy can always be written as JSON");
-        let wanted = Wanted { name, policy, text: &text, push };
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match put(&mut Tx::new(&mut link, &self.shared.clock, None), &wanted, by).await {
-                Ok(Put { queue, entries, .. }) if entries.is_empty() => {
+            match put(&mut Tx::new(&mut link, &self.shared.clock, None), wanted, &text, by).await {
+                Ok(None) => {
                     link.abandon();
                     link.put_back();
-                    return Ok(queue);
+                    return Ok(None);
                 }
-                Ok(Put { queue, changes, entries, xid }) => {
+                Ok(Some(Put { queue, entries, .. })) if entries.is_empty() => {
+                    link.abandon();
+                    link.put_back();
+                    return Ok(Some(queue));
+                }
+                Ok(Some(Put { queue, changes, entries, xid })) => {
                     let mut calls = Vec::with_capacity(4);
                     if changes {
-                        let kind = kind_to(policy.kind);
+                        let kind = policy.kind.as_str();
                         calls.push(
                             Call::new(&call::QUEUE_CHANGE)
                                 .int(queue.id.0)
@@ -77,7 +76,7 @@ impl PostgresStore {
                     }
                     calls.extend(audit::calls(&entries));
                     self.commit_calls(link, calls, None, xid.as_deref()).await?;
-                    return Ok(queue);
+                    return Ok(Some(queue));
                 }
                 Err(failure) => self.failed(link, failure, &mut again).await?,
             }
@@ -111,15 +110,6 @@ struct Put {
     xid: Option<String>,
 }
 
-/// A queue as it is to be.
-struct Wanted<'a> {
-    name: &'a QueueName,
-    policy: &'a Policy,
-    /// The policy as it is kept.
-    text: &'a str,
-    push: &'a PushChange,
-}
-
 /// In the same transaction: no lane is held by a policy that is not in force. All mutexes are taken at once, and before the
 /// audit, as everybody takes them.
 async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), Failure> {
@@ -137,9 +127,10 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
     Ok(())
 }
 
-async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Failure> {
-    let Wanted { name, policy, text, push } = *wanted;
-    let kind = kind_to(policy.kind);
+/// With the policy as the text that is kept; nothing if somebody has changed the queue since it was seen.
+async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Option<Put>, Failure> {
+    let PutQueue { name, policy, push, .. } = wanted;
+    let kind = policy.kind.as_str();
     let fresh = push.text(None);
     let add = Call::new(&call::QUEUE_ADD).text(name.as_str()).text(text).text(kind).maybe_text(fresh.as_deref());
     let lock = Call::new(&call::QUEUE_LOCK).text(name.as_str());
@@ -147,6 +138,9 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     let created = !answers.take().is_empty();
     let mut queue =
         answers.take().first().map(row::queue).transpose()?.ok_or_else(|| row::garbled("a queue that is not there"))?;
+    if wanted.is_late((!created).then_some(&queue)) {
+        return Ok(None);
+    }
     if queue.policy.holds_exhausted() && !policy.holds_exhausted() {
         release(tx, &queue, policy, by).await?;
     }
@@ -162,10 +156,7 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
     if queue.policy.kind != policy.kind {
         let busy = tx.trip(vec![Call::new(&call::QUEUE_BUSY).int(queue.id.0)]).await?.take();
         if busy.first().is_some_and(|row| get(row, 0).unwrap_or(true)) {
-            let was = kind_to(queue.policy.kind);
-            return Err(Failure::rejected(format!(
-                "queue {name} is of kind {was} and has unfinished or exhausted items; empty it before it becomes {kind}"
-            )));
+            return Err(Failure::rejected(kind_stays(name, queue.policy.kind)));
         }
     }
     if changes {
@@ -179,5 +170,5 @@ async fn put(tx: &mut Tx<'_>, wanted: &Wanted<'_>, by: &Actor) -> Result<Put, Fa
         let detail = [("policy", policy), ("push", push.audited(before.as_ref())), ("created", created.into())];
         drafts.push(Draft::new(by.clone(), "queue_put", name.as_str()).with(detail));
     }
-    Ok(Put { queue, changes, entries: chain(&mut head, now, drafts), xid })
+    Ok(Some(Put { queue, changes, entries: chain(&mut head, now, drafts), xid }))
 }

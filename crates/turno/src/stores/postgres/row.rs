@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Kind, Last, Taker};
+use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Last, Taker};
 use turno_core::time::Time;
 
 /// How many columns an item has in every statement that reads one.
@@ -141,14 +141,6 @@ pub(super) fn attempt_to(attempt: u32) -> i16 {
 /// Nearly all deliveries have one item; that is not written.
 pub(super) fn size_to(size: u32) -> Option<i16> {
     i16::try_from(size).ok().filter(|size| *size != 1)
-}
-
-pub(super) fn kind_to(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Lane => "lane",
-        Kind::Inbox => "inbox",
-        Kind::Sync => "sync",
-    }
 }
 
 pub(super) fn last_to(last: Last) -> i16 {

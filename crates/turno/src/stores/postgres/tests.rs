@@ -19,7 +19,7 @@ mod schema;
 use super::PostgresStore;
 use crate::clock::Clock;
 use crate::store::{
-    AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, PushChange, QueueRow,
+    AuditQuery, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, Outcomes, PutQueue, QueueRow,
     SettleGroup, Store, StoreError,
 };
 use std::sync::Arc;
@@ -105,7 +105,7 @@ async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, Stat
 }
 
 async fn queue(store: &PostgresStore, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new("q").unwrap(), policy, PushChange::Keep, Actor::system()).await.unwrap()
+    store.put_queue(PutQueue::of(QueueName::new("q").unwrap(), policy), Actor::system()).await.unwrap().unwrap()
 }
 
 fn new_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {

@@ -3,7 +3,7 @@
 use super::queue::manage;
 use super::rows::{self, done, json, last, queue};
 use super::{Write, audit, statements as sql};
-use crate::store::{ManageGroup, PushChange, QueueRow, StoreError};
+use crate::store::{ManageGroup, PutQueue, QueueRow, StoreError, kind_stays};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -72,27 +72,22 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
 }
 
 /// What is unchanged leaves no trace.
-pub(super) fn put_queue(
-    write: Write<'_>,
-    name: &QueueName,
-    policy: &Policy,
-    push: &PushChange,
-    by: Actor,
-) -> Result<QueueRow, StoreError> {
+pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
+    let PutQueue { name, policy, push, .. } = put;
     let (tx, text) = (&write.tx, json(policy));
     let before = queue_named(tx, name)?;
+    if put.is_late(before.as_ref()) {
+        return Ok(None);
+    }
     let created = before.is_none();
     let old = before.as_ref().and_then(|row| row.push.clone());
     let kept = push.text(old.as_ref());
     let row = match before {
-        Some(row) if row.policy == *policy && row.push == kept => return Ok(row),
+        Some(row) if row.policy == *policy && row.push == kept => return Ok(Some(row)),
         Some(row) => {
             let busy = || tx.query_row(sql::QUEUE_BUSY, [row.id.0], |row| row.get(0));
             if row.policy.kind != policy.kind && busy()? {
-                let kind = kind_word(row.policy.kind);
-                return Err(StoreError::Rejected(format!(
-                    "queue {name} has unfinished or exhausted items, so it stays of kind {kind}; finish or cancel them first"
-                )));
+                return Err(StoreError::Rejected(kind_stays(name, row.policy.kind)));
             }
             if row.policy.holds_exhausted() && !policy.holds_exhausted() {
                 release(&write, row.id, name, policy, &by)?;
@@ -100,16 +95,16 @@ pub(super) fn put_queue(
             if row.policy.kind == Kind::Lane && row.policy != *policy {
                 tx.execute(sql::QUEUE_LOOK_AGAIN, [row.id.0])?;
             }
-            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, kind_word(policy.kind), kept), queue)?
+            tx.query_row(sql::QUEUE_SAVE, (row.id.0, text, policy.kind.as_str(), kept), queue)?
         }
-        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, kind_word(policy.kind), kept), queue)?,
+        None => tx.query_row(sql::QUEUE_ADD, (name.as_str(), text, policy.kind.as_str(), kept), queue)?,
     };
     let policy = serde_json::to_value(policy).map_err(|error| StoreError::Rejected(error.to_string()))?;
     let entry = Draft::new(by, "queue_put", name.as_str());
     let detail = [("policy", policy), ("push", push.audited(old.as_ref())), ("created", Value::from(created))];
     audit::note(tx, write.now, entry.with(detail))?;
     write.commit()?;
-    Ok(row)
+    Ok(Some(row))
 }
 
 /// In the same transaction: no lane is held by a policy that is not in force.
@@ -124,14 +119,6 @@ fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy,
         manage(&write.tx, write.now, &ManageGroup::release(queue, name, policy, id, by))?;
     }
     Ok(())
-}
-
-fn kind_word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Lane => "lane",
-        Kind::Inbox => "inbox",
-        Kind::Sync => "sync",
-    }
 }
 
 pub(super) fn pause_queue(write: Write<'_>, queue: QueueId, paused: bool, by: Actor) -> Result<(), StoreError> {

@@ -38,7 +38,9 @@ with turno_queue as (
         select from turno.body b join turno.hot h on h.seq = b.seq where b.queue = q.id and b.key = m.key
     )
     union all
-    select b.id, b.key, b.action, (array['PROCESADO', 'AGOTADO', 'CANCELADO'])[d.ended + 1], d.attempt::int, null,
+    select b.id, b.key, b.action, (array['PROCESADO', 'AGOTADO', 'CANCELADO'])[d.ended + 1], d.attempt::int,
+           -- What went wrong on the way stays to be read, as it does everywhere else.
+           (select f.error from turno.attempt_error f where f.seq = d.seq order by f.at desc, f.fence desc limit 1),
            b.enqueued_at, d.at
     from turno_queue q
     join turno.done d on d.queue = q.id

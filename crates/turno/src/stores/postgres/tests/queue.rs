@@ -1,7 +1,7 @@
 //! Queues: what the statements of this store must get right.
 
 use super::*;
-use crate::store::{Counts, ItemQuery, ManageGroup, PushChange};
+use crate::store::{Counts, ItemQuery, ManageGroup, PutQueue};
 use turno_core::queue::{Manage, ManageAnswer, OnExhausted};
 
 async fn manage(store: &PostgresStore, queue: &QueueRow, id: &str, wish: Manage) -> crate::store::ManageOutcome {
@@ -194,7 +194,7 @@ async fn a_queue_keeps_its_kind_while_it_has_items() {
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
     assert_eq!(queue(&store, unwindowed(Kind::Inbox)).await.version, first.version, "unchanged");
     enqueue(&store, &first, vec![new_item("a", None, "{}")]).await;
-    let refused = store.put_queue(first.name.clone(), unwindowed(Kind::Lane), PushChange::Keep, Actor::system()).await;
+    let refused = store.put_queue(PutQueue::of(first.name.clone(), unwindowed(Kind::Lane)), Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("unfinished")), "{refused:?}");
     let second = queue(&store, Policy { max_attempts: 3, ..unwindowed(Kind::Inbox) }).await;
     assert_eq!(second.version, first.version + 1);
@@ -235,7 +235,7 @@ async fn held_lanes_go_on_in_the_very_transaction_that_changes_the_policy() {
     assert_eq!(claim(&store, &held, 5).await, [], "both are held");
     let by = Actor::user(UserId::new("ana").unwrap());
     let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold };
-    let queue = store.put_queue(held.name.clone(), goes_on, PushChange::Keep, by).await.unwrap();
+    let queue = store.put_queue(PutQueue::of(held.name.clone(), goes_on), by).await.unwrap().unwrap();
     let together = "select count(*) from turno.queue q join turno.hot h on h.queue = q.id and h.xmin = q.xmin
         where h.ready_at is not null";
     assert_eq!(number(&outside(&url).await, together).await, 2, "no crash can come between");

@@ -2,7 +2,7 @@
 
 use super::one;
 use crate::store::{
-    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PushChange, QueueRow, SettleGroup, Store,
+    Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PutQueue, QueueRow, SettleGroup, Store,
 };
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::Actor;
@@ -11,7 +11,7 @@ use turno_core::queue::{Accepted, Act, Delivery, Enqueue, Handed, NewItem, Polic
 use turno_core::time::Span;
 
 pub(super) async fn queue(store: &SqliteStore, name: &str, policy: Policy) -> QueueRow {
-    store.put_queue(QueueName::new(name).unwrap(), policy, PushChange::Keep, Actor::system()).await.unwrap()
+    store.put_queue(PutQueue::of(QueueName::new(name).unwrap(), policy), Actor::system()).await.unwrap().unwrap()
 }
 
 pub(super) fn id(text: &str) -> ItemId {

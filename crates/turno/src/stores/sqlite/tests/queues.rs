@@ -3,7 +3,7 @@
 use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, want};
 use super::{Folder, START, one, store};
 use crate::store::{
-    Claim, ClaimOutcome, Counts, Group, ItemQuery, ManageGroup, Outcomes, PushChange, QueueRow, Store, StoreError,
+    Claim, ClaimOutcome, Counts, Group, ItemQuery, ManageGroup, Outcomes, PutQueue, QueueRow, Store, StoreError,
 };
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, QueueName};
@@ -121,16 +121,16 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     assert_eq!(store.queues().await.unwrap(), std::slice::from_ref(&after));
 
     enqueue(&store, &after, vec![item("a", None)]).await;
-    let refused = store.put_queue(name.clone(), Policy::of(Kind::Sync), PushChange::Keep, Actor::system()).await;
+    let refused = store.put_queue(PutQueue::of(name.clone(), Policy::of(Kind::Sync)), Actor::system()).await;
     assert!(matches!(&refused, Err(StoreError::Rejected(text)) if text.contains("stays of kind inbox")), "{refused:?}");
     let delivery = next(&store, &after, 1).await.remove(0);
     assert!(
-        store.put_queue(name.clone(), Policy::of(Kind::Sync), PushChange::Keep, Actor::system()).await.is_err(),
+        store.put_queue(PutQueue::of(name.clone(), Policy::of(Kind::Sync)), Actor::system()).await.is_err(),
         "handed out is unfinished too"
     );
     settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
     let changed =
-        store.put_queue(name.clone(), Policy::of(Kind::Sync), PushChange::Keep, Actor::system()).await.unwrap();
+        store.put_queue(PutQueue::of(name.clone(), Policy::of(Kind::Sync)), Actor::system()).await.unwrap().unwrap();
     assert_eq!(store.queue(name).await.unwrap(), Some(changed));
 }
 
