@@ -34,7 +34,9 @@ impl Queues<'_> {
         for seq in coalesced {
             self.revised(seq, changes)?;
         }
-        for body in changes.bodies.iter().chain(&changes.replaced) {
+        // Of what was accepted and coalesced by one group, the last one stays.
+        let last = |body: &&Body| !changes.replaced.iter().any(|newer| newer.seq == body.seq);
+        for body in changes.bodies.iter().filter(last).chain(&changes.replaced) {
             let known = self.items.get(&body.seq);
             if known.is_none_or(|known| known.payload != body.payload || known.key != body.key) {
                 let text = format!("stored is {body:?}, accepted was {known:?}");

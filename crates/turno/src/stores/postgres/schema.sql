@@ -34,7 +34,7 @@ body.key text collate C
 body.action text
 body.payload text not null
 body.enqueued_at bigint not null
-body.replaced boolean
+body.accepted text
 came_back.seq bigint not null
 came_back.fence bigint not null
 came_back.how smallint not null

@@ -73,7 +73,7 @@ CREATE TABLE body (
     key text,
     action text,
     payload text not null,
-    enqueued_at integer not null, replaced integer,
+    enqueued_at integer not null, accepted text,
     unique (queue, id)
 ) strict;
 
