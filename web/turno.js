@@ -530,6 +530,8 @@ export class Lease extends EventTarget {
   #keeping = false;
   /** The page was left, and the browser may still show it again. */
   #away = false;
+  /** Says so, unless another tab still holds it. */
+  #sayLeft = nothing;
   /** What was given back and nobody has answered yet: `{fence, claim}`. */
   #owed = null;
   #giving = null;
@@ -956,7 +958,9 @@ export class Lease extends EventTarget {
     try {
       const timeout_ms = Math.min(REQUEST_MS, Math.max(1_000, this.#lasts / 2));
       const answer = await this.#call('POST', 'heartbeat', body, { timeout_ms });
-      if (this.#grant !== grant) return;
+      // It was under way when the page was left, and may have undone that.
+      if (this.#away) this.#sayLeft();
+      if (this.#grant !== grant || this.#away) return;
       // Said once: from now on the server knows why no more beats come.
       this.#saidIdle = answer.reason === 'idle';
       this.#hold(answer, sent);
@@ -965,10 +969,10 @@ export class Lease extends EventTarget {
       this.#tabs.count();
     } catch (error) {
       this.#worked ||= body.worked === true;
-      if (this.#grant === grant) this.#failed(error);
+      if (this.#grant === grant && !this.#away) this.#failed(error);
     } finally {
       this.#beating = false;
-      if (this.#again && this.#grant) this.#beat();
+      if (this.#again && this.#grant && !this.#away) this.#beat();
       this.#again = false;
     }
   }
@@ -1156,7 +1160,9 @@ export class Lease extends EventTarget {
     this.#tabs.leave();
     // The claim goes along: a reload that has claimed again meanwhile keeps what it has.
     const grace = grace_ms ? { grace_ms } : {};
-    if (alone) this.turno.farewell(`${this.#path}/release`, { fence, claim, ...grace, ...this.#instance });
+    const left = { fence, claim, ...grace, ...this.#instance };
+    this.#sayLeft = alone ? () => this.turno.farewell(`${this.#path}/release`, left) : nothing;
+    this.#sayLeft();
   }
 
   /** The page was left and is shown again as it was: what it gave back, it must not believe to have. */

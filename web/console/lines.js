@@ -321,7 +321,10 @@ export class Lines {
   async #catchUp(number) {
     await this.#read();
     const field = amountOf(rowOf(number));
-    if (!field || field.defaultValue !== this.#last.get(number)) return;
+    if (!field) return;
+    // It was this very page, which has not heard the answer.
+    if (!this.#drafts.compare(rowOf(number), field)) return this.note(number, 'good', 'saved');
+    if (field.defaultValue !== this.#last.get(number)) return;
     // It was this very page, which has been shown an older reading since: no conflict.
     this.#drafts.rebase(number, field.defaultValue);
     void this.save(number);

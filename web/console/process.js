@@ -20,6 +20,8 @@ const SILENT_MS = 4_000;
 
 /** What takes longer than this is said to be awaited. */
 const PATIENCE_MS = 1_000;
+/** An answer that takes longer than this is said to take long. */
+const SLOW_MS = 2_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -116,7 +118,7 @@ function show() {
 }
 
 /** Nobody answers: what is known of the lock is said by the silence, and no key can keep anything. */
-const worried = () => turno.silent_ms > SILENT_MS || !navigator.onLine;
+const worried = () => turno.silent_ms >= SILENT_MS || !navigator.onLine;
 
 /** What changes with the clock. */
 function count() {
@@ -125,9 +127,9 @@ function count() {
   for (const place of all('#lock [data-offer-left]')) place.textContent = words('offer', { left: left(lease?.offer_in_ms ?? 0) });
   const silent = turno.silent_ms;
   if (troubled === 'silence' && !silent) trouble(null);
-  if (silent > SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
+  if (silent >= SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
   else if (wasSilent) document.dispatchEvent(new CustomEvent('turno:answered'));
-  wasSilent = silent > SILENT_MS;
+  wasSilent = silent >= SILENT_MS;
   if (now === 'finishing') doubt(silent);
   if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
@@ -151,7 +153,7 @@ function count() {
 function doubt(silent) {
   const place = document.querySelector('[data-finishing]');
   if (!place) return;
-  const since = unanswered ?? (silent > SILENT_MS ? Date.now() - silent : null);
+  const since = unanswered ?? (silent >= SILENT_MS ? Date.now() - silent : null);
   const text = since ? words('finishingSilent', { since: time(since) }) : place.dataset.finishing;
   place.classList.toggle('worry', Boolean(since));
   if (place.textContent === text) return;

@@ -136,13 +136,14 @@ test('a lock that ends by itself is not shown in the list any longer, though nob
   const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'La que vence');
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
-  await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 5_000 });
+  await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 12_000 });
   await page.goto(`${server.url}/tasks`);
   const row = page.getByRole('row', { name: /La que vence/ });
   await row.getByText('Bloqueada por Ana').waitFor();
   await stopClock(page);
   await until('its end', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
-  await page.clock.runFor(6_000);
+  // Less than the page takes to read itself again for no reason.
+  await page.clock.runFor(13_000);
   await row.getByText('Libre').waitFor();
 });
 
