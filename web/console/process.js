@@ -254,7 +254,8 @@ async function insisted(call) {
 }
 
 async function claim() {
-  await lease.claim();
+  tellAsked(true);
+  await lease.claim().finally(() => tellAsked(false));
   // Claiming may have made it a task in process; and what others did meanwhile is seen now.
   await readPage();
   await lines.saveOwn();
@@ -327,10 +328,26 @@ const DEEDS = {
 /** One thing at a time: a second click while the first is on its way is none. */
 const busy = new Set();
 
+/** That it was asked for is seen at once. The button keeps the focus, and only says that it is no use to press it again. */
+function tellAsked(asked) {
+  for (const button of all('#lock [data-do="claim"]')) {
+    button.dataset.label ??= button.textContent;
+    button.textContent = asked ? words('asking') : button.dataset.label;
+    for (const name of ['aria-busy', 'aria-disabled']) {
+      if (asked) button.setAttribute(name, 'true');
+      else button.removeAttribute(name);
+    }
+  }
+}
+
+/** Whoever waits is told that the server is what they wait for, unless something else says so already. */
+const tellSlow = () => troubled || finishing || trouble(words('slow'), 'silence');
+
 async function act(name, deed) {
   if (busy.has(name)) return;
   busy.add(name);
   trouble(null);
+  const slow = setTimeout(tellSlow, SLOW_MS);
   try {
     await deed();
   } catch (error) {
@@ -340,6 +357,7 @@ async function act(name, deed) {
     else if (error.code !== 'lease_held' || view() === 'lost') trouble(error.message);
     if (error.code === 'wrong_status') await readPage();
   } finally {
+    clearTimeout(slow);
     busy.delete(name);
     show();
   }

@@ -33,6 +33,38 @@ test('a server that hangs is said to be silent since when, and until when the lo
   await text(page, 'Guardado', { exact: true }).waitFor();
 });
 
+test('"Procesar" says at once that it is asked, and soon that the server takes long', async () => {
+  const page = await opened(ana, await readyTask(ana, LINES), { clock: true });
+  await button(page, 'Procesar').waitFor();
+  await page.locator('#pulse[data-state="live"]').waitFor();
+  await stopClock(page);
+  server.child.kill('SIGSTOP');
+  await button(page, 'Procesar').focus();
+  await page.keyboard.press('Enter');
+  const asking = button(page, 'Pidiendo…');
+  await asking.waitFor();
+  const told = await asking.evaluate((one) => [one.ariaBusy, one.ariaDisabled, one === document.activeElement]);
+  assert.deepEqual(told, ['true', 'true', true]);
+  const slow = page.getByRole('alert').getByText('El servidor tarda en contestar; se sigue esperando.');
+  await page.clock.runFor(1_900);
+  assert.equal(await slow.isVisible(), false);
+  await page.clock.runFor(200);
+  await slow.waitFor();
+  await screenshots(page, 'process-asking-long');
+  server.child.kill('SIGCONT');
+  await button(page, 'Dejar la tarea').waitFor();
+  await page.clock.runFor(1_000);
+  await slow.waitFor({ state: 'hidden' });
+  // Nobody answers at all: it can be pressed again.
+  await page.clock.resume();
+  await button(page, 'Dejar la tarea').click();
+  await button(page, 'Procesar').waitFor();
+  await page.route(/\/claim$/, (route) => route.abort());
+  await button(page, 'Procesar').click();
+  await text(page, 'No hubo respuesta del servidor. Pruebe de nuevo.').waitFor();
+  assert.equal(await button(page, 'Procesar').getAttribute('aria-disabled'), null);
+});
+
 test('pages that only look notice within ten seconds that nobody answers: the list, a task of another, the overview', async () => {
   const id = await readyTask(ana, LINES);
   await ana.call('POST', `/v1/tasks/${id}/claim`, {});
