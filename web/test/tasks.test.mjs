@@ -105,6 +105,9 @@ test('filters live in the address, and a list says what it is a list of', async 
   const mine = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una mía');
   const his = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una de Leo');
   await ana.call('POST', '/v1/tasks', { title: 'Un borrador', lines: [] });
+  const left = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una dejada');
+  const { fence } = (await ana.call('POST', `/v1/tasks/${left}/claim`, {})).body;
+  await ana.call('POST', `/v1/tasks/${left}/release`, { fence });
   await ana.call('POST', `/v1/tasks/${mine}/claim`, {});
   await leo.call('POST', `/v1/tasks/${his}/claim`, {});
   const page = await signedIn(browser, server, ana);
@@ -120,6 +123,9 @@ test('filters live in the address, and a list says what it is a list of', async 
   assert.equal(await row(/Una libre/).count(), 0);
   await page.getByLabel('Bloqueo').selectOption('Libres');
   await row(/Una libre/).waitFor();
+  await page.getByLabel('Estado').selectOption('En proceso');
+  await row(/Una libre/).waitFor({ state: 'detached' });
+  await row(/Una dejada/).getByText('En proceso', { exact: true }).waitFor();
   await page.getByLabel('Estado').selectOption('Finalizada en parte');
   await text(page, 'Ninguna tarea coincide con los filtros').waitFor();
   await seen(page, 'tasks-none-match', ['light', 'phone']);

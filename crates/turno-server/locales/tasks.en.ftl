@@ -3,7 +3,6 @@
 state-draft = Draft
 state-ready = Ready
 state-processing = In process
-state-begun = Begun
 state-partially_completed = Partly finalized
 state-completed = Finalized
 state-task_cancelled = Cancelled

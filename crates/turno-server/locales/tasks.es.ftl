@@ -3,7 +3,6 @@
 state-draft = Borrador
 state-ready = Lista
 state-processing = En proceso
-state-begun = Empezada
 state-partially_completed = Finalizada en parte
 state-completed = Finalizada
 state-task_cancelled = Cancelada
