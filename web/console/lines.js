@@ -222,7 +222,8 @@ export class Lines {
   async saveSendable() {
     await Promise.allSettled(this.#drafts.numbers().filter((number) => this.#sendable(number)).map((number) => this.save(number)));
     await this.settled();
-    return this.#drafts.numbers().some((number) => this.#notes.get(number)?.name === 'retrying');
+    // The next try may have begun in the very moment in which the last one ended.
+    return this.#drafts.numbers().some((number) => ['retrying', 'saving'].includes(this.#notes.get(number)?.name));
   }
 
   /** The first field whose text is not saved, if there is one. */

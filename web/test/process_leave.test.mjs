@@ -82,7 +82,8 @@ test('a task is not left before what was typed is saved, and that it is awaited 
   server.child.kill('SIGSTOP');
   await quantity(page).fill('44');
   await button(page, 'Dejar la tarea').click();
-  for (let passed = 0; passed < 20; passed += 1) await page.clock.runFor(1_000);
+  // Long enough for several tries, of which one begins when another ends.
+  for (let passed = 0; passed < 60; passed += 1) await page.clock.runFor(1_000);
   await text(page, 'la tarea se deja en cuanto se guarde lo que escribió').waitFor();
   assert.deepEqual(releases, []);
   server.child.kill('SIGCONT');
