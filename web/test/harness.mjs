@@ -222,6 +222,14 @@ export async function stopClock(page) {
   }
 }
 
+/** What a page has asked from now on and nobody has answered, but for the live stream, which never ends. */
+export function unansweredOf(page) {
+  const unanswered = new Set();
+  page.on('request', (request) => request.url().includes('/v1/events') || unanswered.add(request));
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => unanswered.delete(request));
+  return unanswered;
+}
+
 /** Asks again and again until the answer pleases, for what has no event to wait for. */
 export async function until(what, ask, pleases = Boolean) {
   const end = Date.now() + PATIENCE_MS;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PATIENCE_MS, ROOT, until } from './harness.mjs';
+import { PATIENCE_MS, ROOT, unansweredOf, until } from './harness.mjs';
 
 const EMPTY = '<!doctype html><html lang="es"><title>page</title><p>a page</p></html>';
 
@@ -16,8 +16,6 @@ export async function openPage(context, server, person, resource, { clock = fals
   if (!url)
     await page.route(`${server.url}/test-page`, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY }));
   page.on('request', (request) => view.requests.push(request));
-  page.on('request', (request) => request.url().includes('/v1/events') || view.unanswered.add(request));
-  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => view.unanswered.delete(request));
   await page.goto(url ?? `${server.url}/test-page`);
   await view.load(person, options);
   return view;
@@ -36,7 +34,7 @@ export async function sabotage(context, pieces) {
 /** One tab. */
 export class View {
   constructor(page, server, resource) {
-    Object.assign(this, { page, server, resource, requests: [], unanswered: new Set() });
+    Object.assign(this, { page, server, resource, requests: [], unanswered: unansweredOf(page) });
   }
 
   /** Loads the module and makes the lease; every event is noted. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertAccessible, screenshots } from './a11y.mjs';
-import { stopClock, until } from './harness.mjs';
+import { stopClock, unansweredOf, until } from './harness.mjs';
 import { readyTask, signedIn } from './console.mjs';
 import { SLOW, ana, browser, button, leo, office, opened, processing, quantity, server, text } from './office.mjs';
 
@@ -70,12 +70,14 @@ test('pages that only look notice within ten seconds that nobody answers: the li
   await ana.call('POST', `/v1/tasks/${id}/claim`, {});
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
+  const unanswered = unansweredOf(page);
   for (const path of ['/tasks', `/tasks/${id}`, '/']) {
     await page.goto(server.url + path);
     await page.locator('#pulse[data-state="live"]').waitFor();
     await stopClock(page);
+    // What is on its way arrives before any time passes.
+    await until('answers', () => unanswered.size, (count) => count === 0);
     server.child.kill('SIGSTOP');
-    // An answer may have been on its way for one of them.
     for (let passed = 0; passed < 11; passed += 1) await page.clock.runFor(1_000);
     await page.locator('#banner').getByText(/desde/).waitFor();
     server.child.kill('SIGCONT');
