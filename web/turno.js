@@ -530,6 +530,8 @@ export class Lease extends EventTarget {
   #keeping = false;
   /** The page was left, and the browser may still show it again. */
   #away = false;
+  /** Says so, unless another tab still holds it. */
+  #sayLeft = nothing;
   /** What was given back and nobody has answered yet: `{fence, claim}`. */
   #owed = null;
   #giving = null;
@@ -956,7 +958,9 @@ export class Lease extends EventTarget {
     try {
       const timeout_ms = Math.min(REQUEST_MS, Math.max(1_000, this.#lasts / 2));
       const answer = await this.#call('POST', 'heartbeat', body, { timeout_ms });
-      if (this.#grant !== grant) return;
+      // It was under way when the page was left, and may have undone that.
+      if (this.#away) this.#sayLeft();
+      if (this.#grant !== grant || this.#away) return;
       // Said once: from now on the server knows why no more beats come.
       this.#saidIdle = answer.reason === 'idle';
       this.#hold(answer, sent);
@@ -965,10 +969,10 @@ export class Lease extends EventTarget {
       this.#tabs.count();
     } catch (error) {
       this.#worked ||= body.worked === true;
-      if (this.#grant === grant) this.#failed(error);
+      if (this.#grant === grant && !this.#away) this.#failed(error);
     } finally {
       this.#beating = false;
-      if (this.#again && this.#grant) this.#beat();
+      if (this.#again && this.#grant && !this.#away) this.#beat();
       this.#again = false;
     }
   }
@@ -1156,7 +1160,9 @@ export class Lease extends EventTarget {
     this.#tabs.leave();
     // The claim goes along: a reload that has claimed again meanwhile keeps what it has.
     const grace = grace_ms ? { grace_ms } : {};
-    if (alone) this.turno.farewell(`${this.#path}/release`, { fence, claim, ...grace, ...this.#instance });
+    const left = { fence, claim, ...grace, ...this.#instance };
+    this.#sayLeft = alone ? () => this.turno.farewell(`${this.#path}/release`, left) : nothing;
+    this.#sayLeft();
   }
 
   /** The page was left and is shown again as it was: what it gave back, it must not believe to have. */
@@ -1288,6 +1294,12 @@ const ACTIONS = {
 };
 const EVENTS = ['state', 'held', 'idle-warning', 'active', 'requested', 'lost', 'moved', 'unknown', 'offered', 'turn', 'error'];
 
+/** What is said where nobody has answered, who could have said it: in the language of the page. */
+const SILENT = {
+  es: 'El servidor no contestó. Pruebe de nuevo.',
+  en: 'The server did not answer. Try again.',
+};
+
 const sources = new Map();
 
 /** The same address is the same source, or elements could not share what they use. */
@@ -1303,7 +1315,9 @@ function sourceOf(url) {
  * `data-turno-action` makes a button do something, `data-turno-show` and `data-turno-enable` list the states in which
  * something is shown or enabled (or `other-locked`, `other-offered`, `warning`, `warning-idle`, `warning-work`, `requested`, `request-said`, `waiting`),
  * and `data-turno-text` fills in `holder`,
- * `since`, `reason`, `message`, `asker`, `request` or `position`.
+ * `since`, `reason`, `message`, `asker`, `request`, `position` or `error`: what a button could not do. Without a place for
+ * that last one it is said in a paragraph at the end of the element. Whoever stands on a control that goes away with the
+ * state stays in the element.
  */
 export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ['resource', 'server', 'token-url', 'instance', 'single'];
@@ -1312,6 +1326,10 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
   /** Why it will end soon; null while it will not. */
   #warned = null;
   #request = null;
+  /** What the last button could not do, as it was when this was said: `{text, state}`. */
+  #failed = null;
+  /** Where that is said if the page has no place for it. */
+  #said = null;
 
   constructor() {
     super();
@@ -1383,7 +1401,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     this.#lease?.close();
     this.#lease = null;
     if (!resource || !this.isConnected) return;
-    const options = { instance: this.getAttribute('instance'), single: this.hasAttribute('single') };
+    const options = { instance: this.getAttribute('instance'), single: this.hasAttribute('single'), language: this.#language || null };
     const server = this.getAttribute('server');
     if (server !== null) options.server = server;
     const url = this.getAttribute('token-url');
@@ -1415,18 +1433,45 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
     const action = ACTIONS[button?.dataset.turnoAction];
     if (!action || !this.#lease || button.closest('turno-lease') !== this) return;
     event.preventDefault();
+    this.#tellFailed(null);
     try {
       await action(this.#lease);
     } catch (error) {
+      this.#tellFailed(error);
       this.dispatchEvent(new CustomEvent('error', { detail: { error } }));
     }
+  }
+
+  /** What was tried in vain is said where it was tried, until something else is tried or the state is another. */
+  #tellFailed(error) {
+    const silent = SILENT[this.#language?.split('-')[0]] ?? SILENT.es;
+    this.#failed = error && { text: error.status ? error.message : silent, state: this.state };
+    if (this.#lease) this.#show();
+  }
+
+  /** A page that has no place for it gets one, for as long as there is something to say. */
+  #sayFailed() {
+    if (!this.#failed || this.#ours('[data-turno-text="error"]').length) return this.#said?.remove();
+    this.#said ??= document.createElement('p');
+    this.#said.setAttribute('role', 'alert');
+    if (this.#said.textContent !== this.#failed.text) this.#said.textContent = this.#failed.text;
+    if (this.#said.parentNode !== this) this.append(this.#said);
+  }
+
+  get #language() {
+    return this.closest('[lang]')?.lang;
+  }
+
+  #ours(selector) {
+    return [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
   }
 
   #show() {
     const { state } = this;
     if (this.getAttribute('state') !== state) this.setAttribute('state', state);
-    const ours = (selector) =>
-      [...this.querySelectorAll(selector)].filter((one) => one.closest('turno-lease') === this);
+    if (this.#failed && this.#failed.state !== state) this.#failed = null;
+    const stood = this.getRootNode().activeElement;
+    const ours = (selector) => this.#ours(selector);
     const kept = state === 'other' && (this.#lease?.lease?.state === 'offered' ? 'other-offered' : 'other-locked');
     const now = [state, kept, this.#request && 'requested', this.#request?.message && 'request-said', this.#lease?.turn && state !== 'offered' && 'waiting'];
     // Of a want of work only work helps; a button that says "still here" would do nothing.
@@ -1442,11 +1487,27 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
       const text = this.#text(one.dataset.turnoText);
       if (one.textContent !== text) one.textContent = text;
     }
+    this.#sayFailed();
+    this.#stay(stood);
+  }
+
+  /** Whoever stood on what is gone goes on with what can be filled in now, or with the whole element: no button, which a
+   * second press of the same key would set off. */
+  #stay(stood) {
+    const usable = (one) => !one.disabled && one.getClientRects().length > 0;
+    if (!stood || stood === this || stood.closest('turno-lease') !== this || usable(stood)) return;
+    const field = this.#ours('[data-turno-enable]').find((one) => one.matches('input, select, textarea') && usable(one));
+    if (field) return field.focus({ preventScroll: true });
+    if (!this.hasAttribute('tabindex')) {
+      this.tabIndex = -1;
+      this.addEventListener('blur', () => this.removeAttribute('tabindex'), { once: true });
+    }
+    this.focus({ preventScroll: true });
   }
 
   #text(what) {
     const { lease, lost, turn } = this.#lease;
-    const language = this.closest('[lang]')?.lang || undefined;
+    const language = this.#language || undefined;
     const texts = {
       holder: (lease?.holder ?? lease?.offered_to)?.name,
       since: lease?.locked_at && new Date(lease.locked_at).toLocaleTimeString(language),
@@ -1455,6 +1516,7 @@ export class TurnoLeaseElement extends (globalThis.HTMLElement ?? class {}) {
       asker: this.#request?.by.name,
       request: this.#request?.message,
       position: turn?.position,
+      error: this.#failed?.text,
     };
     return String(texts[what] ?? '');
   }

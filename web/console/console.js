@@ -143,9 +143,9 @@ function watch() {
   if (document.hidden || !topics().length || session !== 'open') return;
   if (!asking && Date.now() - answeredAt >= QUIET_MS) void ask();
   const silent = server.silent_ms;
-  if (silent > SILENT_MS) silence(Date.now() - silent);
+  if (silent >= SILENT_MS) silence(Date.now() - silent);
   else if (wasSilent) spoke();
-  wasSilent = silent > SILENT_MS;
+  wasSilent = silent >= SILENT_MS;
 }
 
 function silence(since) {

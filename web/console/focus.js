@@ -37,4 +37,21 @@ export function keepFocus(next = () => null) {
 document.addEventListener('focusin', ({ target }) => stands(target));
 // Whoever goes on by themselves is not called back.
 document.addEventListener('pointerdown', () => (place = null), { capture: true });
-document.addEventListener('keydown', ({ key }) => key === 'Tab' && (place = null), { capture: true });
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Tab') return;
+  place = null;
+  const question = document.querySelector('dialog:popover-open');
+  if (question) goAround(question, event);
+}, { capture: true });
+
+const STOPS = 'a[href], button, input, select, textarea, summary, [tabindex]';
+
+/** Who is asked something stays with the question until it is answered or closed: after its last control comes its first. */
+function goAround(question, event) {
+  const stops = [...question.querySelectorAll(STOPS)].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
+  const at = stops.indexOf(document.activeElement);
+  const [first, last] = event.shiftKey ? [stops.at(-1), stops[0]] : [stops[0], stops.at(-1)];
+  if (at !== -1 && stops[at] !== last) return;
+  event.preventDefault();
+  first?.focus();
+}

@@ -222,7 +222,8 @@ export class Lines {
   async saveSendable() {
     await Promise.allSettled(this.#drafts.numbers().filter((number) => this.#sendable(number)).map((number) => this.save(number)));
     await this.settled();
-    return this.#drafts.numbers().some((number) => this.#notes.get(number)?.name === 'retrying');
+    // The next try may have begun in the very moment in which the last one ended.
+    return this.#drafts.numbers().some((number) => ['retrying', 'saving'].includes(this.#notes.get(number)?.name));
   }
 
   /** The first field whose text is not saved, if there is one. */
@@ -321,7 +322,10 @@ export class Lines {
   async #catchUp(number) {
     await this.#read();
     const field = amountOf(rowOf(number));
-    if (!field || field.defaultValue !== this.#last.get(number)) return;
+    if (!field) return;
+    // It was this very page, which has not heard the answer.
+    if (!this.#drafts.compare(rowOf(number), field)) return this.note(number, 'good', 'saved');
+    if (field.defaultValue !== this.#last.get(number)) return;
     // It was this very page, which has been shown an older reading since: no conflict.
     this.#drafts.rebase(number, field.defaultValue);
     void this.save(number);

@@ -20,6 +20,8 @@ const SILENT_MS = 4_000;
 
 /** What takes longer than this is said to be awaited. */
 const PATIENCE_MS = 1_000;
+/** An answer that takes longer than this is said to take long. */
+const SLOW_MS = 2_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -116,7 +118,7 @@ function show() {
 }
 
 /** Nobody answers: what is known of the lock is said by the silence, and no key can keep anything. */
-const worried = () => turno.silent_ms > SILENT_MS || !navigator.onLine;
+const worried = () => turno.silent_ms >= SILENT_MS || !navigator.onLine;
 
 /** What changes with the clock. */
 function count() {
@@ -125,9 +127,9 @@ function count() {
   for (const place of all('#lock [data-offer-left]')) place.textContent = words('offer', { left: left(lease?.offer_in_ms ?? 0) });
   const silent = turno.silent_ms;
   if (troubled === 'silence' && !silent) trouble(null);
-  if (silent > SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
+  if (silent >= SILENT_MS) document.dispatchEvent(new CustomEvent('turno:silent', { detail: { since: Date.now() - silent } }));
   else if (wasSilent) document.dispatchEvent(new CustomEvent('turno:answered'));
-  wasSilent = silent > SILENT_MS;
+  wasSilent = silent >= SILENT_MS;
   if (now === 'finishing') doubt(silent);
   if (now !== 'held') return;
   const renewal = document.querySelector('[data-renewal]');
@@ -151,7 +153,7 @@ function count() {
 function doubt(silent) {
   const place = document.querySelector('[data-finishing]');
   if (!place) return;
-  const since = unanswered ?? (silent > SILENT_MS ? Date.now() - silent : null);
+  const since = unanswered ?? (silent >= SILENT_MS ? Date.now() - silent : null);
   const text = since ? words('finishingSilent', { since: time(since) }) : place.dataset.finishing;
   place.classList.toggle('worry', Boolean(since));
   if (place.textContent === text) return;
@@ -252,7 +254,8 @@ async function insisted(call) {
 }
 
 async function claim() {
-  await lease.claim();
+  tellAsked(true);
+  await lease.claim().finally(() => tellAsked(false));
   // Claiming may have made it a task in process; and what others did meanwhile is seen now.
   await readPage();
   await lines.saveOwn();
@@ -325,10 +328,26 @@ const DEEDS = {
 /** One thing at a time: a second click while the first is on its way is none. */
 const busy = new Set();
 
+/** That it was asked for is seen at once. The button keeps the focus, and only says that it is no use to press it again. */
+function tellAsked(asked) {
+  for (const button of all('#lock [data-do="claim"]')) {
+    button.dataset.label ??= button.textContent;
+    button.textContent = asked ? words('asking') : button.dataset.label;
+    for (const name of ['aria-busy', 'aria-disabled']) {
+      if (asked) button.setAttribute(name, 'true');
+      else button.removeAttribute(name);
+    }
+  }
+}
+
+/** Whoever waits is told that the server is what they wait for, unless something else says so already. */
+const tellSlow = () => troubled || finishing || trouble(words('slow'), 'silence');
+
 async function act(name, deed) {
   if (busy.has(name)) return;
   busy.add(name);
   trouble(null);
+  const slow = setTimeout(tellSlow, SLOW_MS);
   try {
     await deed();
   } catch (error) {
@@ -338,6 +357,7 @@ async function act(name, deed) {
     else if (error.code !== 'lease_held' || view() === 'lost') trouble(error.message);
     if (error.code === 'wrong_status') await readPage();
   } finally {
+    clearTimeout(slow);
     busy.delete(name);
     show();
   }

@@ -97,6 +97,30 @@ test('a dialog stays open while the page changes behind it, and its reason reach
   await page.context().close();
 });
 
+test('the keyboard stays in a question until it is closed, and is then where it was before', async () => {
+  await did(ana, 'POST', '/v1/leases/caja:10/claim', {});
+  const page = await open(server.admin, '/leases/caja%3A10');
+  const opener = page.getByRole('button', { name: 'Forzar liberación' }).first();
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  const stands = () => page.evaluate(() => [Boolean(document.activeElement.closest('dialog')), document.activeElement.outerHTML]);
+  for (const key of ['Tab', 'Shift+Tab']) {
+    const seen = new Set();
+    for (let pressed = 0; pressed < 7; pressed += 1) {
+      await page.keyboard.press(key);
+      const [within, what] = await stands();
+      assert.equal(within, true, `${key}: ${what}`);
+      seen.add(what);
+    }
+    assert.equal(seen.size, 3, 'the reason, and both buttons');
+  }
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  assert.equal(await opener.evaluate((button) => button === document.activeElement), true);
+  await page.context().close();
+});
+
 /** Somebody queues something, and the page has read it. */
 async function stirred(page) {
   const read = page.waitForResponse((response) => response.request().headers()['hx-request'] === 'true');

@@ -72,6 +72,7 @@ test('a page that trusts from when the answer came believes too long', async () 
   ]);
   const tab = await openPage(context, server, ana, 'caja:4', { clock: true });
   await tab.page.clock.pauseAt(Date.now() + 3_600_000);
+  await tab.blind();
   await tab.page.route('**/claim', async (route) => {
     const response = await route.fetch();
     await tab.page.clock.runFor(4_000);
@@ -92,7 +93,7 @@ test('a page that does not notice the gap says held after a sleep without having
 
 test('a page whose release does not say which claim it is from frees what its reload has claimed', async () => {
   const [tab] = await open('caja:6', [
-    ['/release`, { fence, claim, ...grace, ...this.#instance });', '/release`, { fence, ...grace, ...this.#instance });'],
+    ['const left = { fence, claim, ...grace, ...this.#instance };', 'const left = { fence, ...grace, ...this.#instance };'],
   ]);
   await ana.claim('caja:6');
   await tab.page.close();

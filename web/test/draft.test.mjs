@@ -123,6 +123,7 @@ test('whoever writes is told of what others save meanwhile, and that it is no dr
   const told = async (sentence) => {
     await until('a look', async () => {
       // Not so much at once that the page gives up waiting for an answer.
+      await ana.call('GET', '/v1/me');
       await page.clock.runFor(1_000);
       return text(page, sentence).isVisible();
     });

@@ -136,6 +136,72 @@ test('what a button could not do is told as an event', async () => {
   await page.waitForFunction(() => globalThis.code === 'lease_held');
 });
 
+test('what a button could not do is said in the element, in the language of the page, until something else is tried', async () => {
+  const inside = '<button data-turno-action="claim">x</button>';
+  for (const [lang, silent, refused] of [
+    ['es', 'El servidor no contestó. Pruebe de nuevo.', /(tiene|por) Leo/],
+    ['en', 'The server did not answer. Try again.', /^Held by Leo/],
+  ]) {
+    const resource = `caja:said-${lang}`;
+    const page = await open(`<main lang="${lang}"><turno-lease resource="${resource}">${inside}</turno-lease></main>`);
+    await page.evaluate(() => (document.querySelector('turno-lease').token = token));
+    await load(page);
+    await state(page, 'free');
+    const alert = page.locator('turno-lease').getByRole('alert');
+    await page.route('**/claim', (route) => route.abort());
+    await page.getByRole('button').click();
+    await alert.getByText(silent).waitFor();
+    await page.unroute('**/claim');
+    await leo.claim(resource);
+    await state(page, 'other');
+    await alert.waitFor({ state: 'detached' });
+    await page.getByRole('button').click();
+    // The language is the page's, and not the browser's.
+    await alert.getByText(refused).waitFor();
+  }
+});
+
+test('a page says in a place of its own what a button could not do', async () => {
+  const page = await open(
+    '<turno-lease resource="caja:own"><p role="status">No: <b data-turno-text="error"></b></p><button data-turno-action="claim">x</button></turno-lease>',
+  );
+  await page.evaluate(() => (document.querySelector('turno-lease').token = token));
+  await load(page);
+  await state(page, 'free');
+  await page.route('**/claim', (route) => route.abort());
+  await page.getByRole('button').click();
+  await page.getByRole('status').getByText('El servidor no contestó').waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0);
+});
+
+test('whoever presses a button that goes away with the state stays in the element', async () => {
+  const page = await open(`
+    <turno-lease resource="caja:focus">
+      <button data-turno-action="claim" data-turno-show="free">Procesar</button>
+      <button data-turno-action="release" data-turno-show="held">Soltar</button>
+      <input data-turno-enable="held" aria-label="Total">
+    </turno-lease>
+    <turno-lease resource="caja:bare"><button data-turno-action="claim" data-turno-show="free">Tomar</button></turno-lease>`);
+  await page.evaluate(() => document.querySelectorAll('turno-lease').forEach((box) => (box.token = token)));
+  await load(page);
+  const stands = () => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.getAttribute('resource') ?? document.activeElement.tagName);
+  const press = async (name) => {
+    await page.getByRole('button', { name }).focus();
+    await page.keyboard.press('Enter');
+  };
+  await press('Procesar');
+  await until('the field', stands, (found) => found === 'Total');
+  await press('Soltar');
+  await page.getByRole('button', { name: 'Procesar' }).waitFor();
+  assert.equal(await stands(), 'caja:focus');
+  await press('Tomar');
+  await until('held', () => held('caja:bare'), (state) => state === 'locked');
+  await page.locator('turno-lease[resource="caja:bare"][state=held]').waitFor({ state: 'attached' });
+  assert.equal(await stands(), 'caja:bare');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.locator('turno-lease[tabindex]').count(), 0, 'it is no stop of its own');
+});
+
 test('the server serves the module and its types to every origin, as they are in the repository', async () => {
   for (const [name, kind] of [
     ['turno.js', 'text/javascript'],

@@ -16,7 +16,7 @@ before(async () => {
   const port = Number(new URL(application.url).port);
   const leases = {
     default: CALM,
-    invoice: { ttl_ms: 8_000, heartbeat_interval_ms: 200, idle_guard_ms: 6_000, offer_ms: 4_000 },
+    invoice: { ttl_ms: 12_000, heartbeat_interval_ms: 200, idle_guard_ms: 10_000, offer_ms: 60_000 },
   };
   [server, browser] = await Promise.all([Server.start({ leases, cors: [application.url] }), openBrowser()]);
   // As in the guide: the backend may make sessions, and pass on no more than the use of leases.

@@ -211,8 +211,24 @@ export async function within(what, promise, ms = PATIENCE_MS) {
   }
 }
 
-/** From here on time passes for the page only where a test says so; a second is left for saying it. */
-export const stopClock = async (page) => page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
+/** From here on time passes for the page only where a test says so; a second is left for saying it, or more if it has to be. */
+export async function stopClock(page) {
+  for (let spare = 1_000; ; spare *= 2) {
+    try {
+      return await page.clock.pauseAt((await page.evaluate(() => Date.now())) + spare);
+    } catch (error) {
+      if (spare > PATIENCE_MS) throw error;
+    }
+  }
+}
+
+/** What a page has asked from now on and nobody has answered, but for the live stream, which never ends. */
+export function unansweredOf(page) {
+  const unanswered = new Set();
+  page.on('request', (request) => request.url().includes('/v1/events') || unanswered.add(request));
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => unanswered.delete(request));
+  return unanswered;
+}
 
 /** Asks again and again until the answer pleases, for what has no event to wait for. */
 export async function until(what, ask, pleases = Boolean) {

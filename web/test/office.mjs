@@ -21,12 +21,12 @@ export function office(task = CALM) {
     vera = await server.person('vera', 'viewer', 'Vera');
   });
   // A page that is left open goes on beating, and every one of them makes the next test slower.
-  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
-  after(async () => {
+  afterEach(() => {
     // A test may have let it hang.
-    server?.child.kill('SIGCONT');
-    await Promise.all([browser?.close(), server?.stop()]);
+    server.child.kill('SIGCONT');
+    return Promise.all(browser.contexts().map((context) => context.close()));
   });
+  after(() => Promise.all([browser?.close(), server?.stop()]));
 }
 
 /** What is seen: not what is only read aloud, nor what waits to be shown. */

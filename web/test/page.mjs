@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PATIENCE_MS, ROOT } from './harness.mjs';
+import { PATIENCE_MS, ROOT, unansweredOf, until } from './harness.mjs';
 
 const EMPTY = '<!doctype html><html lang="es"><title>page</title><p>a page</p></html>';
 
@@ -34,7 +34,7 @@ export async function sabotage(context, pieces) {
 /** One tab. */
 export class View {
   constructor(page, server, resource) {
-    Object.assign(this, { page, server, resource, requests: [] });
+    Object.assign(this, { page, server, resource, requests: [], unanswered: unansweredOf(page) });
   }
 
   /** Loads the module and makes the lease; every event is noted. */
@@ -123,12 +123,18 @@ export class View {
     return this.requests.filter((request) => request.url().endsWith('/heartbeat'));
   }
 
-  /** Lets the page's clock run, in steps, so that the real server can answer in between. */
+  /** Lets the page's clock run, in steps; the real server answers everything in between, or the page would give up waiting. */
   async passes(ms, step = 5_000) {
     for (let left = ms; left > 0; left -= step) {
       await this.page.clock.runFor(Math.min(step, left));
       await this.page.evaluate(() => lease.refresh());
+      await until('answers', () => this.unanswered.size, (count) => count === 0);
     }
+  }
+
+  /** From now on nobody is told how the lease is who only looks, as a poll or the live stream may ask for at any moment. */
+  blind() {
+    return this.page.route(`**/v1/leases/${encodeURIComponent(this.resource)}`, () => {});
   }
 
   /** A real key press, which counts as activity. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertAccessible, screenshots } from './a11y.mjs';
-import { until } from './harness.mjs';
+import { stopClock, unansweredOf, until } from './harness.mjs';
 import { readyTask, signedIn } from './console.mjs';
 import { SLOW, ana, browser, button, leo, office, opened, processing, quantity, server, text } from './office.mjs';
 
@@ -33,20 +33,59 @@ test('a server that hangs is said to be silent since when, and until when the lo
   await text(page, 'Guardado', { exact: true }).waitFor();
 });
 
+test('"Procesar" says at once that it is asked, and soon that the server takes long', async () => {
+  const page = await opened(ana, await readyTask(ana, LINES), { clock: true });
+  await button(page, 'Procesar').waitFor();
+  await page.locator('#pulse[data-state="live"]').waitFor();
+  await stopClock(page);
+  server.child.kill('SIGSTOP');
+  await button(page, 'Procesar').focus();
+  await page.keyboard.press('Enter');
+  const asking = button(page, 'Pidiendo…');
+  await asking.waitFor();
+  const told = await asking.evaluate((one) => [one.ariaBusy, one.ariaDisabled, one === document.activeElement]);
+  assert.deepEqual(told, ['true', 'true', true]);
+  const slow = page.getByRole('alert').getByText('El servidor tarda en contestar; se sigue esperando.');
+  await page.clock.runFor(1_900);
+  assert.equal(await slow.isVisible(), false);
+  await page.clock.runFor(200);
+  await slow.waitFor();
+  await screenshots(page, 'process-asking-long');
+  server.child.kill('SIGCONT');
+  await button(page, 'Dejar la tarea').waitFor();
+  await page.clock.runFor(1_000);
+  await slow.waitFor({ state: 'hidden' });
+  // Nobody answers at all: it can be pressed again.
+  await page.clock.resume();
+  await button(page, 'Dejar la tarea').click();
+  await button(page, 'Procesar').waitFor();
+  await page.route(/\/claim$/, (route) => route.abort());
+  await button(page, 'Procesar').click();
+  await text(page, 'No hubo respuesta del servidor. Pruebe de nuevo.').waitFor();
+  assert.equal(await button(page, 'Procesar').getAttribute('aria-disabled'), null);
+});
+
 test('pages that only look notice within ten seconds that nobody answers: the list, a task of another, the overview', async () => {
   const id = await readyTask(ana, LINES);
   await ana.call('POST', `/v1/tasks/${id}/claim`, {});
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
+  const unanswered = unansweredOf(page);
   for (const path of ['/tasks', `/tasks/${id}`, '/']) {
     await page.goto(server.url + path);
     await page.locator('#pulse[data-state="live"]').waitFor();
+    await stopClock(page);
+    // What is on its way arrives before any time passes.
+    await until('answers', () => unanswered.size, (count) => count === 0);
     server.child.kill('SIGSTOP');
     for (let passed = 0; passed < 11; passed += 1) await page.clock.runFor(1_000);
-    await page.locator('#banner').getByText(/desde/).waitFor({ timeout: 1_000 });
+    await page.locator('#banner').getByText(/desde/).waitFor();
     server.child.kill('SIGCONT');
-    for (let passed = 0; passed < 20; passed += 5) await page.clock.runFor(5_000);
-    await page.locator('#banner').waitFor({ state: 'hidden' });
+    await until('it is back', async () => {
+      await leo.call('GET', '/v1/me');
+      await page.clock.runFor(1_000);
+      return page.locator('#banner').isHidden();
+    });
   }
 });
 

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from './harness.mjs';
+import { stopClock, until } from './harness.mjs';
 import { readyTask, signedIn } from './console.mjs';
 import { SLOW, ana, browser, button, leo, office, opened, processing, quantity, server, text } from './office.mjs';
 
 const LINES = [{ kind: 'quantity', sku: 'tornillo-m4', quantity: 30 }];
 
-office(SLOW);
+// An offer lasts for as long as a busy machine may take to answer it; where it is to pass, it passes by the page's clock.
+office({ ...SLOW, offer_ms: 30_000 });
 
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset?.do ?? document.activeElement?.tagName);
 
@@ -17,6 +18,16 @@ async function taken(id, act = async () => {}) {
   const { body } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
   await act(body.fence);
   return body.fence;
+}
+
+/** Lets an offer pass by the page's clock, until this is said. */
+function passed(page, said) {
+  return until('the end of the offer', async () => {
+    // The server answers in between.
+    await ana.call('GET', '/v1/me');
+    await page.clock.runFor(5_000);
+    return said.isVisible();
+  });
 }
 
 test('whoever only looks at a task signs out with one press', async () => {
@@ -87,6 +98,7 @@ test('a turn that passes while somebody is on another page is told there', async
   const id = await readyTask(ana, LINES, 'La que espera');
   const fence = await taken(id);
   const page = await signedIn(browser, server, ana);
+  await page.clock.install();
   await page.goto(`${server.url}/tasks/${id}`);
   await button(page, 'Pedir turno').click();
   await button(page, 'Dejar la fila').waitFor();
@@ -94,5 +106,19 @@ test('a turn that passes while somebody is on another page is told there', async
   await page.locator('#turns').getByText(/puesto 1|siguiente|La que espera/).first().waitFor();
   await leo.call('POST', `/v1/tasks/${id}/release`, { fence });
   await page.locator('#turns').getByText(/¡Es su turno!/).waitFor();
-  await page.locator('#turns').getByText('Era su turno y pasó.').waitFor();
+  await stopClock(page);
+  await passed(page, page.locator('#turns').getByText('Era su turno y pasó.'));
+});
+
+test('a turn that has passed while the task is free says that it can be processed', async () => {
+  const id = await readyTask(ana, LINES);
+  const fence = await taken(id);
+  const page = await opened(ana, id, { clock: true });
+  await button(page, 'Pedir turno').click();
+  await text(page, 'Es el siguiente en la fila').waitFor();
+  await leo.call('POST', `/v1/tasks/${id}/release`, { fence });
+  await text(page, '¡Es su turno!').waitFor();
+  await stopClock(page);
+  await passed(page, text(page, 'Era su turno y pasó; sigue libre, puede procesarla.'));
+  await button(page, 'Procesar').waitFor();
 });

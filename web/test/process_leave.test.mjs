@@ -82,11 +82,11 @@ test('a task is not left before what was typed is saved, and that it is awaited 
   server.child.kill('SIGSTOP');
   await quantity(page).fill('44');
   await button(page, 'Dejar la tarea').click();
-  for (let passed = 0; passed < 20; passed += 1) await page.clock.runFor(1_000);
+  // Long enough for several tries, of which one begins when another ends.
+  for (let passed = 0; passed < 60; passed += 1) await page.clock.runFor(1_000);
   await text(page, 'la tarea se deja en cuanto se guarde lo que escribió').waitFor();
   assert.deepEqual(releases, []);
   server.child.kill('SIGCONT');
-  for (let passed = 0; passed < 12; passed += 1) await page.clock.runFor(1_000);
   await until('free', async () => {
     await page.clock.runFor(1_000);
     return ana.lease(`task:${id}`);
@@ -134,6 +134,8 @@ test('a validation without an answer is no unsaved text, and a finalize without 
   assert.equal(await text(page, 'Finalizando línea por línea…').count(), 0);
   server.child.kill('SIGCONT');
   await until('the result', async () => {
+    // The server answers in between.
+    await ana.call('GET', '/v1/me');
     await page.clock.runFor(1_000);
     return page.getByRole('heading', { name: 'Finalizada' }).isVisible();
   });

@@ -21,7 +21,7 @@ const open = async (person, resource, options) =>
 for (const [verb, status] of [['finalize', 'completed'], ['cancel', 'cancelled']]) {
   test(`whoever waits for a task is not offered it but told that it is ${status}`, async () => {
     const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }]);
-    const { body: lock } = await ana.call('POST', `/v1/tasks/${id}/claim`, {});
+    const { body: lock } = await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 120_000 });
     const his = await open(leo, `task:${id}`);
     await his.page.evaluate(() => lease.takeTurn());
     assert.equal((await his.hears('turn')).position, 1);
@@ -71,7 +71,7 @@ test('a page that is cut off does not say that somebody holds it past what it kn
 test('the list of locks and the page of one say that a lock has expired when it has', async () => {
   const [list, one] = [await signedIn(browser, server, ana), await signedIn(browser, server, leo)];
   await Promise.all([list, one].map((page) => page.clock.install()));
-  await leo.claim('caja:3', { ttl_ms: 8_000 });
+  await leo.claim('caja:3', { ttl_ms: 12_000 });
   await Promise.all([list.goto(`${server.url}/leases`), one.goto(`${server.url}/leases/caja%3A3`)]);
   const row = list.getByRole('row', { name: /caja:3/ });
   await row.waitFor();
@@ -79,7 +79,7 @@ test('the list of locks and the page of one say that a lock has expired when it 
   await Promise.all([list, one].map(stopClock));
   await until('free', () => leo.lease('caja:3'), ({ state }) => state === 'free');
   // Less than the page takes to read itself again for no reason.
-  await Promise.all([list, one].map((page) => page.clock.runFor(9_000)));
+  await Promise.all([list, one].map((page) => page.clock.runFor(13_000)));
   await Promise.all([
     row.waitFor({ state: 'detached' }),
     one.getByRole('heading', { name: /por Leo/ }).waitFor({ state: 'detached' }),

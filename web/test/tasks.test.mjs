@@ -105,6 +105,9 @@ test('filters live in the address, and a list says what it is a list of', async 
   const mine = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una mía');
   const his = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una de Leo');
   await ana.call('POST', '/v1/tasks', { title: 'Un borrador', lines: [] });
+  const left = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'Una dejada');
+  const { fence } = (await ana.call('POST', `/v1/tasks/${left}/claim`, {})).body;
+  await ana.call('POST', `/v1/tasks/${left}/release`, { fence });
   await ana.call('POST', `/v1/tasks/${mine}/claim`, {});
   await leo.call('POST', `/v1/tasks/${his}/claim`, {});
   const page = await signedIn(browser, server, ana);
@@ -120,6 +123,9 @@ test('filters live in the address, and a list says what it is a list of', async 
   assert.equal(await row(/Una libre/).count(), 0);
   await page.getByLabel('Bloqueo').selectOption('Libres');
   await row(/Una libre/).waitFor();
+  await page.getByLabel('Estado').selectOption('En proceso');
+  await row(/Una libre/).waitFor({ state: 'detached' });
+  await row(/Una dejada/).getByText('En proceso', { exact: true }).waitFor();
   await page.getByLabel('Estado').selectOption('Finalizada en parte');
   await text(page, 'Ninguna tarea coincide con los filtros').waitFor();
   await seen(page, 'tasks-none-match', ['light', 'phone']);
@@ -136,13 +142,14 @@ test('a lock that ends by itself is not shown in the list any longer, though nob
   const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'La que vence');
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
-  await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 5_000 });
+  await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 12_000 });
   await page.goto(`${server.url}/tasks`);
   const row = page.getByRole('row', { name: /La que vence/ });
   await row.getByText('Bloqueada por Ana').waitFor();
   await stopClock(page);
   await until('its end', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
-  await page.clock.runFor(6_000);
+  // Less than the page takes to read itself again for no reason.
+  await page.clock.runFor(13_000);
   await row.getByText('Libre').waitFor();
 });
 

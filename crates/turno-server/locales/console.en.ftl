@@ -185,11 +185,11 @@ needs-ready = { $more ->
            *[other] { $count } tasks ready to be processed
         }
     }
-needs-begun = { $more ->
-        [yes] More than { $count } tasks begun that nobody processes
+needs-processing = { $more ->
+        [yes] More than { $count } tasks in process that nobody holds
        *[no] { $count ->
-            [one] 1 task begun that nobody processes
-           *[other] { $count } tasks begun that nobody processes
+            [one] 1 task in process that nobody holds
+           *[other] { $count } tasks in process that nobody holds
         }
     }
 needs-exhausted = { $count ->

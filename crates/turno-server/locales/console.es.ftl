@@ -185,11 +185,11 @@ needs-ready = { $more ->
            *[other] { $count } tareas listas para procesar
         }
     }
-needs-begun = { $more ->
-        [yes] Más de { $count } tareas empezadas que nadie procesa
+needs-processing = { $more ->
+        [yes] Más de { $count } tareas en proceso que nadie tiene
        *[no] { $count ->
-            [one] 1 tarea empezada que nadie procesa
-           *[other] { $count } tareas empezadas que nadie procesa
+            [one] 1 tarea en proceso que nadie tiene
+           *[other] { $count } tareas en proceso que nadie tiene
         }
     }
 needs-exhausted = { $count ->

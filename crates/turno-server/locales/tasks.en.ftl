@@ -3,7 +3,6 @@
 state-draft = Draft
 state-ready = Ready
 state-processing = In process
-state-begun = Begun
 state-partially_completed = Partly finalized
 state-completed = Finalized
 state-task_cancelled = Cancelled
@@ -216,6 +215,8 @@ process-conflict-by = Not saved. Meanwhile { $name } saved: { $saved }
 process-conflict-mine = Not saved. Meanwhile you saved in another window: { $saved }
 process-retrying = Not saved: there was no answer. It is tried again by itself.
 process-no-answer = The server did not answer. Try again.
+process-asking = Asking…
+process-slow = The server takes long to answer; still waiting.
 process-leaving = The server does not answer: the task is left as soon as it does.
 process-leaving-save = The server does not answer: the task is left as soon as what you typed is saved.
 process-sign-out-unsaved = Something you typed cannot be saved as it is. It stays in this browser, not saved. Sign out anyway?

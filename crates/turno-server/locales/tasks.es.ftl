@@ -3,7 +3,6 @@
 state-draft = Borrador
 state-ready = Lista
 state-processing = En proceso
-state-begun = Empezada
 state-partially_completed = Finalizada en parte
 state-completed = Finalizada
 state-task_cancelled = Cancelada
@@ -216,6 +215,8 @@ process-conflict-by = Sin guardar. Mientras tanto { $name } guardó: { $saved }
 process-conflict-mine = Sin guardar. Mientras tanto usted guardó en otra ventana: { $saved }
 process-retrying = Sin guardar: no hubo respuesta. Se vuelve a intentar solo.
 process-no-answer = No hubo respuesta del servidor. Pruebe de nuevo.
+process-asking = Pidiendo…
+process-slow = El servidor tarda en contestar; se sigue esperando.
 process-leaving = El servidor no contesta: la tarea se deja en cuanto conteste.
 process-leaving-save = El servidor no contesta: la tarea se deja en cuanto se guarde lo que escribió.
 process-sign-out-unsaved = Hay algo escrito que no se puede guardar así. Queda en este navegador, sin guardar. ¿Salir igual?

@@ -435,6 +435,10 @@ impl Store for Model {
         ready(Ok(()))
     }
 
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
+        ready(Ok(self.rows().renew_session(&id, until)))
+    }
+
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
         ready(Ok(self.rows().audit(&query)))
     }

@@ -312,6 +312,9 @@ pub trait Store: Send + Sync + 'static {
     /// Notes when tokens were last used; never back in time.
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
 
+    /// Lets a session of the console live until then, if it is still there and would not live as long; says whether it does.
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool>;
+
     /// The answer that is kept under a key, and since when.
     fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>>;
 

@@ -22,8 +22,8 @@ impl Badge {
 /// What a state means for whoever looks: nothing to do, at work, well, look at it, do something.
 pub(super) fn tone(state: &str) -> &'static str {
     match state {
-        "pending" | "line_pending" | "free" | "ready" | "begun" | "offered" | "window_open" | "delayed"
-        | "behind_head" | "behind_in_flight" | "expired" => "wait",
+        "pending" | "line_pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head"
+        | "behind_in_flight" | "expired" => "wait",
         "in_process" | "validated" | "locked" | "processing" | "running" | "live" => "work",
         "processed" | "applied" | "completed" | "verified" | "good" | "active" | "enabled" | "installed"
         | "healthy" | "released" => "good",

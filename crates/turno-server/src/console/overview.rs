@@ -108,9 +108,8 @@ pub(super) async fn show(
         text: page.t1("needs-task", "title", &task.title),
         address: format!("/tasks/{}", task.id.0),
     }));
-    for (status, state, text) in [(Status::Ready, "ready", "needs-ready"), (Status::Processing, "begun", "needs-begun")]
-    {
-        needs.extend(of_tasks(&page, status, state, text).await?);
+    for (status, text) in [(Status::Ready, "needs-ready"), (Status::Processing, "needs-processing")] {
+        needs.extend(of_tasks(&page, status, text).await?);
     }
     let sum = |of: fn(&QueueOverview) -> i64| queues.iter().map(of).sum::<i64>();
     let trend = &page.app().trend;
@@ -159,12 +158,7 @@ pub(super) async fn show(
 }
 
 /// The tasks that wait for anybody who processes them: those that nobody has, never begun or left.
-async fn of_tasks(
-    page: &Page,
-    status: Status,
-    state: &'static str,
-    text: &'static str,
-) -> Result<Option<Need>, Problem> {
+async fn of_tasks(page: &Page, status: Status, text: &'static str) -> Result<Option<Need>, Problem> {
     if !page.may("inventory.manage") {
         return Ok(None);
     }
@@ -173,7 +167,7 @@ async fn of_tasks(
     let more = if found.next.is_some() { "yes" } else { "no" };
     let text = page.t2(text, "count", found.tasks.len(), "more", more);
     let address = address("/tasks", &[("status", status.as_str()), ("lock", "free")]);
-    Ok((!found.tasks.is_empty()).then_some(Need { state, text, address }))
+    Ok((!found.tasks.is_empty()).then_some(Need { state: status.as_str(), text, address }))
 }
 
 /// The items in this state if one queue has them all, or else the queues that have some.

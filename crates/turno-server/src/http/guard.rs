@@ -22,6 +22,7 @@ use super::extract::discard;
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
+use super::sign_in;
 use crate::console;
 use crate::uptime::Uptime;
 
@@ -97,7 +98,11 @@ where
 {
     let row = access::find(request.method().as_str(), request.uri().path());
     let admitted = admit(app, row, &mut request).await;
-    let by = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
+    let caller = request.extensions().get::<Caller>().cloned();
+    if let Some(caller) = caller.as_ref().filter(|_| admitted.is_ok() && sign_in::is_work(&request)) {
+        sign_in::keep(caller).await;
+    }
+    let by = caller.and_then(|caller| caller.0.principal());
     let mut response = match admitted {
         Ok(_inside) => {
             // Its head at least; a stream goes on after that.

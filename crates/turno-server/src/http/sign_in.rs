@@ -11,7 +11,7 @@ mod page;
 pub(crate) use pace::Pace;
 
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
@@ -38,8 +38,10 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 
 mod setup;
 
-/// How long the console's session lasts: a long day of work.
+/// How long the console's session lasts without work: a long day.
 const SESSION: Span = Span::from_secs(12 * 3_600);
+/// How long it lasts however much somebody works: once a week everybody shows again who they are.
+const SESSION_MOST: Span = Span::from_secs(7 * 86_400);
 
 /// What may follow the address of the page.
 #[derive(Deserialize)]
@@ -160,6 +162,23 @@ async fn by_password(
 async fn open(app: &App, user: UserId) -> Result<String, Problem> {
     let (_, secret) = app.trusted().open_session(user, SESSION).await?;
     Ok(secret)
+}
+
+/// Whether a request is somebody's work, and not what an open page asks by itself: a page that is opened, a form that is
+/// sent, a change. Who has left their desk is signed out in the end, though a tab of theirs goes on beating.
+pub(crate) fn is_work(request: &Request) -> bool {
+    let (method, headers, path) = (request.method(), request.headers(), request.uri().path());
+    let by_itself = ["/heartbeat", "/turn", "/release"].iter().any(|end| path.ends_with(end));
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let opened = accepts.contains("text/html") && !headers.contains_key("hx-request");
+    if method.is_safe() { opened } else { !by_itself }
+}
+
+/// The session in which somebody works lives on. That it could not be noted costs nothing yet: the next request tries again.
+pub(crate) async fn keep(caller: &Caller) {
+    if let Err(error) = caller.0.renew_session(SESSION, SESSION_MOST).await {
+        tracing::debug!(target: "turno::http", %error, "a session was not renewed");
+    }
 }
 
 /// Ends the console's session.

@@ -386,7 +386,7 @@ async fn a_task_that_was_begun_and_left_waits_too_and_the_oldest_comes_next(worl
     assert!(!overview.contains("status=processing"), "what somebody has waits for nobody: {overview}");
     ana.post(&format!("/v1/tasks/{begun}/release"), json!({ "fence": fence })).await.expect(200);
     let overview = browser.page("/").await;
-    let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea empezada que nadie procesa</a>";
+    let wanted = "<a href=\"/tasks?status=processing&#38;lock=free\">1 tarea en proceso que nadie tiene</a>";
     assert!(overview.contains(wanted), "{overview}");
     let next = async |done: i64| {
         ana.post(&format!("/v1/tasks/{done}/cancel"), json!({})).await.expect(200);

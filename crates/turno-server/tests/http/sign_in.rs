@@ -17,6 +17,7 @@ cases![
     whoever_guesses_passwords_is_made_to_wait,
     a_link_lets_in_once_and_leaves_the_address,
     who_came_by_a_link_gives_themselves_a_password,
+    a_session_lives_on_with_work_and_not_with_what_a_page_asks_by_itself,
     a_new_password_ends_the_other_sessions,
     whoever_is_locked_out_cannot_sign_in_and_is_told_so_if_the_password_is_right,
     the_link_of_the_first_start_makes_one_administrator,
@@ -200,6 +201,36 @@ async fn who_came_by_a_link_gives_themselves_a_password(world: World) {
     answer(request.json(&json!({ "new": "una clave larga" })).send().await.unwrap()).await.expect(204);
     assert_eq!(with_cookie(base, Method::GET, "/v1/me", &secret).await, 200, "they stay in");
     sign_in(&world, "ana", "una clave larga").await.expect(200);
+}
+
+async fn a_session_lives_on_with_work_and_not_with_what_a_page_asks_by_itself(world: World) {
+    let base = &world.server.base;
+    let ana = || "ana".try_into().unwrap();
+    // Less than half of what a session gets is left of it.
+    let opened = world.turno.open_session(ana(), HOUR).await.unwrap();
+    let ends = async |id: &str| {
+        let tokens = world.turno.tokens(Some(ana()), None, 9).await.unwrap();
+        tokens.into_iter().find(|token| token.id == id).unwrap().expires_at.unwrap()
+    };
+    let ask = async |secret: &str, method: Method, path: &str, headers: &[(&str, &str)]| {
+        let request = browser().request(method, format!("{base}{path}")).header("origin", base);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.header("cookie", format!("turno_session={secret}")).json(&json!({})).send().await.unwrap().status()
+    };
+    let (token, secret) = &opened;
+    let html = ("accept", "text/html,application/xhtml+xml");
+    assert_eq!(ask(secret, Method::GET, "/tasks", &[html, ("hx-request", "true")]).await, 200);
+    assert_eq!(ask(secret, Method::GET, "/v1/me", &[("accept", "application/json")]).await, 200);
+    ask(secret, Method::POST, "/v1/leases/caja:1/heartbeat", &[]).await;
+    assert_eq!(ends(&token.id).await, token.expires_at.unwrap(), "an open page is nobody at work");
+    assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
+    let until = ends(&token.id).await;
+    assert!(token.expires_at.unwrap().until(until) > Span(HOUR.0 * 10), "{until:?}");
+    assert_eq!(ask(secret, Method::GET, "/tasks", &[html]).await, 200);
+    assert_eq!(ends(&token.id).await, until, "not with every page");
+    let (other, secret) = world.turno.open_session(ana(), HOUR).await.unwrap();
+    assert_eq!(ask(&secret, Method::POST, "/v1/leases/caja:1/claim", &[]).await, 200);
+    assert!(other.expires_at.unwrap() < ends(&other.id).await, "a change is work");
 }
 
 async fn a_new_password_ends_the_other_sessions(world: World) {

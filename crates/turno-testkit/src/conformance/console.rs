@@ -14,6 +14,7 @@ super::cases![
     a_link_ends_with_its_time_and_with_the_person,
     only_the_program_itself_signs_people_in,
     a_session_of_the_console_may_what_the_person_may,
+    a_session_lives_on_while_somebody_works_on_any_instance_and_ends_after_all,
     a_new_password_ends_the_other_sessions_on_every_instance,
     whoever_is_locked_out_is_signed_out_everywhere,
     tokens_are_listed_with_all_that_is_known_of_them,
@@ -129,6 +130,34 @@ async fn a_session_of_the_console_may_what_the_person_may(world: World) {
     let eva = world.turno.authenticate(&secret).await.unwrap();
     world.pass(HOUR.0);
     assert_eq!(eva.people(None, 9).await, Err(OUT));
+}
+
+async fn a_session_lives_on_while_somebody_works_on_any_instance_and_ends_after_all(world: World) {
+    let (turno, other) = (&world.turno, world.instance().await);
+    add(turno, "ana", Role::Editor).await;
+    let (_, secret) = turno.open_session(user("ana"), HOUR).await.unwrap();
+    let (_, idle) = turno.open_session(user("ana"), HOUR).await.unwrap();
+    let (here, there) = (turno.authenticate(&secret).await.unwrap(), other.authenticate(&secret).await.unwrap());
+    let most = Span(HOUR.0 * 5 / 2);
+    let alive = async |turno: &Turno| turno.tokens(None, None, 9).await;
+    world.pass(HOUR.0 / 2);
+    assert!(!here.renew_session(HOUR, most).await.unwrap(), "half of it is left");
+    world.pass(1);
+    assert!(here.renew_session(HOUR, most).await.unwrap());
+    assert!(!here.renew_session(HOUR, most).await.unwrap(), "once");
+    // The other instance, and whoever came before, learn of it when the time comes that they remember.
+    world.pass(HOUR.0 / 2);
+    assert!(alive(&here).await.is_ok() && alive(&there).await.is_ok());
+    assert!(other.authenticate(&secret).await.is_ok());
+    assert_eq!(turno.authenticate(&idle).await.unwrap_err(), OUT, "the control: in which nobody works");
+    world.pass(HOUR.0 / 10);
+    assert!(there.renew_session(HOUR, most).await.unwrap());
+    world.pass(HOUR.0 * 6 / 10);
+    assert!(here.renew_session(HOUR, most).await.unwrap(), "up to the most that there is");
+    world.pass(HOUR.0 * 6 / 10);
+    assert!(!here.renew_session(HOUR, most).await.unwrap() && alive(&here).await.is_ok());
+    world.pass(HOUR.0 * 2 / 10);
+    assert_eq!((alive(&here).await, other.authenticate(&secret).await.err()), (Err(OUT), Some(OUT)));
 }
 
 async fn a_new_password_ends_the_other_sessions_on_every_instance(world: World) {

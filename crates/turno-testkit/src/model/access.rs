@@ -78,6 +78,11 @@ impl Rows {
         }
     }
 
+    pub(super) fn renew_session(&mut self, id: &str, until: Time) -> bool {
+        let session = self.access.tokens.get_mut(id).filter(|token| token.console && token.expires_at < Some(until));
+        session.map(|session| session.expires_at = Some(until)).is_some()
+    }
+
     pub(super) fn audit(&self, query: &AuditQuery) -> Vec<Entry> {
         let wanted = |entry: &&Entry| {
             query.action.as_ref().is_none_or(|action| entry.action == *action)

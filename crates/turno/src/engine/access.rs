@@ -128,6 +128,11 @@ async fn read_epochs(mut asking: mpsc::Receiver<oneshot::Sender<Result<Epoch, St
 }
 
 impl Inner {
+    /// Whether the time of what was looked up has come.
+    fn is_over(&self, settled: &Settled) -> bool {
+        settled.principal.expires_at.is_some_and(|at| at <= self.clock.estimate())
+    }
+
     /// Who comes with a token, from the database.
     async fn look_up(&self, hash: Hash) -> Result<Settled, Error> {
         let found = self.store.token(hash).await?;
@@ -168,7 +173,8 @@ impl Turno {
     pub async fn authenticate(&self, secret: &str) -> Result<Turno, Error> {
         let hash = secret::hash(secret).ok_or(Denied::Unauthenticated)?;
         let known = self.inner.access.remembered().get(&hash).cloned();
-        let settled = match known {
+        // A session that seems to be over may have been renewed elsewhere.
+        let settled = match known.filter(|settled| !self.inner.is_over(settled)) {
             Some(settled) => settled,
             None => self.inner.look_up(hash).await?,
         };
@@ -275,10 +281,11 @@ impl Turno {
         let Some(caller) = &self.caller else {
             return Ok(None);
         };
-        let Settled { principal, epoch } = caller.settled();
-        if principal.expires_at.is_some_and(|at| at <= self.inner.clock.estimate()) {
+        let settled = caller.settled();
+        if self.inner.is_over(&settled) {
             return Err(Denied::Unauthenticated.into());
         }
+        let Settled { principal, epoch } = settled;
         if let Some(permission) = needs.permission {
             principal.require(permission)?;
         }
@@ -361,7 +368,9 @@ impl Turno {
     pub(crate) async fn allowed(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         match (self.may(needs), &self.caller) {
             (Err(Error::Denied(denied)), Some(caller)) => {
-                if self.inner.access.epoch().await? == caller.settled().epoch {
+                let settled = caller.settled();
+                // A renewed session takes nothing from anybody, and moves no epoch.
+                if !self.inner.is_over(&settled) && self.inner.access.epoch().await? == settled.epoch {
                     return Err(denied.into());
                 }
                 self.renew().await?;

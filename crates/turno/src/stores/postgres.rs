@@ -383,6 +383,10 @@ impl Store for PostgresStore {
         Box::pin(self.token_touch(used))
     }
 
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
+        Box::pin(async move { self.token_renew(&id, until).await })
+    }
+
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
         Box::pin(self.audit_list(query))
     }

@@ -431,6 +431,10 @@ impl Store for SqliteStore {
         self.write(move |write| access::touch(write, &used))
     }
 
+    fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool> {
+        self.write(move |write| access::renew(write, &id, until))
+    }
+
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>> {
         self.looks.run(move |db| audit::list(db, &query))
     }

@@ -3,14 +3,15 @@
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use super::SESSION;
+use super::SESSION_MOST;
 use crate::config::Environment;
 use crate::http::app::App;
 use crate::http::caller::COOKIE;
 
-/// An answer that lets the browser in from now on.
+/// An answer that lets the browser in from now on. When the session ends is known to the server, which lets it live on while
+/// somebody works; the browser keeps the cookie for as long as that can be.
 pub(super) fn set(app: &App, secret: &str, answer: impl IntoResponse) -> Response {
-    with(answer, &text(app.environment, secret, SESSION.0 / 1_000))
+    with(answer, &text(app.environment, secret, SESSION_MOST.0 / 1_000))
 }
 
 /// An answer that makes the browser forget.

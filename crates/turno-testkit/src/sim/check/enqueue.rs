@@ -4,7 +4,7 @@ use super::model::{Is, Known, Queues};
 use super::{Checked, Commit, fault};
 use crate::sim::message::{Ask, Reply};
 use turno_core::id::{Fence, QueueId, Seq};
-use turno_core::queue::{Accepted, Changes, Item, Kind, NewItem};
+use turno_core::queue::{Accepted, Body, Changes, Item, Kind, NewItem};
 
 impl Queues<'_> {
     pub(super) fn enqueued(&mut self, commit: &Commit<'_>, changes: &Changes) -> Checked {

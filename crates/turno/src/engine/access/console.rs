@@ -116,8 +116,76 @@ impl Turno {
         let changed = self.change_access(Change::OpenSession { token, ttl }).await?;
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
+
+    /// Lets the session in which this handle's person works live on: for another `ttl` from now, once less than half of
+    /// that is left, and not beyond `most` after they signed in. Says whether it lives longer now; for anybody else, and
+    /// before it is time, nothing happens.
+    ///
+    /// ```
+    /// # use turno::*;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let dir = std::env::temp_dir().join(format!("turno-doc-renew-session-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir).unwrap();
+    /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
+    /// use turno::core::time::Span;
+    /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
+    /// let (_, secret) = turno.open_session("ana".try_into()?, Span::from_secs(3600)).await?;
+    /// let ana = turno.authenticate(&secret).await?;
+    /// assert!(!ana.renew_session(Span::from_secs(3600), Span::from_secs(86_400)).await?, "it has only begun");
+    /// # std::fs::remove_dir_all(&dir).unwrap();
+    /// # Ok::<(), turno::Error>(()) }).unwrap();
+    /// ```
+    pub async fn renew_session(&self, ttl: Span, most: Span) -> Result<bool, Error> {
+        let Some(caller) = &self.caller else {
+            return Ok(false);
+        };
+        let ends = caller.settled().principal.expires_at;
+        if ends.is_none_or(|ends| self.inner.clock.estimate().until(ends).0 * 2 >= ttl.0) {
+            return Ok(false);
+        }
+        // What is remembered may be older than what another request, or another instance, has made of it.
+        let found = self.inner.store.token(caller.hash).await?;
+        let Some((token, _)) = found.token else {
+            return Ok(false);
+        };
+        let renewed = match renewed(&token, found.now, ttl, most) {
+            Some(until) => self.inner.store.renew_session(token.id, until).await?,
+            None => false,
+        };
+        self.renew().await?;
+        Ok(renewed)
+    }
+}
+
+/// Until when a session lives on in which somebody works at `now`: for another `ttl`, once less than half of it is left, and
+/// not beyond `most` after they signed in. Nothing where it need not, or cannot, live longer.
+fn renewed(token: &Token, now: Time, ttl: Span, most: Span) -> Option<Time> {
+    let ends = token.expires_at.filter(|&ends| token.console && now < ends)?;
+    let until = Time((now + ttl).0.min((token.created_at + most).0));
+    (now.until(ends).0 * 2 < ttl.0 && ends < until).then_some(until)
 }
 
 fn hash_of(secret: &str) -> Hash {
     secret::hash(secret).expect("a secret that was just made has the shape of one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::access::NewToken;
+
+    #[test]
+    fn a_session_lives_on_from_its_half_to_its_most_and_nothing_else_does() {
+        let (ttl, most) = (Span(100), Span(250));
+        let user = UserId::new("ana").expect("a name");
+        let (made, _) = NewToken::whole(user).into_token(Time(0)).expect("a token");
+        let session = |expires_at| Token { console: true, created_at: Time(0), expires_at, ..made.clone() };
+        let at = |ends, now| renewed(&session(Some(Time(ends))), Time(now), ttl, most);
+        assert_eq!((at(100, 50), at(100, 51)), (None, Some(Time(151))), "not before half of it is over");
+        assert_eq!(at(100, 100), None, "what is over stays over");
+        assert_eq!((at(240, 230), at(250, 230)), (Some(Time(250)), None), "not beyond the most");
+        assert_eq!(renewed(&session(None), Time(51), ttl, most), None);
+        let token = Token { console: false, ..session(Some(Time(100))) };
+        assert_eq!(renewed(&token, Time(51), ttl, most), None, "a token is no session");
+    }
 }

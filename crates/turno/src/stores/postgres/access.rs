@@ -173,6 +173,11 @@ impl PostgresStore {
         self.read(vec![call]).await?;
         Ok(())
     }
+
+    pub(super) async fn token_renew(&self, id: &str, until: Time) -> Result<bool, StoreError> {
+        let renewed = self.read(vec![Call::new(&call::TOKEN_RENEW).text(id).big(until.0)]).await?.take();
+        Ok(!renewed.is_empty())
+    }
 }
 
 /// The owner of a token that was found, if Turno knows them.

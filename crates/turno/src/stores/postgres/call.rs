@@ -224,6 +224,7 @@ statements! {
     TOKEN_ADD = "token_add",
     TOKEN_COUNT = "token_count",
     TOKEN_FIND = "token_find",
+    TOKEN_RENEW = "token_renew",
     TOKEN_REVOKE = "token_revoke",
     TOKEN_TOUCH = "token_touch",
     TOKENS = "tokens",

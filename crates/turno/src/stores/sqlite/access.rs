@@ -171,6 +171,12 @@ pub(super) fn touch(write: Write<'_>, used: &[(String, Time)]) -> Result<(), Sto
     write.commit()
 }
 
+pub(super) fn renew(write: Write<'_>, id: &str, until: Time) -> Result<bool, StoreError> {
+    let renewed = write.tx.prepare_cached(sql::TOKEN_RENEW)?.execute((id, until.0))?;
+    write.commit()?;
+    Ok(renewed > 0)
+}
+
 fn person_row(row: &Row<'_>) -> Result<Person, Error> {
     Ok(Person {
         id: name(row, 0, UserId::new)?,

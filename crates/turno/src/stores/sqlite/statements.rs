@@ -169,6 +169,7 @@ pub(super) const TOKEN_PURGE: &str = include_str!("sql/token_purge.sql");
 pub(super) const TOKEN_READ: &str = include_str!("sql/token_read.sql");
 pub(super) const TOKEN_REMOVE: &str = include_str!("sql/token_remove.sql");
 pub(super) const TOKEN_REMOVE_OF: &str = include_str!("sql/token_remove_of.sql");
+pub(super) const TOKEN_RENEW: &str = include_str!("sql/token_renew.sql");
 pub(super) const TOKEN_TOUCH: &str = include_str!("sql/token_touch.sql");
 pub(super) const TYPING_READ: &str = include_str!("sql/typing_read.sql");
 pub(super) const TYPING_REMOVE: &str = include_str!("sql/typing_remove.sql");
