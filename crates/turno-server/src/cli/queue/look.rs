@@ -195,7 +195,12 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     card.line("came", answer.since(&item["enqueued_at"]));
     card.line("due", answer.since(&item["due_at"]));
     for happened in item["timeline"].as_array().into_iter().flatten() {
-        card.line(&cell(&happened["what"]).replace('_', " "), moment(&answer, happened));
+        // Of one item, not of many: in Spanish that is another word.
+        let what = match happened["what"].as_str() {
+            Some(ended @ ("exhausted" | "processed" | "cancelled")) => format!("was {ended}"),
+            _ => cell(&happened["what"]).replace('_', " "),
+        };
+        card.line(&what, moment(&answer, happened));
     }
     card.print(&cell(&item["id"]));
     Ok(())
