@@ -393,18 +393,25 @@ const activity = {
 /** The tabs of one browser that hold the same ownership: who of them beats, and whether somebody is left. */
 class Tabs {
   #channel = null;
+  /** Where tabs that have it not say that they claim it. */
+  #around = null;
   #id = Math.random().toString(36).slice(2);
   #others = new Set();
   #stopLeading = null;
   #gone;
+  /** When another tab last said that it claims for itself what this one has. */
+  #rivalled = -Infinity;
   leads = false;
 
-  constructor(name, heard, led) {
+  constructor(around, fence, heard, led) {
+    const name = `${around}:${fence}`;
     this.name = name;
     this.led = led;
     if (globalThis.BroadcastChannel) {
       this.#channel = new BroadcastChannel(name);
       this.#channel.onmessage = ({ data }) => this.#hear(data, heard);
+      this.#around = new BroadcastChannel(around);
+      this.#around.onmessage = () => (this.#rivalled = performance.now());
       this.say({ kind: 'here', answer: true });
     }
     // Held for as long as this tab lives, so that others see when it has died without a word.
@@ -414,6 +421,19 @@ class Tabs {
 
   get alone() {
     return this.#others.size === 0;
+  }
+
+  /** Another tab of this browser has it, too, or is about to: the server may tell of that claim before the tab itself does. */
+  get near() {
+    return !this.alone || performance.now() - this.#rivalled < REQUEST_MS;
+  }
+
+  /** Says to the tabs that have it that this one, which has it not, claims it. */
+  static announce(around) {
+    if (!globalThis.BroadcastChannel) return;
+    const channel = new BroadcastChannel(around);
+    channel.postMessage('claims');
+    channel.close();
   }
 
   say(message) {
@@ -475,6 +495,8 @@ class Tabs {
     this.#gone();
     this.#channel?.close();
     this.#channel = null;
+    this.#around?.close();
+    this.#around = null;
   }
 }
 
@@ -753,6 +775,7 @@ export class Lease extends EventTarget {
   // What the server said.
 
   async #take(verb, body, options) {
+    if (this.#single && !this.#grant) Tabs.announce(this.#around);
     const sent = clock();
     this.#taking += 1;
     this.#asked = sent;
@@ -786,10 +809,15 @@ export class Lease extends EventTarget {
     return lease;
   }
 
+  /** What tabs of one browser call it among themselves. */
+  get #around() {
+    return `turno:${this.turno.server}:${this.resource}`;
+  }
+
   #join() {
-    const name = `turno:${this.turno.server}:${this.resource}:${this.#grant.fence}`;
     this.#tabs = new Tabs(
-      name,
+      this.#around,
+      this.#grant.fence,
       (said) => this.#told(said),
       () => this.#led(),
     );
@@ -893,7 +921,7 @@ export class Lease extends EventTarget {
 
   /** Another page of this person has claimed it since: that one goes on. Nothing is given back, as it is theirs now. */
   #move(lease) {
-    const near = !this.#tabs.alone;
+    const { near } = this.#tabs;
     this.#letGo();
     this.#see(lease);
     this.#emit('moved', { ...this.#detail(), near });

@@ -293,6 +293,26 @@ test('without anything to talk through, each tab beats for itself and nothing is
   assert.deepEqual([await first.fence(), await second.fence()], [fence, fence]);
 });
 
+test('that it went on in the same browser is known though the server tells of it before the other page does', async () => {
+  const context = await newContext(browser);
+  const options = { single: true };
+  const first = await openPage(context, server, ana, 'caja:15', { options });
+  const second = await openPage(context, server, ana, 'caja:15', { options });
+  await first.claim();
+  let answer;
+  const answered = new Promise((resolve) => (answer = resolve));
+  await second.page.route('**/claim', async (route) => {
+    const response = await route.fetch();
+    await answered;
+    await route.fulfill({ response });
+  });
+  const claimed = second.claim();
+  assert.equal((await first.hears('moved')).near, true);
+  answer();
+  await claimed;
+  assert.equal(await second.state(), 'held');
+});
+
 test('with `single` the page that claimed last holds it, and the other one hears of it and gives nothing back', async () => {
   const context = await newContext(browser);
   const options = { single: true };

@@ -325,7 +325,7 @@ async fn who_waits_sees_their_place_and_their_turn_in_the_list(world: World) {
     assert!(list("eva").await.contains("1 espera"));
     ana.post(&format!("/v1/tasks/{id}/release"), json!({ "fence": fence })).await.expect(200);
     let his = list("leo").await;
-    assert!(his.contains("¡Es su turno!") && his.contains("Empezada") && !his.contains("En proceso</span>"), "{his}");
+    assert!(his.contains("¡Es su turno!") && his.contains("En proceso</span>"), "{his}");
     assert!(list("eva").await.contains("Ofrecida a Leo Díaz"));
 }
 

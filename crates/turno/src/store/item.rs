@@ -1,7 +1,7 @@
 //! What can be read about a queue and its items, outside of groups.
 
 use turno_core::id::{Fence, Key, Seq};
-use turno_core::queue::{AttemptError, Body, CameBack, Done, FrontItem, Item, ItemState, Lapsed, Policy, Taker};
+use turno_core::queue::{AttemptError, Body, CameBack, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, Taker};
 use turno_core::time::Time;
 
 /// How many items of a queue are in which state.
@@ -154,10 +154,15 @@ impl ItemRecord {
         self.item.as_ref().map_or(done, |item| item.revision)
     }
 
+    /// What was tried with something that a newer change had overtaken. What was given back was not tried at all.
+    fn overtaken(&self) -> impl DoubleEndedIterator<Item = &CameBack> {
+        self.came_back.iter().filter(|back| back.how != Last::Returned)
+    }
+
     /// All that went wrong, oldest first: failed attempts, and those that failed with what a newer change had overtaken,
     /// which count for nothing (attempt 0) and were queued again at once.
     pub fn all_errors(&self) -> Vec<AttemptError> {
-        let overtaken = self.came_back.iter().filter_map(|back| {
+        let overtaken = self.overtaken().filter_map(|back| {
             Some(AttemptError {
                 seq: back.seq,
                 attempt: 0,
@@ -177,7 +182,7 @@ impl ItemRecord {
     /// What was last said to have gone wrong.
     pub fn last_error(&self) -> Option<&str> {
         let failed = self.errors.last().map(|error| (error.at, error.error.as_str()));
-        let overtaken = self.came_back.iter().rev().find_map(|back| Some((back.at, back.error.as_deref()?)));
+        let overtaken = self.overtaken().rev().find_map(|back| Some((back.at, back.error.as_deref()?)));
         failed.max(overtaken).map(|(_, error)| error)
     }
 }
