@@ -377,7 +377,10 @@ const FORCED = { 'force-release': 'forceRelease', 'force-claim': 'forceClaim' };
 let meant = {};
 document.addEventListener('beforetoggle', ({ target: dialog, newState }) => {
   if (newState !== 'open' || !FORCED[dialog.id]) return;
-  const { state, holder, fence } = lease?.lease ?? {};
+  // Before the first answer it is as the page came: it says who had it, and under which fence.
+  const came = dialog.querySelector('[name="fence"]');
+  if (!lease?.lease) return (meant = came ? { fence: Number(came.value) } : {});
+  const { state, holder, fence } = lease.lease;
   meant = state === 'locked' ? { fence } : {};
   const name = FORCED[dialog.id];
   dialog.querySelector('h2').textContent = state === 'locked' ? words(name, { name: holder.name }) : words(`${name}Nobody`);

@@ -398,6 +398,21 @@ test('seed_000 line by line, seed_001 ac7 partially finalized: line by line, wha
   await until('stock moved once', () => ana.call('GET', '/v1/stock/cable-usb-c'), ({ body }) => body.quantity === 4);
 });
 
+test('seed_000 override: who decides before the page has heard anything is asked about whom it came with, too', async () => {
+  const id = await readyTask(ana, LINES);
+  const { body: hers } = await ana.call('POST', `/v1/tasks/${id}/claim`, {});
+  // The page itself is read; what it asks about the lock is not answered.
+  const evas = await opened(server.admin, id, { prepare: (page) => page.route(/\/v1\/leases\/[^/]+$/, () => {}) });
+  await button(evas, 'Forzar liberación').click();
+  const dialog = evas.getByRole('dialog', { name: '¿Liberar lo que tiene Ana?' });
+  await dialog.getByLabel('Motivo').fill('Ana salió temprano');
+  await ana.call('POST', `/v1/tasks/${id}/release`, { fence: hers.fence });
+  const { body: his } = await leo.call('POST', `/v1/tasks/${id}/claim`, {});
+  await button(dialog, 'Forzar liberación').click();
+  await text(evas, 'No se hizo nada: cambió de manos mientras usted decidía. Ahora lo tiene Leo.').waitFor();
+  assert.equal((await ana.lease(`task:${id}`)).fence, his.fence);
+});
+
 test('seed_000 override: what was decided about one person does not hit the next, and says who has it by then', async () => {
   const id = await readyTask(ana, LINES);
   const overrides = [['Forzar liberación', 'Liberar'], ['Tomar el lock', 'Tomar']];

@@ -156,7 +156,7 @@ test('a place in line outlives a reload, is kept on other pages, and an offer is
   await button(hers, 'Dejar la tarea').click();
   await turns.getByText(/¡Es su turno! Se la guardamos 0:\d\d más\./).waitFor();
   await row.getByText(/¡Es su turno!/).waitFor();
-  assert.match(await his.title(), /^¡Su turno! \d:\d\d · Recuento de cables/);
+  await until('it is told by the title', () => his.title(), (title) => /^¡Su turno! \d:\d\d · Recuento de cables/.test(title));
   await screenshots(his, 'tasks-offered', ['light', 'dark', 'phone']);
   await assertAccessible(his);
   await his.getByRole('navigation').getByRole('link', { name: 'Resumen' }).click();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopClock, until } from './harness.mjs';
+import { stopClock, unansweredOf, until } from './harness.mjs';
 import { readyTask, signedIn, unsavable } from './console.mjs';
 import { ana, browser, button, leo, office, quantity, seen, server, text } from './office.mjs';
 
@@ -142,14 +142,18 @@ test('a lock that ends by itself is not shown in the list any longer, though nob
   const id = await readyTask(ana, [{ kind: 'quantity', sku: 'a', quantity: 1 }], 'La que vence');
   const page = await signedIn(browser, server, leo);
   await page.clock.install();
+  const unanswered = unansweredOf(page);
   await ana.call('POST', `/v1/tasks/${id}/claim`, { ttl_ms: 12_000 });
   await page.goto(`${server.url}/tasks`);
   const row = page.getByRole('row', { name: /La que vence/ });
   await row.getByText('Bloqueada por Ana').waitFor();
   await stopClock(page);
   await until('its end', () => ana.lease(`task:${id}`), ({ state }) => state === 'free');
-  // Less than the page takes to read itself again for no reason.
-  await page.clock.runFor(13_000);
+  // Less than the page takes to read itself again for no reason; and no more at once than it waits for an answer.
+  for (let passed = 0; passed < 13; passed += 1) {
+    await page.clock.runFor(1_000);
+    await until('answers', () => unanswered.size, (count) => count === 0);
+  }
   await row.getByText('Libre').waitFor();
 });
 
