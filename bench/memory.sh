@@ -13,7 +13,7 @@ token=$(turno token create --user eva)
 turno serve --listen 127.0.0.1:0 > "$folder/out" &
 server=$!
 until url=$(sed -n 's/.*listening on \(http:[^ ]*\).*/\1/p' "$folder/out") && [ -n "$url" ]; do sleep 0.1; done
-TURNO_TOKEN="$token" turno queue put work --kind inbox --server "$url" > /dev/null
+TURNO_TOKEN="$token" turno queue put load --kind inbox --server "$url" > /dev/null
 
 # Resident, of which its own (the rest is the program's file).
 told() {
@@ -25,7 +25,7 @@ post() { curl -sSf -o "$folder/answer" -H "Authorization: Bearer $token" --json 
 told idle
 seq 1000 | awk 'BEGIN { printf "[" } { printf "%s{\"payload\":{\"n\":%d}}", (NR > 1 ? "," : ""), $1 } END { printf "]" }' \
     > "$folder/body"
-for _ in $(seq $((items / 1000))); do post /v1/queues/work/items; done
+for _ in $(seq $((items / 1000))); do post /v1/queues/load/items; done
 told "after the items"
 for page in $(seq $((leases / 1000))); do
     seq $((page * 1000 - 999)) $((page * 1000)) | awk 'BEGIN { printf "{\"leases\":[" }
