@@ -12,6 +12,7 @@ create table turno.came_back (
     error text,
     primary key (seq, fence)
 );
+revoke all on turno.came_back from public;
 
 -- What waits at this moment after it came back; when it did was not kept.
 insert into turno.came_back (seq, fence, how, at, holder, handed_at)
