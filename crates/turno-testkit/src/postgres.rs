@@ -11,13 +11,16 @@
 //!   methods. A runner that gives each test a process of its own (nextest) still gets one server per run:
 //!   the first test starts it, the others find it, and it ends with the run.
 //!
-//! Left out on purpose: replication, extensions, passwords (it trusts whoever reaches 127.0.0.1), and
+//! [`Cluster::standby`] makes a standby, for tests of failovers.
+//!
+//! Left out on purpose: extensions, passwords (it trusts whoever reaches 127.0.0.1), and
 //! downloading a server: one must be installed (`TURNO_PG_BIN` names its directory if it is in an unusual
 //! place).
 
 mod binaries;
 mod run;
 mod server;
+mod standby;
 #[cfg(test)]
 mod tests;
 mod watchdog;

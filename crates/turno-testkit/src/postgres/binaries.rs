@@ -62,6 +62,14 @@ impl Binaries {
         Err(Error::new(format!("initdb ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
     }
 
+    /// `pg_basebackup`, as the owner of `directory`, which is made.
+    pub(super) fn copying(&self, directory: &Path) -> Result<Command, Error> {
+        let owner = prepare(directory).map_err(|error| {
+            Error::new(format!("failed to prepare {} for the database server: {error}", directory.display()))
+        })?;
+        Ok(self.command("pg_basebackup", owner))
+    }
+
     /// `postgres`, as the owner of `directory`.
     pub(super) fn postgres(&self, directory: &Path) -> Result<Command, Error> {
         let metadata = fs::metadata(directory)

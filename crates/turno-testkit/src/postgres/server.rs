@@ -42,6 +42,16 @@ impl Server {
         watchdog: &mut Watchdog,
     ) -> Result<Self, Error> {
         binaries.initdb(directory)?;
+        Server::start_copy(binaries, directory, settings, watchdog)
+    }
+
+    /// Starts a server on files that are there already.
+    pub(super) fn start_copy(
+        binaries: Binaries,
+        directory: &Path,
+        settings: Settings,
+        watchdog: &mut Watchdog,
+    ) -> Result<Self, Error> {
         let mut server = Self { binaries, directory: directory.into(), settings, port: 0, process: None };
         for attempt in 0..PORT_TRIES {
             server.port = free_port(attempt)?;
@@ -77,7 +87,7 @@ impl Server {
             .map_err(|error| Error::new(format!("failed to run postgres: {error}")))?;
         watchdog.guard_server(process.id())?;
         self.process = Some(process);
-        self.wait_until_ready()
+        self.wait_for(&["ready", "standby"])
     }
 
     /// SIGKILL for the postmaster and all its children.
@@ -116,7 +126,7 @@ impl Server {
     }
 
     /// The postmaster writes its state into its lock file, as the eighth line; `pg_ctl` waits for the same.
-    fn wait_until_ready(&mut self) -> Result<(), Error> {
+    pub(super) fn wait_for(&mut self, states: &[&str]) -> Result<(), Error> {
         let lock_file = self.data().join("postmaster.pid");
         let Some(process) = &mut self.process else {
             return Err(Error::new("the server was not started"));
@@ -129,7 +139,7 @@ impl Server {
             let state = fs::read_to_string(&lock_file).unwrap_or_default();
             let mut lines = state.lines();
             // The first line is the process id: after a kill, the file of the dead server is still there.
-            Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| line.trim_end() == "ready"))
+            Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| states.contains(&line.trim_end())))
         });
         outcome.map_err(|error| Error::new(format!("{error}; its log ends with:\n{}", tail(&self.log()))))
     }
@@ -148,7 +158,7 @@ impl Server {
         own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra.iter().cloned()).collect()
     }
 
-    fn data(&self) -> PathBuf {
+    pub(super) fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
 
@@ -190,7 +200,7 @@ fn free_port(attempt: u32) -> Result<u16, Error> {
 }
 
 /// Through the shell's own `kill`: std can only send SIGKILL, and only to a child.
-fn signal(name: &str, pid: u32) {
+pub(super) fn signal(name: &str, pid: u32) {
     let command = format!("kill -{name} {pid}");
     // Failure means that the process is gone, which is what every caller then waits for.
     let _ = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).status();
@@ -202,6 +212,12 @@ fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| stat(*pid).is_some_and(|(_, its_parent)| its_parent == parent)).collect()
+}
+
+/// The server's processes whose title contains `word`.
+pub(super) fn children_named(parent: u32, word: &str) -> Vec<u32> {
+    let title = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    children_of(parent).into_iter().filter(|pid| title(pid).contains(word)).collect()
 }
 
 pub(super) fn is_alive(pid: u32) -> bool {

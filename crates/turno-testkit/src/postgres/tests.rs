@@ -113,3 +113,22 @@ fn a_shared_server_outlives_the_test_that_started_it_and_ends_with_the_run() {
     super::server::until("the watchdog to remove the directory", || Ok(!directory.exists())).unwrap();
     assert!(!reachable());
 }
+
+#[tokio::test]
+async fn a_standby_follows_and_is_promoted_without_what_was_frozen() {
+    let mut primary = Cluster::start().unwrap();
+    let mut standby = primary.standby("second", Settings::tests()).unwrap();
+    let first = connect(&primary.url("postgres")).await;
+    first.batch_execute("create table t (n int); insert into t values (1)").await.unwrap();
+    let behind = "pg_stat_replication where replay_lsn >= pg_current_wal_lsn()";
+    let follows = async { while count(&first, behind).await == 0 {} };
+    tokio::time::timeout(std::time::Duration::from_secs(60), follows).await.expect("the standby follows");
+    primary.freeze_replication().unwrap();
+    first.batch_execute("insert into t values (2)").await.unwrap();
+    primary.kill().unwrap();
+    standby.promote().unwrap();
+    let second = connect(&standby.url("postgres")).await;
+    second.batch_execute("insert into t values (3)").await.unwrap();
+    let kept: String = second.query_one("select string_agg(n::text, ',' order by n) from t", &[]).await.unwrap().get(0);
+    assert_eq!(kept, "1,3");
+}

@@ -1,0 +1,89 @@
+//! A standby of a cluster: streaming replication, and the promotion that a failover ends with.
+
+use super::binaries::Binaries;
+use super::server::{self, Server};
+use super::watchdog::Watchdog;
+use super::{Cluster, Error, Owned, Settings, unique};
+use std::process::Command;
+
+impl Cluster {
+    /// Makes a standby of this server and starts it. It follows by streaming until the primary ends, or until it is
+    /// promoted.
+    ///
+    /// # Errors
+    /// When the copy cannot be made, or the standby does not become ready in a minute.
+    pub fn standby(&self, name: &str, settings: Settings) -> Result<Cluster, Error> {
+        let directory = std::env::temp_dir().join(format!("turno-pg-{name}-{}", unique()));
+        let binaries = Binaries::find()?;
+        let mut watchdog = Watchdog::start(&directory)?;
+        binaries.base_backup(&directory, self.port, name)?;
+        let server = Server::start_copy(binaries, &directory, settings, &mut watchdog)?;
+        Ok(Cluster { port: server.port(), directory, owned: Some(Owned { server, watchdog }) })
+    }
+
+    /// Makes this standby a primary, and waits until it accepts writes.
+    ///
+    /// # Errors
+    /// When it does not in a minute.
+    pub fn promote(&mut self) -> Result<(), Error> {
+        self.owned().server.promote()
+    }
+
+    /// Stops what this primary sends to its standbys, without ending it: what is committed from here on is lost by a
+    /// failover. The frozen processes end with the server.
+    ///
+    /// # Errors
+    /// When nothing is sending.
+    pub fn freeze_replication(&mut self) -> Result<(), Error> {
+        self.owned().server.freeze_senders()
+    }
+
+    /// A URL that leads to whichever of the servers accepts writes.
+    #[must_use]
+    pub fn url_of_either(&self, other: &Cluster, database: &str) -> String {
+        let [here, there] = [self.port, other.port].map(|port| format!("127.0.0.1:{port}"));
+        format!("postgres://turno@{here},{there}/{database}?target_session_attrs=read-write")
+    }
+}
+
+impl Binaries {
+    /// Copies a running server into `directory`, as its standby of this name.
+    pub(super) fn base_backup(&self, directory: &std::path::Path, port: u16, name: &str) -> Result<(), Error> {
+        let mut command = self.copying(directory)?;
+        let connection = format!("host=127.0.0.1 port={port} user={} application_name={name}", super::USER);
+        command.args(["-R", "-X", "stream", "-c", "fast", "-d", &connection, "-D"]).arg(directory.join("data"));
+        run(command, "pg_basebackup")
+    }
+}
+
+fn run(mut command: Command, name: &str) -> Result<(), Error> {
+    let output = command.output().map_err(|error| Error::new(format!("failed to run {name}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::new(format!("{name} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+}
+
+impl Server {
+    /// SIGUSR1 with a file of this name is what `pg_ctl promote` sends. The postmaster's lock file says when it is done.
+    pub(super) fn promote(&mut self) -> Result<(), Error> {
+        let written = |error| Error::new(format!("failed to ask for the promotion: {error}"));
+        std::fs::write(self.data().join("promote"), "").map_err(written)?;
+        let pid = self.pid()?;
+        server::signal("USR1", pid);
+        self.wait_for(&["ready"])
+    }
+
+    pub(super) fn freeze_senders(&mut self) -> Result<(), Error> {
+        let senders = server::children_named(self.pid()?, "walsender");
+        if senders.is_empty() {
+            return Err(Error::new("nothing is replicated, so nothing can be frozen"));
+        }
+        senders.into_iter().for_each(|sender| server::signal("STOP", sender));
+        Ok(())
+    }
+
+    fn pid(&self) -> Result<u32, Error> {
+        self.process.as_ref().map(std::process::Child::id).ok_or_else(|| Error::new("the server is not running"))
+    }
+}
