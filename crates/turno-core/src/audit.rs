@@ -23,6 +23,7 @@ pub const ACTIONS: &[&str] = &[
     "item_edit",
     "item_cancel",
     "lane_clear",
+    "database_life",
     "queue_put",
     "queue_pause",
     "queue_resume",

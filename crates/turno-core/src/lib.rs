@@ -13,6 +13,7 @@ pub mod destination;
 pub mod event;
 pub mod id;
 pub mod lease;
+pub mod life;
 pub mod limits;
 pub mod queue;
 pub mod sync;

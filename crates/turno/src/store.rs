@@ -139,6 +139,9 @@ pub enum StoreError {
     /// What somebody may do has changed since it was looked up, and nothing was stored: look it up again.
     #[error("what the caller may do has changed; ask again")]
     AccessChanged,
+    /// A queue of the group does not exist, and nothing was stored: look it up again.
+    #[error("a queue of the group does not exist")]
+    QueueGone,
     /// The schema is not one that this version can use.
     #[error("{0}")]
     Schema(String),

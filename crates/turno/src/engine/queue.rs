@@ -18,7 +18,7 @@ use super::access::Needs;
 use super::commit::Job;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::store::{PushChange, PutQueue, QueueRow};
+use crate::store::{PushChange, PutQueue, QueueRow, StoreError};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key, QueueName, check_action};
@@ -283,8 +283,15 @@ impl QueueHandle {
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
-        let answers = self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await?;
-        Ok(ids.into_iter().zip(answers).collect())
+        match self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await {
+            Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
+            // A failover lost the queue that this process remembers, or it was created anew since.
+            Err(Error::Store(StoreError::QueueGone)) => {
+                self.turno.inner.refresh(&self.name).await?;
+                Err(Error::Store(StoreError::Unavailable("the database has begun another life; try again".into())))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

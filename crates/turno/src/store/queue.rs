@@ -78,6 +78,14 @@ impl EnqueueGroup {
         lanes
     }
 
+    /// The queues that items are added to.
+    pub fn queues(&self) -> Vec<QueueId> {
+        let mut queues: Vec<QueueId> = self.calls.iter().map(|call| call.queue).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        queues
+    }
+
     /// The ids that callers gave, which may have been accepted before.
     pub fn given_ids(&self) -> Vec<(QueueId, ItemId)> {
         let given = |call: &Enqueue| {

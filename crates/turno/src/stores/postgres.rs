@@ -16,6 +16,7 @@
 //! | `sync` | triggers on tables of applications, and reading those tables |
 //! | `intake` | taking in what applications left in transactions of their own |
 //! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
+//! | `life` | lives of the database: what is remembered is forgotten in the next one |
 //! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
 //! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
 //! | `hint`, `migrate` | telling other processes; the schema |
@@ -48,6 +49,7 @@ mod intake;
 mod lane;
 mod lease;
 mod lease_row;
+mod life;
 mod line;
 mod link;
 mod manage;
@@ -79,10 +81,10 @@ use floor::Floors;
 use hint::Hints;
 use intake::Intake;
 use lane::Lanes;
+use life::{Lives, Recorded};
 use link::Address;
 use slot::Slot;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_postgres::config::Host;
@@ -130,8 +132,9 @@ struct Shared {
     clock: Arc<Clock>,
     floors: Floors,
     lanes: Lanes,
-    /// The highest time this process has recorded, in milliseconds.
-    marked: AtomicI64,
+    lives: Lives,
+    /// The highest time this process has recorded.
+    recorded: Recorded,
 }
 
 impl PostgresStore {
@@ -148,12 +151,13 @@ impl PostgresStore {
         let description = format!("PostgreSQL {}, {}", link.version, place(&address));
         let floors = Floors::default();
         let hints = Hints::new(address.clone(), floors.clone());
-        let shared = Shared { clock, floors, lanes: Lanes::default(), marked: AtomicI64::new(i64::MIN) };
+        let (lanes, lives, recorded) = (Lanes::default(), Lives::default(), Recorded::default());
+        let shared = Shared { clock, floors, lanes, lives, recorded };
         let store = PostgresStore {
             description,
             address,
             shared,
-            expiry: Expiry::new(),
+            expiry: Expiry::default(),
             routes: Default::default(),
             readers: Default::default(),
             peekers: Default::default(),
@@ -166,17 +170,13 @@ impl PostgresStore {
             sources: Default::default(),
             hints,
         };
-        store.resume().await?;
+        store.begin_life(true).await?;
         Ok(store)
     }
 
     /// The schema of the database that the URL names.
     pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, StoreError> {
         migrate::look(&mut Address::parse(url)?.connect().await?).await
-    }
-
-    async fn resume(&self) -> Result<(), StoreError> {
-        Ok(self.now().await.map(drop)?)
     }
 }
 

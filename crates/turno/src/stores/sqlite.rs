@@ -20,6 +20,7 @@ mod effect;
 mod error;
 mod event;
 mod lease;
+mod life;
 mod line;
 mod looks;
 mod purge;
@@ -98,6 +99,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     if !migrate {
         look(path)?.required()?;
     }
+    let before = life::Outside::look(path);
     let mut writer = connection::writer(path)?;
     if migrate {
         schema::migrate(&mut writer)?;
@@ -105,6 +107,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
     // So that the first estimate is of today, and not of when the file was last used.
     now(&clock);
+    life::start(&mut writer, path, &clock, &before)?;
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
     let guard = effect::Guard::install(&mut writer)?;
     let changed = Arc::new(Notify::new());
@@ -221,6 +224,15 @@ impl SqliteStore {
     ) -> Pending<'_, T> {
         let clock = self.clock.clone();
         self.writer.run(move |db| work(begin(db, &clock)?))
+    }
+}
+
+impl Drop for SqliteStore {
+    /// Records the time once more: closing moves the log into the file, which must not look as if another program had
+    /// written it.
+    fn drop(&mut self) {
+        let clock = self.clock.clone();
+        self.writer.leave(move |db| drop(begin(db, &clock).and_then(Write::commit)));
     }
 }
 

@@ -60,17 +60,17 @@ impl Route {
                     replies.answer(group, outcome, &self.back);
                 }
             }
-            Err(StoreError::Rejected(reason)) => {
+            Err(error @ (StoreError::Rejected(_) | StoreError::QueueGone)) => {
                 let mut singles = Vec::new();
                 for (group, replies) in groups.iter().zip(replies) {
                     replies.split(group, &mut singles);
                 }
                 if let [_] = &singles[..] {
-                    self.telemetry.failed(&groups);
-                    tracing::error!(reason, "the database refused a command");
-                    singles
-                        .into_iter()
-                        .for_each(|single| single.replies.fail(&Error::Store(StoreError::Rejected(reason.clone()))));
+                    if error != StoreError::QueueGone {
+                        self.telemetry.failed(&groups);
+                        tracing::error!(%error, "the database refused a command");
+                    }
+                    singles.into_iter().for_each(|single| single.replies.fail(&Error::Store(error.clone())));
                     return;
                 }
                 for single in singles {

@@ -12,7 +12,7 @@ use super::slot::{Slot, Taken};
 use crate::store::{EnqueueGroup, Group, Outcomes, StoreError};
 use std::collections::HashMap;
 use turno_core::access::Epoch;
-use turno_core::id::{Numbers, Seq};
+use turno_core::id::{Numbers, QueueId, Seq};
 use turno_core::queue::{Accepted, Changes, EnqueueRead};
 use turno_core::time::{Span, Time};
 
@@ -30,7 +30,7 @@ impl PostgresStore {
         let numbers = Numbers::new((0..group.numbers()).map(|number| number as i64).collect());
         let (fronts, existing) = (HashMap::new(), HashMap::new());
         let (mut changes, answers) = group.decide(EnqueueRead { now: Time(0), numbers, existing, fronts });
-        match self.add(slot.take(&self.address).await?, &changes, as_of).await {
+        match self.add(slot.take(&self.address).await?, &changes, &group.queues(), as_of).await {
             Ok((now, lowest)) => {
                 for item in &mut changes.insert {
                     item.seq = lowest;
@@ -39,24 +39,38 @@ impl PostgresStore {
                 self.shared.floors.wrote(&changes);
                 Ok(Outcomes::Enqueue(answers))
             }
-            Err(Failure::AccessChanged) => Err(StoreError::AccessChanged),
+            Err(failure @ (Failure::AccessChanged | Failure::QueueGone)) => Err(failure.into()),
+            // Nothing was added. What is decided under locks begins the life on its way.
+            Err(Failure::AnotherLife) => self.commit_decided(slot, &Group::Enqueue(group.clone()), as_of).await,
             Err(failure) => self.arrive_again(slot, group, as_of, failure.is_lost()).await,
         }
     }
 
     /// Answers the moment, and the lowest of the numbers.
-    async fn add(&self, mut link: Taken<'_>, changes: &Changes, as_of: Option<Epoch>) -> Result<(Time, Seq), Failure> {
+    async fn add(
+        &self,
+        mut link: Taken<'_>,
+        changes: &Changes,
+        queues: &[QueueId],
+        as_of: Option<Epoch>,
+    ) -> Result<(Time, Seq), Failure> {
         let clock = &self.shared.clock;
+        let (_, life) = self.shared.lives.current();
         let added = add(changes).maybe_big(clock.fixed().map(|time| time.0)).big(clock.estimate().0);
-        let calls = [Call::new(&call::BEGIN), added.maybe_big(as_of.map(|epoch| epoch.0)), Call::new(&call::COMMIT)];
+        let added = added.maybe_big(as_of.map(|epoch| epoch.0)).text(&life).ints(queues.iter().map(|queue| queue.0));
+        let calls = [Call::new(&call::BEGIN), added, Call::new(&call::COMMIT)];
         match link.trip(&calls).await {
             Ok(answers) => {
                 link.put_back();
                 let row = answers.get(1).and_then(|rows| rows.first());
                 let row = row.ok_or_else(|| Failure::Garbled("arrivals were not answered".into()))?;
                 let (now, lowest): (Option<i64>, Option<i64>) = (get(row, 0)?, get(row, 1)?);
-                let (now, lowest) = now.zip(lowest).ok_or(Failure::AccessChanged)?;
-                Ok((clock.observe(Time(now)), Seq(lowest)))
+                match now.zip(lowest) {
+                    Some((now, lowest)) => Ok((clock.observe(Time(now)), Seq(lowest))),
+                    None if get::<&str>(row, 2)? != &*life => Err(Failure::AnotherLife),
+                    None if usize::try_from(get::<i64>(row, 3)?) != Ok(queues.len()) => Err(Failure::QueueGone),
+                    None => Err(Failure::AccessChanged),
+                }
             }
             Err(failure) => {
                 if !failure.is_lost() && link.roll_back().await.is_ok() {

@@ -63,7 +63,7 @@ impl PostgresStore {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match note(&mut Tx::new(&mut link, &self.shared.clock, None), draft.clone()).await {
+            match note(&mut Tx::new(&mut link, &self.shared, None), draft.clone()).await {
                 Ok((entries, xid)) => {
                     let at = entries.first().map_or(told.at, |entry| entry.at);
                     let told = [Event { at, ..told }];

@@ -13,14 +13,15 @@ use tokio_postgres::Row;
 use turno_core::access::Epoch;
 use turno_core::id::Seq;
 use turno_core::queue::SettleOutcome;
+use turno_core::time::Span;
 
 /// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
 /// recovers needs some seconds.
 const ASKS: u32 = 40;
 const ASK_PAUSE: Duration = Duration::from_millis(250);
 
-/// How far the recorded time may lag behind the time decided with, in milliseconds.
-const MARK_LAG: i64 = 1_000;
+/// How far the recorded time may lag behind the time decided with.
+const MARK_LAG: Span = Span::from_secs(1);
 
 impl PostgresStore {
     /// Commits one group on one route.
@@ -59,11 +60,12 @@ impl PostgresStore {
     /// Whether the recorded time must be raised: it lags by at most a second, so that time that was decided with is
     /// never taken back.
     fn mark_is_late(&self) -> bool {
-        self.shared.marked.load(Ordering::Relaxed).saturating_add(MARK_LAG) <= self.shared.clock.estimate().0
+        let recorded = self.shared.recorded.get(self.shared.lives.generation());
+        recorded.is_none_or(|recorded| recorded + MARK_LAG <= self.shared.clock.estimate())
     }
 
     async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, Failure> {
-        let tx = &mut Tx::new(link, &self.shared.clock, as_of);
+        let tx = &mut Tx::new(link, &self.shared, as_of);
         match group {
             Group::Lease(group) => lease::plan(tx, group).await,
             Group::Enqueue(group) => enqueue::plan(tx, &self.shared, group).await,
@@ -90,10 +92,20 @@ impl PostgresStore {
         }
         // A connection that a restarted server has closed is only noticed by using it.
         let stale = failure.is_lost() && !link.fresh;
-        if !failure.is_lost() && !pooler && link.roll_back().await.is_ok() {
+        if failure.is_lost() || pooler || link.roll_back().await.is_err() {
+            drop(link);
+        } else {
             link.put_back();
         }
-        if std::mem::take(again) && (stale || pooler) { Ok(()) } else { Err(failure.into()) }
+        let again = std::mem::take(again);
+        match failure {
+            Failure::AnotherLife => {
+                Box::pin(self.begin_life(false)).await?;
+                if again { Ok(()) } else { Err(failure.into()) }
+            }
+            _ if again && (stale || pooler) => Ok(()),
+            _ => Err(failure.into()),
+        }
     }
 
     /// Writes and commits in one trip, and makes sure of the outcome.
@@ -140,6 +152,7 @@ impl PostgresStore {
         xid: Option<&str>,
     ) -> Result<Option<Vec<Row>>, StoreError> {
         // Last of the writes, so that nobody waits for another while holding it.
+        let generation = self.shared.lives.generation();
         let raises = self.mark_is_late();
         let now = self.shared.clock.estimate();
         if raises {
@@ -152,7 +165,7 @@ impl PostgresStore {
             Ok(mut answers) => {
                 link.put_back();
                 if raises {
-                    self.shared.marked.fetch_max(now.0, Ordering::Relaxed);
+                    self.shared.recorded.raise(generation, now);
                 }
                 Ok(Some(if has_read { answers.pop().and(answers.pop()).unwrap_or_default() } else { Vec::new() }))
             }

@@ -22,7 +22,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
         group.lanes().into_iter().map(|(queue, lane, size)| ((queue, lane), size)).collect();
     let of = || lanes.iter().map(|(of, _)| *of);
     let given = group.given_ids();
-    let (known_rebirth, floors) = shared.lanes.recall(of());
+    let queues = group.queues();
+    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, of());
     let mut calls = Vec::with_capacity(6);
     if !lanes.is_empty() {
         calls.push(lane::lock(of()));
@@ -33,7 +34,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
         let queues = given.iter().map(|(queue, _)| queue.0);
         calls.push(Call::new(&call::BODY_KNOWN).ints(queues).texts(given.iter().map(|(_, id)| id.as_str())));
     }
-    calls.push(Moment::call(group.numbers(), true));
+    calls.push(Moment::call_into(group.numbers(), true, &queues));
     let heads_locked = locks_heads(group, &lanes);
     let mut answers = tx.trip(calls).await?;
     let mut fronts = Vec::new();
@@ -51,7 +52,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
         // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
         let mut calls = read_fronts(group, &lanes, &vec![Seq(0); lanes.len()]);
-        calls.push(Moment::call(group.numbers(), true));
+        calls.push(Moment::call_into(group.numbers(), true, &queues));
         let mut answers = tx.trip(calls).await?;
         if heads_locked {
             answers.take();
@@ -60,10 +61,11 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
         clock = answers.take();
     }
     let mut moment = tx.moment(&clock)?;
+    moment.knows(&queues)?;
     let fronts = front_items(&fronts)?;
     let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
     let begins = |of: LaneOf| fronts.get(&of).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
-    shared.lanes.learn(rebirth, of().map(|of| (of, begins(of))));
+    shared.lanes.learn(tx.generation, rebirth, of().map(|of| (of, begins(of))));
     let (mut existing, mut now, mut entries) = (existing(&known)?, moment.now, Vec::new());
     let outlived = group.take_outlived(&mut existing, now);
     if !outlived.is_empty() {

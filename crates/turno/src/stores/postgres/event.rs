@@ -11,11 +11,11 @@
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::failure::Failure;
+use super::life::Remembered;
 use super::row::{garbled, get, maybe_name};
 use super::slot::Slot;
 use crate::store::{EventSpan, Sequenced, StoreError};
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use tokio_postgres::Row;
 use turno_core::event::{Event, Topic};
 use turno_core::id::{Fence, Position, UserId};
@@ -35,7 +35,7 @@ const MARK_EVERY: Span = Span(500);
 #[derive(Default)]
 pub(super) struct Sequencer {
     slot: Slot,
-    floor: Mutex<Floor>,
+    floor: Remembered<Floor>,
 }
 
 /// Up to which number events were given out, or moved, at some moments of the last seconds.
@@ -75,9 +75,9 @@ impl PostgresStore {
     /// Moves committed events into the log: lock, move and commit in one trip, without waiting for anybody.
     pub(super) async fn event_sequence(&self) -> Result<Sequenced, StoreError> {
         let Sequencer { slot, floor } = &self.sequencer;
-        let floor = || floor.lock().unwrap_or_else(PoisonError::into_inner);
+        let life = self.shared.lives.generation();
         let now = self.shared.clock.estimate();
-        let from = floor().from(now);
+        let from = floor.with(life, |floor| floor.from(now));
         let calls = vec![Call::new(&call::EVENT_LOCK), Call::new(&call::EVENT_SEQUENCE).big(from).big(AT_ONCE)];
         let mut answers = self.read_on(slot, calls).await?;
         let (lock, moved) = (answers.take(), answers.take());
@@ -88,7 +88,8 @@ impl PostgresStore {
         }
         let count: i64 = get(moved, 0)?;
         let full = count == AT_ONCE;
-        floor().learn(now, get(if full { moved } else { lock }, 1)?);
+        let number = get(if full { moved } else { lock }, 1)?;
+        floor.with(life, |floor| floor.learn(now, number));
         let count = usize::try_from(count).unwrap_or_default();
         Ok(if full { Sequenced::Full(count) } else { Sequenced::All(count) })
     }

@@ -1,6 +1,6 @@
 //! From where on expired hand-outs are looked for: the same graveyard as with due heads, at another index.
 
-use std::sync::{Mutex, PoisonError};
+use super::life::{Generation, Remembered};
 use turno_core::time::{Span, Time};
 
 /// Before anything can expire.
@@ -9,27 +9,35 @@ const BOTTOM: Time = Time(i64::MIN);
 const RESCAN: Span = Span::from_secs(60);
 
 /// Before which instant no hand-out that was still open expired, as far as this process has seen.
+#[derive(Debug, Default)]
+pub(super) struct Expiry(Remembered<Clear>);
+
 #[derive(Debug)]
-pub(super) struct Expiry(Mutex<(Time, Time)>);
+struct Clear {
+    before: Time,
+    /// When everything was last looked at.
+    full: Time,
+}
+
+impl Default for Clear {
+    fn default() -> Clear {
+        Clear { before: BOTTOM, full: BOTTOM }
+    }
+}
 
 impl Expiry {
-    pub(super) fn new() -> Expiry {
-        Expiry(Mutex::new((BOTTOM, BOTTOM)))
-    }
-
     /// Where to begin at `now`.
-    pub(super) fn from(&self, now: Time) -> Time {
-        let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (clear, full) = &mut *both;
-        if *full + RESCAN <= now || now < *full {
-            (*clear, *full) = (BOTTOM, now);
-        }
-        *clear
+    pub(super) fn from(&self, life: Generation, now: Time) -> Time {
+        self.0.with(life, |clear| {
+            if clear.full + RESCAN <= now || now < clear.full {
+                *clear = Clear { before: BOTTOM, full: now };
+            }
+            clear.before
+        })
     }
 
     /// Nothing that expired before this instant is open any more.
-    pub(super) fn clear_before(&self, instant: Time) {
-        let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        both.0 = instant.max(both.0);
+    pub(super) fn clear_before(&self, life: Generation, instant: Time) {
+        self.0.with(life, |clear| clear.before = instant.max(clear.before));
     }
 }

@@ -19,6 +19,10 @@ pub(super) enum Failure {
     Garbled(String),
     /// The epoch of access is not the one that the group was allowed under: nothing is to be stored.
     AccessChanged,
+    /// The database at the other end is in another life: nothing was decided, and what is remembered is void.
+    AnotherLife,
+    /// A queue of the group does not exist.
+    QueueGone,
 }
 
 impl From<tokio_postgres::Error> for Failure {
@@ -71,6 +75,8 @@ impl From<Failure> for StoreError {
             Failure::Lost(message) => StoreError::Unavailable(message),
             Failure::Garbled(message) => StoreError::Schema(message),
             Failure::AccessChanged => StoreError::AccessChanged,
+            Failure::AnotherLife => StoreError::Conflict("the database has begun another life".into()),
+            Failure::QueueGone => StoreError::QueueGone,
             Failure::Refused { code: None, message } => StoreError::Rejected(message),
             Failure::Refused { code: Some(code), message } => match code {
                 SqlState::T_R_SERIALIZATION_FAILURE

@@ -182,11 +182,15 @@ impl PostgresStore {
         } else if !failure.is_lost() && link.roll_back().await.is_ok() {
             link.put_back();
         }
+        if matches!(failure, Failure::AnotherLife) {
+            self.begin_life(false).await?;
+            return if again { Ok(false) } else { Err(failure.into()) };
+        }
         if again && (pooler || stale) { Ok(false) } else { Err(failure.into()) }
     }
 
     async fn intake_plan(&self, link: &mut Taken<'_>, numbers: &[i64]) -> Result<Step, Failure> {
-        let tx = &mut Tx::new(link, &self.shared.clock, None);
+        let tx = &mut Tx::new(link, &self.shared, None);
         let read = Call::new(&call::INTAKE_READ).bigs(numbers.iter().copied());
         let mut answers = tx.trip(vec![Call::new(&call::INTAKE_LOCK), read, Call::new(&call::QUEUE_LIST)]).await?;
         let lock = answers.take();

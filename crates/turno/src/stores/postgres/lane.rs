@@ -1,17 +1,19 @@
-//! The mutexes of lanes, and where their fronts begin.
+//! Lane locks and the cache of lane floors.
 //!
-//! A lane's finished items leave dead entries before its front, for as long as anybody keeps a transaction open.
-//! So this process remembers, for the lanes it has used lately, a place below which it saw nothing. That was seen
-//! under the lane's mutex, and new places only grow, hence it stays true, whatever other processes do, with one
-//! exception: a finished item that a person sends round again goes back to its old place. That raises the
-//! `rebirth` number in the database, which is read under the same mutex; if it has changed, everything remembered
-//! is void. Unlike a queue's floor this is no hint: an item overlooked here would be overtaken.
+//! A *floor* is a sequence number below which a lane has no unfinished items. Reads of a lane start at its floor, because
+//! dead index entries of finished items stay in the index while any transaction is open, and scanning over them gets
+//! slower with every item.
+//!
+//! A cached floor is correct as long as (1) it was read under the lane's lock, (2) sequence numbers only grow, and (3) no
+//! finished item was sent round again since. The third increments `rebirth`, which every reader reads under the same lock;
+//! if it has changed, the cache is cleared. The cache belongs to one life of the database (see `life`): after a failover
+//! it is empty, because the new server may lack the newest items. An item below a wrong floor would be overtaken.
 
 use super::call::{self, Call};
 use super::failure::Failure;
+use super::life::{Generation, Remembered};
 use super::row::get;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
 
@@ -25,7 +27,7 @@ pub(super) type LaneOf = (QueueId, Lane);
 
 /// What this process remembers about lanes.
 #[derive(Debug, Default)]
-pub(super) struct Lanes(Mutex<Memory>);
+pub(super) struct Lanes(Remembered<Memory>);
 
 #[derive(Debug, Default)]
 struct Memory {
@@ -35,27 +37,25 @@ struct Memory {
 
 impl Lanes {
     /// Where to begin in each lane, and the rebirth number that this must be confirmed by.
-    pub(super) fn recall(&self, lanes: impl Iterator<Item = LaneOf>) -> (i64, Vec<Seq>) {
-        let memory = self.lock();
-        let floors = lanes.map(|lane| memory.floors.get(&lane).copied().unwrap_or_default()).collect();
-        (memory.rebirth, floors)
+    pub(super) fn recall(&self, life: Generation, lanes: impl Iterator<Item = LaneOf>) -> (i64, Vec<Seq>) {
+        self.0.with(life, |memory| {
+            let floors = lanes.map(|lane| memory.floors.get(&lane).copied().unwrap_or_default()).collect();
+            (memory.rebirth, floors)
+        })
     }
 
     /// Under the lanes' mutexes and at this rebirth number, nothing was seen below these places.
-    pub(super) fn learn(&self, rebirth: i64, fronts: impl Iterator<Item = (LaneOf, Seq)>) {
-        let mut memory = self.lock();
-        if memory.rebirth > rebirth {
-            return;
-        }
-        if memory.rebirth < rebirth || memory.floors.len() > REMEMBERED {
-            memory.floors.clear();
-            memory.rebirth = rebirth;
-        }
-        memory.floors.extend(fronts);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn learn(&self, life: Generation, rebirth: i64, fronts: impl Iterator<Item = (LaneOf, Seq)>) {
+        self.0.with(life, |memory| {
+            if memory.rebirth > rebirth {
+                return;
+            }
+            if memory.rebirth < rebirth || memory.floors.len() > REMEMBERED {
+                memory.floors.clear();
+                memory.rebirth = rebirth;
+            }
+            memory.floors.extend(fronts);
+        });
     }
 }
 
@@ -91,17 +91,18 @@ mod tests {
     use super::*;
 
     const ANA: LaneOf = (QueueId(1), Lane(-5));
+    const LIFE: Generation = Generation::FIRST;
 
     #[test]
     fn what_was_learned_is_void_after_a_rebirth() {
         let lanes = Lanes::default();
-        lanes.learn(3, [(ANA, Seq(40))].into_iter());
-        assert_eq!(lanes.recall([ANA].into_iter()), (3, vec![Seq(40)]));
-        lanes.learn(4, std::iter::empty());
-        assert_eq!(lanes.recall([ANA].into_iter()), (4, vec![Seq(0)]));
-        lanes.learn(3, [(ANA, Seq(50))].into_iter());
+        lanes.learn(LIFE, 3, [(ANA, Seq(40))].into_iter());
+        assert_eq!(lanes.recall(LIFE, [ANA].into_iter()), (3, vec![Seq(40)]));
+        lanes.learn(LIFE, 4, std::iter::empty());
+        assert_eq!(lanes.recall(LIFE, [ANA].into_iter()), (4, vec![Seq(0)]));
+        lanes.learn(LIFE, 3, [(ANA, Seq(50))].into_iter());
         assert_eq!(
-            lanes.recall([ANA].into_iter()),
+            lanes.recall(LIFE, [ANA].into_iter()),
             (4, vec![Seq(0)]),
             "what was seen before the rebirth is not learned"
         );

@@ -64,7 +64,7 @@ impl PostgresStore {
         let mut again = true;
         loop {
             let mut link = free(&self.lines).take(&self.address).await?;
-            let step = run(&mut Tx::new(&mut link, &self.shared.clock, None), &apply, effect).await;
+            let step = run(&mut Tx::new(&mut link, &self.shared, None), &apply, effect).await;
             match step {
                 Ok(Step::Write(work)) => {
                     self.commit_calls(link, calls(&apply, &work), None, work.xid.as_deref()).await?;

@@ -112,7 +112,7 @@ fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fence>, Failure
 pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup) -> Result<Plan, Failure> {
     let lanes: Vec<(LaneOf, u32)> =
         group.lanes().into_iter().map(|lane| ((group.queue, lane), group.depth())).collect();
-    let (_, floors) = shared.lanes.recall(lanes.iter().map(|(of, _)| *of));
+    let (_, floors) = shared.lanes.recall(tx.generation, lanes.iter().map(|(of, _)| *of));
     let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
     let mut fronts = front_items(&answers.take())?;

@@ -57,7 +57,7 @@ impl PostgresStore {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match items(&mut Tx::new(&mut link, &self.shared.clock, None), queue, before, by, limit).await {
+            match items(&mut Tx::new(&mut link, &self.shared, None), queue, before, by, limit).await {
                 Ok(Some(Purged { count, entries, xid })) => {
                     self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await?;
                     return Ok(u64::try_from(count).unwrap_or_default());

@@ -30,7 +30,7 @@ impl PostgresStore {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match pause(&mut Tx::new(&mut link, &self.shared.clock, None), queue, paused, by).await {
+            match pause(&mut Tx::new(&mut link, &self.shared, None), queue, paused, by).await {
                 Ok(Some((entries, xid))) => {
                     return self.commit_calls(link, audit::calls(&entries), None, xid.as_deref()).await.map(drop);
                 }
@@ -51,7 +51,7 @@ impl PostgresStore {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
-            match put(&mut Tx::new(&mut link, &self.shared.clock, None), wanted, &text, by).await {
+            match put(&mut Tx::new(&mut link, &self.shared, None), wanted, &text, by).await {
                 Ok(None) => {
                     link.abandon();
                     link.put_back();

@@ -41,6 +41,12 @@ impl PostgresStore {
         loop {
             let mut link = slot.take(&self.address).await?;
             let fresh = link.fresh;
+            // What a read begins with may be remembered, and a new connection may lead to another life.
+            if fresh && !self.meet(&mut link).await? {
+                link.put_back();
+                self.begin_life(false).await.map_err(|error| Failure::Lost(error.to_string()))?;
+                continue;
+            }
             let failure = match link.trip(calls).await {
                 Ok(answers) => {
                     link.put_back();
@@ -123,15 +129,16 @@ impl PostgresStore {
     }
 
     pub(super) async fn items_expired(&self, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
+        let life = self.shared.lives.generation();
         let now = self.now().await?;
-        let from = self.expiry.from(now);
+        let from = self.expiry.from(life, now);
         let expired = Call::new(&call::EXPIRED).big(from.0).big(now.0).big(limit.into());
         let next = Call::new(&call::EXPIRY_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
         let mut answers = self.read(vec![expired, next]).await?;
         let expired: Vec<Handed> = answers.take().iter().map(handed).collect::<Result<_, _>>()?;
         let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
         if expired.is_empty() {
-            self.expiry.clear_before(now + Span(-EXPIRY_MARGIN.0));
+            self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
         }
         Ok((expired, next))
     }

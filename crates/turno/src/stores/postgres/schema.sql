@@ -157,6 +157,10 @@ lease_history.reason text not null
 lease_history.cause text not null
 lease_history.by_user text collate C
 lease_history.note text
+life.identifier text
+life.timeline text
+life.started text
+life.number bigint not null
 link.hash bytea not null
 link.user_id text collate C
 link.expires_at bigint not null

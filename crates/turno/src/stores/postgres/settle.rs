@@ -39,7 +39,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     let guards = guards(group);
     let guarded = guards.len();
     calls.extend(guards);
-    let (known_rebirth, floors) = shared.lanes.recall(sorted.laned().map(|(of, _)| of));
+    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, sorted.laned().map(|(of, _)| of));
     calls.extend(sorted.reads());
     if !lanes.is_empty() {
         calls.push(sorted.next(&floors));
@@ -77,8 +77,9 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
             loaded.next = Some(item(row, 1)?);
         }
     }
-    shared.lanes.learn(rebirth, sorted.laned().filter_map(|(of, n)| Some((of, begin(&loaded[n])?))));
     let moment = tx.moment(&clock)?;
+    let begins = sorted.laned().filter_map(|(of, n)| Some((of, begin(&loaded[n])?)));
+    shared.lanes.learn(tx.generation, rebirth, begins);
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded });
     let write = if changes.is_empty() { Write::Nothing } else { Write::Queue(Box::new(changes)) };

@@ -6,6 +6,7 @@ mod arrive;
 mod audit;
 mod effect;
 mod event;
+mod failover;
 mod hint;
 mod lease;
 mod line;

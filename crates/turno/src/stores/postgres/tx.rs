@@ -1,15 +1,17 @@
 //! One group's transaction: the trips, the clock between locks and decision, and the plan that comes of it.
 
+use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
 use super::floor::Scan;
+use super::life::Generation;
 use super::link::Link;
 use super::row::get;
 use crate::clock::Clock;
 use crate::store::{AccessWrite, LeaseWrite, Outcomes, TaskWrite};
 use tokio_postgres::Row;
 use turno_core::access::Epoch;
-use turno_core::id::{Numbers, Seq};
+use turno_core::id::{Numbers, QueueId, Seq};
 use turno_core::queue::Changes;
 use turno_core::time::Time;
 
@@ -20,12 +22,22 @@ pub(super) struct Moment {
     pub(super) numbers: Vec<i64>,
     /// The epoch of access.
     pub(super) epoch: Epoch,
+    /// The life of the database, in the words of the server.
+    pub(super) life: String,
+    /// How many of the queues that were asked for exist.
+    queues: i64,
 }
 
 impl Moment {
     /// Reads the clock and takes `numbers` fresh numbers; `writes` if something is certainly written.
     pub(super) fn call<'a>(numbers: usize, writes: bool) -> Call<'a> {
-        Call::new(&call::CLOCK).int(i32::try_from(numbers).unwrap_or(i32::MAX)).flag(writes)
+        Moment::call_into(numbers, writes, &[])
+    }
+
+    /// As [`Moment::call`], for a group that adds items to these queues.
+    pub(super) fn call_into<'a>(numbers: usize, writes: bool, queues: &[QueueId]) -> Call<'a> {
+        let numbers = i32::try_from(numbers).unwrap_or(i32::MAX);
+        Call::new(&call::CLOCK).int(numbers).flag(writes).ints(queues.iter().map(|queue| queue.0))
     }
 
     /// Reads the answer and passes the time through the guard.
@@ -33,7 +45,13 @@ impl Moment {
         let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
         clock.resume(Time(get(row, 3)?));
         let now = clock.observe(Time(get(row, 0)?));
-        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)?, epoch: Epoch(get(row, 4)?) })
+        let epoch = Epoch(get(row, 4)?);
+        Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)?, epoch, life: get(row, 5)?, queues: get(row, 6)? })
+    }
+
+    /// Fails unless that many of the queues exist: what is added to a queue that is gone would never be handed out.
+    pub(super) fn knows(&self, queues: &[QueueId]) -> Result<(), Failure> {
+        if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(Failure::QueueGone) }
     }
 
     pub(super) fn numbers(&mut self) -> Numbers {
@@ -44,20 +62,26 @@ impl Moment {
 /// A transaction that is being read in.
 pub(super) struct Tx<'a> {
     pub(super) link: &'a mut Link,
-    clock: &'a Clock,
+    shared: &'a Shared,
     as_of: Option<Epoch>,
+    /// The life that everything it uses of what is remembered is about.
+    pub(super) generation: Generation,
     open: bool,
 }
 
 impl<'a> Tx<'a> {
     /// With `as_of`, it comes to nothing unless access is as it was then.
-    pub(super) fn new(link: &'a mut Link, clock: &'a Clock, as_of: Option<Epoch>) -> Tx<'a> {
-        Tx { link, clock, as_of, open: false }
+    pub(super) fn new(link: &'a mut Link, shared: &'a Shared, as_of: Option<Epoch>) -> Tx<'a> {
+        Tx { link, shared, as_of, generation: shared.lives.generation(), open: false }
     }
 
-    /// Reads the answer of the clock, passes the time through the guard, and compares the epoch.
+    /// Reads the answer of the clock, passes the time through the guard, and compares life and epoch. Nothing is decided,
+    /// and nothing learned, before that.
     pub(super) fn moment(&self, rows: &[Row]) -> Result<Moment, Failure> {
-        let moment = Moment::read(self.clock, rows)?;
+        let moment = Moment::read(&self.shared.clock, rows)?;
+        if !self.shared.lives.continues(self.generation, &moment.life) {
+            return Err(Failure::AnotherLife);
+        }
         match self.as_of {
             Some(epoch) if epoch != moment.epoch => Err(Failure::AccessChanged),
             _ => Ok(moment),

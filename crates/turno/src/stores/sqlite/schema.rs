@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 10, min_compatible: 5, text: include_str!("migrations/0010_absorbed.sql") },
     Migration { version: 11, min_compatible: 5, text: include_str!("migrations/0011_came_back.sql") },
     Migration { version: 12, min_compatible: 5, text: include_str!("migrations/0012_action.sql") },
+    Migration { version: 13, min_compatible: 5, text: include_str!("migrations/0013_lives.sql") },
 ];
 
 /// The newest schema that this program knows.

@@ -215,6 +215,12 @@ CREATE TABLE lease_history (
 
 CREATE INDEX lease_history_age on lease_history (at);
 
+CREATE TABLE life (
+    identifier text,
+    timeline text,
+    started text
+) strict;
+
 CREATE TABLE link (
     hash blob not null primary key,
     user_id text,

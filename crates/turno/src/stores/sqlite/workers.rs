@@ -78,6 +78,12 @@ impl Workers {
             answer.await.map_err(|_| closed())?
         })
     }
+
+    /// Does `work` without anybody waiting for it, behind what was accepted before.
+    pub(super) fn leave(&self, work: impl FnOnce(&mut Connection) + Send + 'static) {
+        // If the threads have ended, there is nothing left to do it on.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(Box::new(work)));
+    }
 }
 
 impl Drop for Workers {

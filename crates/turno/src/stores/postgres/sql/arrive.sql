@@ -1,13 +1,17 @@
 -- arrive
 -- Items in no lane, with ids that nobody else can have: only the moment says what becomes of them. They were decided for
 -- the moment zero, and this adds the moment. It may read the clock ($9 in its place is a test's) because it waits for
--- nobody; it is guarded as always by the highest time that this process ($10) or any other has seen. Under another epoch
--- of access ($11) nothing is added and nothing answered.
-with moment as materialized (
+-- nobody; it is guarded as always by the highest time that this process ($10) or any other has seen. Nothing is added under
+-- another epoch of access ($11), in another life of the database ($12), or if one of the queues ($13) does not exist.
+with life as materialized (
+    select s.started || '/' || s.timeline || '/' || l.tableoid || '/' || l.number as words,
+           (select count(*) from turno.queue q where q.id = any ($13::int[])) as queues
+    from turno.life l cross join turno.server_life() s
+), moment as materialized (
     select greatest(coalesce($9::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint), $10::bigint, m.high)
         as now
-    from turno.mark m
-    where $11::bigint is null or m.epoch = $11
+    from turno.mark m cross join life l
+    where ($11::bigint is null or m.epoch = $11) and l.words = $12::text and l.queues = cardinality($13::int[])
 ), arrived as materialized (
     select nextval('turno.number') as seq, m.now, u.queue, u.id, u.key, u.action, u.payload,
            u.enqueued_at, u.not_before, u.ready_at
@@ -23,4 +27,4 @@ with moment as materialized (
     select a.seq, a.queue, a.now + a.enqueued_at, a.now + a.not_before, a.now + a.ready_at, a.seq
     from arrived a
 )
-select min(a.now), min(a.seq) from arrived a
+select min(a.now), min(a.seq), (select l.words from life l), (select l.queues from life l) from arrived a

@@ -1,0 +1,254 @@
+//! Lives of the database: what a process remembers about it, and when it must forget that.
+//!
+//! A process that goes on after an asynchronous failover, a restore or a restart of the server meets a database that may
+//! lack its newest commits. What the process remembers (floors of lanes and queues, the recorded time) is then about items
+//! that never were, and would let newer items be overlooked. So everything remembered belongs to one *life*, and every
+//! transaction compares the life at the other end before it decides. If it is another one, the transaction is rolled
+//! back, the memory is void, and the life is begun: once per life, by whichever process is first, the counters are moved
+//! past everything that the lost time may have handed out. The rule is [`turno_core::life::begin`].
+
+use super::audit;
+use super::call::{self, Call};
+use super::failure::Failure;
+use super::link::Link;
+use super::row::{garbled, get};
+use super::slot::Taken;
+use super::tx::{Answers, Moment};
+use super::{PostgresStore, Shared};
+use crate::store::StoreError;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio_postgres::Row;
+use turno_core::audit::{Actor, Draft, Entry, chain};
+use turno_core::life::{Beginning, Counters, Origin, begin};
+use turno_core::time::Time;
+
+/// Counts the lives that this process has met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Generation(u64);
+
+#[cfg(test)]
+impl Generation {
+    pub(super) const FIRST: Generation = Generation(1);
+}
+
+/// The life that this process is in, in the words of the server.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    current: Mutex<(Generation, Arc<str>)>,
+    /// Sabotage: it never notices that a life has ended.
+    #[cfg(test)]
+    pub(super) blind: std::sync::atomic::AtomicBool,
+}
+
+impl Lives {
+    pub(super) fn current(&self) -> (Generation, Arc<str>) {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn generation(&self) -> Generation {
+        self.current().0
+    }
+
+    /// Whether `words` describe the life that this process has been in since `generation`. A transaction that began to
+    /// use its memory in an earlier one must not decide, even if the process has met the new life since.
+    pub(super) fn continues(&self, generation: Generation, words: &str) -> bool {
+        #[cfg(test)]
+        if self.blind.load(std::sync::atomic::Ordering::SeqCst) {
+            return true;
+        }
+        let (current, known) = self.current();
+        current == generation && *known == *words
+    }
+
+    /// Takes note of the life that was begun.
+    fn enter(&self, words: &str) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current.1 != *words {
+            *current = (Generation(current.0.0 + 1), words.into());
+        }
+    }
+}
+
+/// Something that is true of the database in one life only: empty again in the next one.
+#[derive(Debug, Default)]
+pub(super) struct Remembered<T>(Mutex<(Generation, T)>);
+
+impl<T: Default> Remembered<T> {
+    /// Works with the memory of this generation. A caller of an earlier one gets an empty memory, and what it learns is
+    /// dropped.
+    pub(super) fn with<A>(&self, generation: Generation, work: impl FnOnce(&mut T) -> A) -> A {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.0 < generation {
+            *memory = (generation, T::default());
+        }
+        if memory.0 == generation { work(&mut memory.1) } else { work(&mut T::default()) }
+    }
+}
+
+impl Shared {
+    /// From here on everything that was remembered is void.
+    fn enter(&self, words: &str) {
+        self.lives.enter(words);
+        self.floors.drop_all();
+    }
+}
+
+impl PostgresStore {
+    /// Begins the life at the other end, or enters the one that another process has begun. `starts` at the start of a
+    /// program.
+    pub(super) async fn begin_life(&self, starts: bool) -> Result<(), StoreError> {
+        let mut again = true;
+        loop {
+            let mut link = self.keeper.take(&self.address).await?;
+            match Start::read(&self.shared, &mut link, starts).await {
+                Ok(start) => return self.save_life(link, start).await,
+                Err(failure) => self.failed(link, failure, &mut again).await?,
+            }
+        }
+    }
+
+    async fn save_life(&self, link: Taken<'_>, start: Start) -> Result<(), StoreError> {
+        if !start.begun.writes {
+            link.abandon();
+            link.put_back();
+            self.shared.enter(&start.words);
+            return Ok(());
+        }
+        let words = self.commit_calls(link, start.calls(), Some(Call::new(&call::LIFE)), start.xid.as_deref()).await?;
+        // If the answer was lost with the connection, the next transaction finds the life that it does not know.
+        let words = words.and_then(|rows| rows.first().and_then(|row| get::<String>(row, 0).ok()));
+        self.shared.enter(&words.unwrap_or_default());
+        if start.begun.went_back {
+            let (number, timeline) = (start.begun.counters.number, &*start.origin.timeline);
+            tracing::warn!(number, timeline, "the database is in another life; it may lack its newest commits");
+            self.hints.announce(vec![crate::store::Hint::All]);
+        }
+        Ok(())
+    }
+
+    /// After a connection was made: whether it leads to the life that this process knows.
+    pub(super) async fn meet(&self, link: &mut Link) -> Result<bool, Failure> {
+        let answers = link.trip(&[Call::new(&call::LIFE)]).await?;
+        let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| garbled("a database without a life"))?;
+        let (generation, known) = self.shared.lives.current();
+        Ok(known.is_empty() || self.shared.lives.continues(generation, get(row, 0)?))
+    }
+}
+
+/// A life that is about to begin: what was found under the lock, and what was decided.
+struct Start {
+    origin: Origin,
+    begun: Beginning,
+    entries: Vec<Entry>,
+    words: String,
+    xid: Option<String>,
+}
+
+impl Start {
+    async fn read(shared: &Shared, link: &mut Link, starts: bool) -> Result<Start, Failure> {
+        let locks = [Call::new(&call::BEGIN), Call::new(&call::LIFE_LOCK), audit::lock()];
+        let reads = [Call::new(&call::LIFE_READ), Moment::call(0, true)];
+        let calls: Vec<Call<'_>> = locks.into_iter().chain(reads).collect();
+        let mut answers = Answers::new(link.trip(&calls).await?.into_iter());
+        answers.take();
+        answers.take();
+        let mut head = audit::head(&answers.take())?;
+        let rows = answers.take();
+        let row = rows.first().ok_or_else(|| garbled("a database without a life"))?;
+        let Moment { now, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
+        let (stored, found, was) = (stored(row)?, found(row)?, counters(row)?);
+        let begun = begin(stored.as_ref(), &found, was, starts, now);
+        let drafts = begun.went_back.then(|| draft(stored.as_ref(), &found, was, begun.counters));
+        let entries = chain(&mut head, now, drafts.into_iter().collect());
+        Ok(Start { origin: found, begun, entries, words: life, xid })
+    }
+
+    fn calls(&self) -> Vec<Call<'_>> {
+        let Origin { identifier, timeline, started } = &self.origin;
+        let Counters { number, task, position } = self.begun.counters;
+        let mut calls = vec![
+            Call::new(&call::LIFE_MOVE).big(number),
+            Call::new(&call::LIFE_SAVE).text(identifier).text(timeline).text(started),
+        ];
+        if self.begun.went_back {
+            calls.push(Call::new(&call::LIFE_JUMP).big(task).big(position));
+        }
+        calls.extend(audit::calls(&self.entries));
+        calls
+    }
+}
+
+fn stored(row: &Row) -> Result<Option<Origin>, Failure> {
+    let [identifier, timeline, started]: [Option<String>; 3] = [get(row, 0)?, get(row, 1)?, get(row, 2)?];
+    let part = Option::<String>::unwrap_or_default;
+    Ok(identifier.is_some().then(|| Origin {
+        identifier: part(identifier),
+        timeline: part(timeline),
+        started: part(started),
+    }))
+}
+
+fn found(row: &Row) -> Result<Origin, Failure> {
+    Ok(Origin { identifier: get(row, 3)?, timeline: get(row, 4)?, started: get(row, 5)? })
+}
+
+fn counters(row: &Row) -> Result<Counters, Failure> {
+    Ok(Counters { number: get(row, 6)?, task: get(row, 7)?, position: get(row, 8)? })
+}
+
+/// The audit's entry: from where to where, and how far the counters moved.
+fn draft(stored: Option<&Origin>, found: &Origin, was: Counters, counters: Counters) -> Draft {
+    let origin = |origin: &Origin| serde_json::json!({"identifier": origin.identifier, "timeline": origin.timeline});
+    let moved = |from: i64, to: i64| serde_json::json!({"from": from, "to": to});
+    Draft::new(Actor::system(), "database_life", "database").with([
+        ("before", stored.map_or(serde_json::Value::Null, origin)),
+        ("now", origin(found)),
+        ("number", moved(was.number, counters.number)),
+        ("task", moved(was.task, counters.task)),
+        ("position", moved(was.position, counters.position)),
+    ])
+}
+
+/// The time that this process has recorded in the database.
+#[derive(Debug, Default)]
+pub(super) struct Recorded(Remembered<Option<Time>>);
+
+impl Recorded {
+    pub(super) fn get(&self, generation: Generation) -> Option<Time> {
+        self.0.with(generation, |time| *time)
+    }
+
+    pub(super) fn raise(&self, generation: Generation, to: Time) {
+        self.0.with(generation, |time| *time = (*time).max(Some(to)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_learned_in_one_life_is_unknown_in_the_next_and_never_comes_back() {
+        let (lives, memory) = (Lives::default(), Remembered::<Vec<i32>>::default());
+        lives.enter("first");
+        let first = lives.generation();
+        memory.with(first, |seen| seen.push(1));
+        lives.enter("first");
+        assert_eq!(memory.with(lives.generation(), |seen| seen.clone()), [1], "the same life goes on");
+        lives.enter("second");
+        assert!(memory.with(lives.generation(), |seen| seen.is_empty()));
+        memory.with(first, |late| late.push(2));
+        assert!(memory.with(lives.generation(), |seen| seen.is_empty()), "a late answer of the first life is dropped");
+    }
+
+    #[test]
+    fn a_transaction_that_began_in_an_earlier_life_does_not_go_on_in_the_next() {
+        let lives = Lives::default();
+        lives.enter("first");
+        let began = lives.generation();
+        assert!(lives.continues(began, "first"));
+        assert!(!lives.continues(began, "second"), "the server is another one");
+        lives.enter("second");
+        assert!(!lives.continues(began, "second"), "the process has noticed, but this transaction used old memory");
+    }
+}

@@ -1,0 +1,3 @@
+-- life_move
+-- Never lower.
+update number set value = max(value, ?1)
