@@ -123,6 +123,17 @@ mod tests {
         assert!(begun.counters.position >= begun.counters.number);
     }
 
+    /// A stored counter of lives would count both promotions as the second life.
+    #[test]
+    fn a_standby_that_never_heard_of_an_earlier_promotion_gives_other_numbers() {
+        let (home, promoted) = (origin("c1/10", "1", "8:00"), origin("c1/10", "2", "7:00"));
+        let was = Counters { number: 86_400_000_000, task: 7, position: 90 };
+        let begin_at = |seconds| begin(Some(&home), &promoted, was, false, NOW + Span::from_secs(seconds)).counters;
+        let (first, second) = (begin_at(60), begin_at(75));
+        assert!(second.number - first.number >= 15_000_000, "fifteen seconds of numbers lie between them");
+        assert!(second.task > first.task && second.position > first.position);
+    }
+
     #[test]
     fn a_promotion_moves_the_sequence_also_where_the_clock_is_behind() {
         let was = Counters { number: 900_000_000_000_000, task: 7, position: 90 };

@@ -87,7 +87,7 @@ impl Server {
             .map_err(|error| Error::new(format!("failed to run postgres: {error}")))?;
         watchdog.guard_server(process.id())?;
         self.process = Some(process);
-        self.wait_for(&["ready", "standby"])
+        self.wait_until_ready()
     }
 
     /// SIGKILL for the postmaster and all its children.
@@ -126,7 +126,7 @@ impl Server {
     }
 
     /// The postmaster writes its state into its lock file, as the eighth line; `pg_ctl` waits for the same.
-    pub(super) fn wait_for(&mut self, states: &[&str]) -> Result<(), Error> {
+    fn wait_until_ready(&mut self) -> Result<(), Error> {
         let lock_file = self.data().join("postmaster.pid");
         let Some(process) = &mut self.process else {
             return Err(Error::new("the server was not started"));
@@ -139,7 +139,7 @@ impl Server {
             let state = fs::read_to_string(&lock_file).unwrap_or_default();
             let mut lines = state.lines();
             // The first line is the process id: after a kill, the file of the dead server is still there.
-            Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| states.contains(&line.trim_end())))
+            Ok(lines.next() == Some(&pid) && lines.nth(6).is_some_and(|line| line.trim_end() == "ready"))
         });
         outcome.map_err(|error| Error::new(format!("{error}; its log ends with:\n{}", tail(&self.log()))))
     }

@@ -26,7 +26,9 @@ impl Cluster {
     /// # Errors
     /// When it does not in a minute.
     pub fn promote(&mut self) -> Result<(), Error> {
-        self.owned().server.promote()
+        self.owned().server.promote()?;
+        let url = self.url("postgres");
+        server::until("the promoted server to accept writes", || Ok(accepts_writes(&url)))
     }
 
     /// Stops what this primary sends to its standbys, without ending it: what is committed from here on is lost by a
@@ -56,6 +58,24 @@ impl Binaries {
     }
 }
 
+/// On a thread of its own, since a runtime refuses to block inside another one.
+fn accepts_writes(url: &str) -> bool {
+    let ask = async {
+        let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.ok()?;
+        let connection = tokio::spawn(connection);
+        let row = client.query_one("select not pg_is_in_recovery()", &[]).await.ok()?;
+        connection.abort();
+        row.try_get::<_, bool>(0).ok()
+    };
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            runtime.enable_all().build().ok()?.block_on(ask)
+        });
+        answer.join().ok().flatten().unwrap_or(false)
+    })
+}
+
 fn run(mut command: Command, name: &str) -> Result<(), Error> {
     let output = command.output().map_err(|error| Error::new(format!("failed to run {name}: {error}")))?;
     if output.status.success() {
@@ -65,13 +85,13 @@ fn run(mut command: Command, name: &str) -> Result<(), Error> {
 }
 
 impl Server {
-    /// SIGUSR1 with a file of this name is what `pg_ctl promote` sends. The postmaster's lock file says when it is done.
+    /// SIGUSR1 with a file of this name is what `pg_ctl promote` sends.
     pub(super) fn promote(&mut self) -> Result<(), Error> {
         let written = |error| Error::new(format!("failed to ask for the promotion: {error}"));
         std::fs::write(self.data().join("promote"), "").map_err(written)?;
         let pid = self.pid()?;
         server::signal("USR1", pid);
-        self.wait_for(&["ready"])
+        Ok(())
     }
 
     pub(super) fn freeze_senders(&mut self) -> Result<(), Error> {

@@ -227,15 +227,6 @@ impl SqliteStore {
     }
 }
 
-impl Drop for SqliteStore {
-    /// Records the time once more: closing moves the log into the file, which must not look as if another program had
-    /// written it.
-    fn drop(&mut self) {
-        let clock = self.clock.clone();
-        self.writer.leave(move |db| drop(begin(db, &clock).and_then(Write::commit)));
-    }
-}
-
 impl Store for SqliteStore {
     fn describe(&self) -> &str {
         &self.described

@@ -5,7 +5,7 @@
 //! in another life, because a file is only exchanged while it is closed.
 
 use super::statements as sql;
-use super::{Write, audit, begin};
+use super::{SqliteStore, Write, audit, begin};
 use crate::clock::Clock;
 use crate::store::StoreError;
 use rusqlite::{Connection, params};
@@ -49,6 +49,15 @@ fn identifier(file: &Metadata) -> String {
 
 fn ms(time: SystemTime) -> Option<i64> {
     i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+}
+
+impl Drop for SqliteStore {
+    /// Records the time once more: closing moves the log into the file, which must not look as if another program had
+    /// written it.
+    fn drop(&mut self) {
+        let clock = self.clock.clone();
+        self.writer.leave(move |db| drop(begin(db, &clock).and_then(Write::commit)));
+    }
 }
 
 /// Begins a life, in one transaction. `before` is the file as it was before it was opened.
