@@ -28,6 +28,9 @@ use crate::failure::Failure;
 
 /// How long a client may take to send its headers; longer is a client that means harm or is lost.
 const HEADERS_TIME: Duration = Duration::from_secs(10);
+/// The largest buffer of a connection, and so the longest head: far more than any client sends, and little enough for
+/// thousands of connections.
+const BUFFER_MAX: usize = 64 << 10;
 /// After a failure to accept, usually for want of file descriptors, it is tried again this much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -191,6 +194,7 @@ fn serve<F>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_TIME)
+        .max_buf_size(BUFFER_MAX)
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
