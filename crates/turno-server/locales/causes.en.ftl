@@ -7,6 +7,7 @@
 # JSON and forms.
 
 because-at = { $cause } at line { $line } column { $column }
+because-broke-off = the body broke off before its end; send all of it
 because-eof = EOF while parsing { $what }
 because-eof-value = a value
 because-eof-object = an object

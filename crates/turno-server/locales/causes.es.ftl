@@ -3,6 +3,7 @@
 # JSON and forms.
 
 because-at = { $cause }, en la línea { $line }, columna { $column }
+because-broke-off = el cuerpo se cortó antes de su fin; envíelo entero
 because-eof = se acabó antes de que terminara { $what }
 because-eof-value = un valor
 because-eof-object = un objeto

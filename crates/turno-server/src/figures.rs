@@ -60,6 +60,7 @@ fn describe() {
     }
     for (name, what) in [
         ("turno_http_in_progress", "Requests that are being answered, by the room they need"),
+        ("turno_http_body_bytes", "Memory reserved for bodies larger than 4 KiB, by its budget"),
         ("turno_queue_items", "Unfinished and exhausted items, by state; refreshed every ten seconds at most"),
         ("turno_queue_oldest_seconds", "Age of the oldest item that waits; refreshed as turno_queue_items"),
         ("turno_destination_down", "Whether a queue's endpoint is left alone, because it fails as a whole"),

@@ -4,6 +4,7 @@
 mod access;
 mod app;
 mod audit;
+mod body;
 mod caller;
 mod cors;
 mod docs;

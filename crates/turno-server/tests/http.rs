@@ -66,6 +66,8 @@ mod queue_look;
 mod queue_settle;
 #[path = "http/receiver.rs"]
 mod receiver;
+#[path = "http/room.rs"]
+mod room;
 #[path = "http/seed_000.rs"]
 mod seed_000;
 #[path = "http/seed_001.rs"]
@@ -145,6 +147,7 @@ fn main() {
             queue_items::all(),
             queue_look::all(),
             queue_settle::all(),
+            room::all(),
             seed_000::all(),
             seed_001::all(),
             seed_002::all(),

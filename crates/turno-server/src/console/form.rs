@@ -1,14 +1,9 @@
 //! What a form of ours sends.
 
-use std::time::Duration;
-
 use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
 use crate::http::{Code, Problem};
-
-/// How long a form may take to arrive.
-const FORM_TIME: Duration = Duration::from_secs(30);
 
 /// A form's fields. Unknown ones are ignored: browsers send the button along.
 pub(crate) struct Form<T>(pub(crate) T);
@@ -17,10 +12,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        match tokio::time::timeout(FORM_TIME, axum::Form::from_request(request, state)).await {
-            Ok(Ok(axum::Form(fields))) => Ok(Form(fields)),
-            Ok(Err(rejection)) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
-            Err(_) => Err(Problem::new(Code::BodyTimeout)),
+        match axum::Form::from_request(request, state).await {
+            Ok(axum::Form(fields)) => Ok(Form(fields)),
+            Err(rejection) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
         }
     }
 }

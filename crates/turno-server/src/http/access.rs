@@ -1,6 +1,6 @@
 //! Every route, who may call it, and which room it needs: the one table (R1).
 //!
-//! The guard asks this table before a body is read, and `docs/reference/access.md` is written from it. A test compares it
+//! The guard asks this table before a handler runs, and `docs/reference/access.md` is written from it. A test compares it
 //! with the routes that are really served, and asks every route as everybody.
 
 #[cfg(test)]

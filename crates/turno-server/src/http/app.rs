@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use turno::Turno;
 use turno::core::id::{QueueName, UserId};
 
+use super::body::Bodies;
 use super::idempotency::Repeats;
 use super::metrics::Counting;
 use super::report::Reports;
@@ -31,6 +32,8 @@ pub(crate) struct App {
     pub(crate) uptime: Uptime,
     pub(crate) limits: Limits,
     pub(crate) rooms: Rooms,
+    /// Memory for bodies that are under way or being answered.
+    pub(crate) bodies: Bodies,
     pub(crate) passwords: Passwords,
     /// How often somebody may try to get in.
     pub(crate) pace: Pace,
@@ -82,6 +85,7 @@ impl App {
             uptime: Uptime::start(),
             limits,
             rooms: Rooms::new(RoomLimits::of(limits)),
+            bodies: Bodies::default(),
             passwords: Passwords::new(),
             pace: Pace::new(),
             cors_origins: Vec::new(),

@@ -1,6 +1,8 @@
 //! Who calls: a bearer token, or the console's cookie, and in whose name.
 
-use axum::extract::FromRequestParts;
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use turno::Turno;
@@ -9,6 +11,8 @@ use turno::core::lease::Holder;
 
 use super::app::App;
 use super::problem::{Code, Problem};
+use super::server::Peer;
+use super::sign_in;
 
 /// The console's cookie.
 pub(crate) const COOKIE: &str = "turno_session";
@@ -32,6 +36,32 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         // The guard has put it there before any handler runs; a public route has none.
         parts.extensions.get::<Caller>().cloned().ok_or_else(|| Problem::new(Code::Unauthenticated))
+    }
+}
+
+/// A caller as limits count callers, so that one of them leaves room for the others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CallerId {
+    /// An account, or the user for whom the account `via` acts. All sessions of a user are one caller.
+    User { user: UserId, via: Option<UserId> },
+    /// A source address, before it is known who calls.
+    Source(IpAddr),
+}
+
+impl CallerId {
+    /// Returns the user whom the guard has identified, or else the source.
+    pub(super) fn of(request: &Request) -> CallerId {
+        let principal = request.extensions().get::<Caller>().and_then(|caller| caller.0.principal());
+        match principal {
+            Some(principal) => CallerId::User { user: principal.user.clone(), via: principal.via.clone() },
+            None => CallerId::Source(CallerId::source(request)),
+        }
+    }
+
+    /// Returns the source address as limits count it. A request without a connection, as in tests, has none.
+    pub(super) fn source(request: &Request) -> IpAddr {
+        let peer = request.extensions().get::<Peer>();
+        peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| sign_in::place(address.ip()))
     }
 }
 

@@ -11,17 +11,9 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::time::Duration;
 
 use super::problem::{Code, Problem};
 use objects::Objects;
-
-/// The largest body that is read.
-pub(super) const BODY_MAX: usize = 8 << 20;
-/// So much of a body that is too large is still taken in, so that clients which send first and read later see the answer.
-const DISCARDED_MAX: usize = 64 << 20;
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// A JSON body, in or out.
 #[derive(Clone, Copy, Debug)]
@@ -41,49 +33,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// A whole body, within its bounds of size and time.
+/// Returns the body, which the guard has read before the handler runs.
 pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
-    match tokio::time::timeout(BODY_TIME, read(body)).await {
-        Ok(read) => read,
-        Err(_) => Err(Problem::new(Code::BodyTimeout)),
-    }
-}
-
-async fn read(mut body: Body) -> Result<Bytes, Problem> {
-    let mut whole = Vec::new();
-    let mut size = 0usize;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Problem::new(Code::BadBody).cause(error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        size = size.saturating_add(data.len());
-        if size <= BODY_MAX {
-            if whole.is_empty() && http_body::Body::is_end_stream(&body) {
-                return Ok(data);
-            }
-            whole.extend_from_slice(&data);
-        } else if size > DISCARDED_MAX {
-            break;
-        }
-    }
-    if size > BODY_MAX {
-        return Err(Problem::new(Code::TooLarge).arg("max", "8 MiB").with("max_bytes", BODY_MAX));
-    }
-    Ok(whole.into())
-}
-
-/// Takes a body in that nobody will read, within bounds: whoever sends first and reads later sees the refusal.
-pub(super) async fn discard(mut body: Body) {
-    let all = async {
-        let mut size = 0usize;
-        while let Some(Ok(frame)) = body.frame().await {
-            size = size.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-            if size > DISCARDED_MAX {
-                break;
-            }
-        }
-    };
-    // Not longer than an honest client needs for as much as it may send.
-    let _ = tokio::time::timeout(BODY_TIME, all).await;
+    let whole = body.collect().await.map_err(|error| Problem::new(Code::BadBody).cause(error))?;
+    Ok(whole.to_bytes())
 }
 
 /// An absent body is as good as an empty object: what must be there is then named as missing.

@@ -1,7 +1,8 @@
 //! The two layers around every handler.
 //!
 //! Outermost the *edge*: a request id, the reader's language, headers that no page can forget, problems written out.
-//! Inside it the *guard*: is there room, who calls, may they. Only then is a body read.
+//! Inside it the *guard*: it reads the body, then asks whether there is room, who calls and whether they may. A body that
+//! needs memory is read only after these questions; see `body`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use turno::core::id::UserId;
 
 use super::access::{self, Needs, Row};
 use super::app::{App, Shared};
-use super::caller::{self, Caller};
-use super::extract::discard;
+use super::body;
+use super::caller::{self, Caller, CallerId};
 use super::problem::{self, Code, Problem};
 use super::report::{self, Report};
 use super::room::Room;
@@ -91,13 +92,16 @@ pub(crate) struct Place(
     #[expect(dead_code, reason = "it is held, and given back when it is dropped")] Arc<OwnedSemaphorePermit>,
 );
 
-/// Room, caller, permission; then the handler.
+/// Body, room, caller, permission; then the handler.
 pub(super) async fn guard<F>(app: &App, mut request: Request, handler: impl FnOnce(Request) -> F) -> Response
 where
     F: Future<Output = Result<Response, Infallible>>,
 {
     let row = access::find(request.method().as_str(), request.uri().path());
-    let admitted = admit(app, row, &mut request).await;
+    let admitted = match body::receive(app, row, &mut request).await {
+        Ok(memory) => admit(app, row, &mut request).await.map(|place| (memory, place)),
+        Err(problem) => Err(problem),
+    };
     let caller = request.extensions().get::<Caller>().cloned();
     if let Some(caller) = caller.as_ref().filter(|_| admitted.is_ok() && sign_in::is_work(&request)) {
         sign_in::keep(caller).await;
@@ -111,12 +115,7 @@ where
                 Err(_) => Problem::new(Code::OutcomeUnknown).into_response(),
             }
         }
-        Err(problem) => {
-            if problem.is_about_the_caller() {
-                discard(request.into_body()).await;
-            }
-            problem.into_response()
-        }
+        Err(problem) => problem.into_response(),
     };
     if let Some(principal) = by {
         response.extensions_mut().insert(By(principal.user.clone()));
@@ -130,7 +129,6 @@ struct By(UserId);
 
 /// Answers with the place in the room, to be kept until the handler has answered.
 async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<impl Sized + use<>, Problem> {
-    let needs = row.map_or(Needs::Anybody, |row| row.needs);
     let inside = match row {
         Some(row) => app.rooms.enter(row.room)?.map(Arc::new),
         None => None,
@@ -138,8 +136,23 @@ async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<im
     if let Some(place) = inside.as_ref().filter(|_| row.is_some_and(|row| row.room == Room::Stream)) {
         request.extensions_mut().insert(Place(place.clone()));
     }
+    permit(app, row, request).await?;
+    Ok(inside)
+}
+
+/// Asks about a request whose body needs memory, before the body is read, and returns the caller whose memory it is. The
+/// place is given back at once: while a body is under way its request is in no room.
+pub(super) async fn preview(app: &App, row: &Row, request: &mut Request) -> Result<CallerId, Problem> {
+    let _place = app.rooms.enter(row.room)?;
+    permit(app, Some(row), request).await?;
+    Ok(CallerId::of(request))
+}
+
+/// Finds out who calls and whether they may.
+async fn permit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<(), Problem> {
+    let needs = row.map_or(Needs::Anybody, |row| row.needs);
     if needs == Needs::Nobody || row.is_none() && is_public(request) {
-        return Ok(inside);
+        return Ok(());
     }
     let caller = caller::identify(app, request.method(), request.headers()).await?;
     request.extensions_mut().insert::<Caller>(caller.clone());
@@ -150,7 +163,7 @@ async fn admit(app: &App, row: Option<&Row>, request: &mut Request) -> Result<im
     if let Some(permission) = permission(needs, request.uri().path()) {
         caller.0.require(permission).await?;
     }
-    Ok(inside)
+    Ok(())
 }
 
 /// A token that is only for some resources, as pages of other applications have, looks into queues only if it may work

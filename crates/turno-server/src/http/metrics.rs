@@ -69,6 +69,9 @@ async fn refresh(app: &App) {
     {
         metrics::gauge!("turno_http_in_progress", "room" => name).set(app.rooms.inside(room) as f64);
     }
+    for (budget, bytes) in app.bodies.reserved() {
+        metrics::gauge!("turno_http_body_bytes", "budget" => budget).set(bytes as f64);
+    }
     process();
     database(app).await;
     let mut counted = app.counting.0.lock().await;

@@ -175,11 +175,6 @@ impl Problem {
         self.0.code == Code::Unauthenticated
     }
 
-    /// It says who may, not what is wrong with the request.
-    pub(super) fn is_about_the_caller(&self) -> bool {
-        matches!(self.0.code.status(), 401 | 403)
-    }
-
     pub(crate) fn code(&self) -> Code {
         self.0.code
     }

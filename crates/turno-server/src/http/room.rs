@@ -1,5 +1,6 @@
-//! How much is taken on at once. What finds no room is refused at once and stores nothing; heartbeats, releases and
-//! settlements have room of their own, so that overload costs new work and never a held lock.
+//! How much is taken on at once. A request enters its room once its body is there (see `body`). What finds no room is
+//! refused at once and stores nothing; heartbeats, releases and settlements have room of their own, so that overload costs
+//! new work and never a held lock.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ mod form;
 mod pace;
 mod page;
 
-pub(crate) use pace::Pace;
+pub(crate) use pace::{Pace, place};
 
 use axum::Extension;
 use axum::extract::{Request, State};

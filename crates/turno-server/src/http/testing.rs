@@ -35,7 +35,11 @@ impl Bench {
         let request = headers
             .iter()
             .fold(Request::builder().method(method).uri(path), |request, (name, value)| request.header(*name, *value));
-        let request = request.body(Body::empty()).expect("a request");
+        self.send(request.body(Body::empty()).expect("a request")).await
+    }
+
+    /// The answer to a request.
+    pub(super) async fn send(&self, request: Request<Body>) -> axum::response::Response {
         self.front.answer(request).await
     }
 }

@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 
 Every route with the permission that it asks for, and what follows for the three roles. A token may carry less than its
 owner's role; then it is refused what it does not carry. Whoever does not say who they are is answered 401 where the
-column *anonymous* says no, and whoever lacks the permission 403, both before anything of the body is read.
+column *anonymous* says no, and whoever lacks the permission 403, both before the body is parsed.
 
 This page is written from `crates/turno-server/src/http/access.rs`, the table that the server itself asks. After a change
 there, `TURNO_UPDATE_DOCS=1 cargo test -p turno-server the_page_says_what_the_table_says` writes it anew.

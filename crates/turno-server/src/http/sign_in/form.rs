@@ -1,16 +1,11 @@
 //! What a form or a program sends to get in.
 
-use std::time::Duration;
-
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 
 use crate::http::extract::Json;
 use crate::http::problem::{Code, Problem};
-
-/// How long a form may take to arrive.
-const FORM_TIME: Duration = Duration::from_secs(30);
 
 /// How somebody wants to be answered: as they asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +52,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Submitted<T> {
         let way = Way::of(request.headers());
         let body = match way {
             Way::Json => Json::from_request(request, state).await.map(|Json(body)| body),
-            Way::Form => match tokio::time::timeout(FORM_TIME, axum::Form::from_request(request, state)).await {
-                Ok(Ok(axum::Form(body))) => Ok(body),
-                Ok(Err(rejection)) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
-                Err(_) => Err(Problem::new(Code::BodyTimeout)),
+            Way::Form => match axum::Form::from_request(request, state).await {
+                Ok(axum::Form(body)) => Ok(body),
+                Err(rejection) => Err(Problem::new(Code::BadBody).cause(rejection.body_text())),
             },
         };
         Ok(Submitted { way, body })

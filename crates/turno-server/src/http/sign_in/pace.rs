@@ -82,7 +82,7 @@ fn quota((burst, every): (u32, Duration)) -> Quota {
 }
 
 /// Who has one address of the sixth version has the 2⁶⁴ beside it too.
-fn place(address: IpAddr) -> IpAddr {
+pub(crate) fn place(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
         fourth => fourth,
