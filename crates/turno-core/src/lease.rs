@@ -1,8 +1,9 @@
 //! Leases: who may work on a resource, until when, and with which fence.
 //!
 //! A lease is live while it has a grant whose `expires_at` lies after now; at any other time it is free.
-//! Expiry needs nobody to notice it: whoever asks next finds the grant dead, ends it, and goes on. A fence
-//! names one ownership for ever; whatever arrives with another one changes nothing.
+//! Expiry needs nobody to notice it: whoever asks next finds the grant dead, ends it, and goes on. For those who
+//! only listen, each lease carries the instant at which it is looked at next (`look`). A fence names one ownership
+//! for ever; whatever arrives with another one changes nothing.
 //!
 //! Deliberately not here: permissions (the caller has checked them) and announcing events (that happens
 //! after the commit).
@@ -12,6 +13,7 @@ mod decide;
 #[cfg(test)]
 mod leaving;
 mod line;
+mod look;
 mod lost;
 #[cfg(test)]
 mod overrides;
@@ -273,6 +275,9 @@ pub struct State {
     pub requests: Vec<Request>,
     /// The holder's page is being left: the ownership ends as released when its time is up, unless they come back.
     pub leaving: bool,
+    /// When the lease is looked at next. Never later than [`State::due_at`], but it may be earlier: heartbeats and
+    /// releases leave it as it is, so that they touch no index.
+    pub look_at: Option<Time>,
     /// Somebody's transaction is finishing under the ownership and must not see it taken. Found when it was
     /// locked, never stored.
     pub pinned: bool,
@@ -282,7 +287,17 @@ impl State {
     /// A resource that nobody has ever seen.
     pub fn unseen(resource: Resource) -> State {
         let (line, requests) = (Vec::new(), Vec::new());
-        State { resource, grant: None, ended: None, line, offer: None, requests, leaving: false, pinned: false }
+        State {
+            resource,
+            grant: None,
+            ended: None,
+            line,
+            offer: None,
+            requests,
+            leaving: false,
+            look_at: None,
+            pinned: false,
+        }
     }
 
     /// When it was last decided on, as far as the row tells: no decision takes place before another.

@@ -2,7 +2,7 @@
 //!
 //! A case gets a [`World`]: a fresh database, an engine on it, and a time that only moves when the case says
 //! so. Cases never ask which database they run on. Background sweeping is off, because nothing may depend
-//! on it.
+//! on it; cases about announcements open an instance of their own that sweeps.
 
 mod access;
 mod audit;
@@ -12,6 +12,7 @@ mod console;
 mod delivery;
 mod desk;
 mod destination;
+mod expiry;
 mod ids;
 mod inbox;
 mod instances;
@@ -59,6 +60,7 @@ pub(crate) use cases;
 pub fn all() -> Vec<Case> {
     let cases = [
         lease::cases(),
+        expiry::cases(),
         lane::cases(),
         ids::cases(),
         inbox::cases(),

@@ -263,25 +263,13 @@ impl Store for Model {
         ready(Ok(self.rows().queues.clone()))
     }
 
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        ready(Ok(self.rows().due_leases(self.now(), limit as usize)))
+    }
+
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)> {
         self.sweeps.fetch_add(1, Ordering::SeqCst);
-        let now = self.now();
-        let rows = self.rows();
-        let mut handed: Vec<(Time, Handed)> = Vec::new();
-        let mut next: Option<Time> = None;
-        for item in rows.hot.values() {
-            let Some(at) = item.expires_at else { continue };
-            if now < at {
-                next = Some(next.map_or(at, |next| next.min(at)));
-            } else if let Some((_, known)) = handed.iter_mut().find(|(_, known)| known.fence == item.fence) {
-                known.size += 1;
-            } else {
-                let (queue, seq, lane, fence) = (item.queue, item.seq, item.lane, item.fence);
-                handed.push((at, Handed { queue, seq, lane, size: 1, fence }));
-            }
-        }
-        handed.sort_by_key(|(at, handed)| (*at, handed.seq));
-        ready(Ok((handed.into_iter().take(limit as usize).map(|(_, handed)| handed).collect(), next)))
+        ready(Ok(self.rows().expired(self.now(), limit as usize)))
     }
 
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>> {

@@ -23,6 +23,7 @@ pub use lease::{LeaseAnswer, LeasePage};
 
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::expiry::Announcer;
 use crate::intake::Intake;
 use crate::live::Fanout;
 use crate::signal::Signals;
@@ -44,8 +45,8 @@ use turno_core::time::{Span, Time};
 pub struct Options {
     /// The clock; a manual one in tests.
     pub clock: Arc<Clock>,
-    /// Whether expired hand-outs are also looked for in the background. Nothing depends on it: whoever asks
-    /// for work finds them too.
+    /// Whether expired hand-outs and leases are also looked for in the background. No answer depends on it: whoever asks
+    /// finds them too. Without it, nobody who only listens hears of an expiry.
     pub sweep: bool,
     /// The times that govern leases, by prefix.
     pub leases: Policies,
@@ -170,6 +171,8 @@ impl Turno {
         if options.sweep {
             tasks.spawn(intake.clone().run());
             tasks.spawn(sweep.clone().run());
+            let (store, clock, committers) = (store.clone(), options.clock.clone(), committers.clone());
+            tasks.spawn(Announcer { store, clock, committers, leases: options.leases.clone() }.run());
         }
         let access = Arc::new(access::Access::start(&mut tasks, &store));
         let upkeep = Upkeep { store: store.clone(), clock: options.clock.clone(), keep: options.keep };

@@ -6,6 +6,7 @@
 pub mod clock;
 mod engine;
 mod error;
+mod expiry;
 mod intake;
 mod live;
 mod signal;

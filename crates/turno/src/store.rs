@@ -187,6 +187,10 @@ pub trait Store: Send + Sync + 'static {
     /// Leases that have an ownership, live or expired, in the order of their names.
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
 
+    /// Returns leases whose look was due by the database's clock, earliest first, and when the next one is due; that may
+    /// be left out if it is more than a second away. Nothing is locked: the look is decided anew in its own group.
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)>;
+
     /// Leases for which somebody waits, or asks, in the order of their names.
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>>;
 

@@ -92,6 +92,9 @@ pub enum Action {
     JoinLine,
     /// Leave the waiting line.
     LeaveLine,
+    /// Carry out what time alone has brought: end an ownership that has run out, pass a lapsed offer on, and set when
+    /// to look again. The engine asks for this when [`State::look_at`](super::State::look_at) is due; nobody else does.
+    Look,
 }
 
 /// What was decided, for the caller.
@@ -132,6 +135,11 @@ pub enum Outcome {
     },
     /// The caller is not in the line any more.
     LeftLine,
+    /// The lease was looked at.
+    Looked {
+        /// An ownership ended, or the lease was offered to somebody.
+        news: bool,
+    },
 }
 
 /// The answer to a heartbeat of a live lease.

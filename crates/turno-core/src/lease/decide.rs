@@ -13,13 +13,15 @@ use serde_json::Value;
 /// Decides `command` on `state`, which was locked before `now` was read, and changes it accordingly.
 ///
 /// Whatever the command, an ownership that has expired is ended first and for good: a clock that later
-/// steps back finds it ended and cannot revive it.
+/// steps back finds it ended and cannot revive it. Then an offer that has lapsed is passed on, so that every state
+/// that leaves a decision is what the next claim meets.
 pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
     // Clocks of two processes may differ for a moment after a step; the row remembers when it was last decided.
     let now = now.max(state.decided_at());
     let (ended, events, audit) = (Vec::new(), Vec::new(), Vec::new());
     let mut work = Work { state, command, now, ended, events, audit, changed: false };
     work.end_expired();
+    work.evaluate_offer();
     let answer = match &command.action {
         Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
         Action::Heartbeat { fence, idle, worked } => work.heartbeat(*fence, *idle, *worked),
@@ -32,7 +34,9 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::Decline { fence, message } => work.decline(*fence, message.as_deref()),
         Action::JoinLine => work.join_line(),
         Action::LeaveLine => work.leave_line(),
+        Action::Look => Ok(Outcome::Looked { news: !work.events.is_empty() }),
     };
+    work.set_look();
     Decision { answer, changed: work.changed, ended: work.ended, events: work.events, audit: work.audit }
 }
 
@@ -79,7 +83,6 @@ impl Work<'_> {
         if self.state.pinned {
             return Err(Refused::Pinned);
         }
-        self.evaluate_offer();
         match &self.state.offer {
             Some(offer) if !offer.to.is(self.who()) => {
                 let offer = offer.clone();
@@ -280,8 +283,6 @@ impl Work<'_> {
         if self.state.grant.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
             return Err(Refused::AlreadyHolder);
         }
-        // An offer that has passed costs its place first, or the answer tells a place nobody has.
-        self.evaluate_offer();
         let position = self.stand_in_line()?;
         self.evaluate_offer();
         let offered = self.state.offer.as_ref().is_some_and(|offer| offer.to.is(self.who()));
@@ -369,7 +370,18 @@ impl Work<'_> {
     fn end_expired(&mut self) {
         if let Some(Ending { reason, cause, at, .. }) = self.state.ran_out(self.policy(), self.now) {
             self.end(reason, cause, None, None, at);
-            self.evaluate_offer();
+        }
+    }
+
+    /// Sets when to look at the lease next. A look sets the exact instant; other commands only move it forward,
+    /// because a look that comes too early is harmless and one that comes too late is not.
+    fn set_look(&mut self) {
+        let due = self.state.due_at();
+        let late = due.is_some_and(|due| self.state.look_at.is_none_or(|look_at| due < look_at));
+        let exact = self.command.action == Action::Look;
+        if self.state.look_at != due && (late || exact) {
+            self.state.look_at = due;
+            self.changed = true;
         }
     }
 
@@ -382,16 +394,15 @@ impl Work<'_> {
         let Some(grant) = self.state.grant.take() else {
             return;
         };
-        self.state.requests.clear();
-        self.state.leaving = false;
-        let name = match reason {
-            Reason::Released => "lease.released",
-            Reason::Expired | Reason::Forced => "lease.lost",
+        let (name, detail) = match reason {
+            Reason::Released => ("lease.released", None),
+            Reason::Expired => ("lease.lost", Some(reason.as_str())),
+            Reason::Forced => ("lease.lost", note.as_deref()),
         };
-        self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), note.as_deref());
+        self.event(name, Some(grant.fence), Some(grant.holder.user.clone()), detail);
         let ending = Ending { grant, at, reason, cause, by, note };
         self.ended.push(ending.clone());
-        self.state.ended = Some(ending);
+        self.state.end(ending);
         self.changed = true;
     }
 
@@ -422,21 +433,6 @@ impl Work<'_> {
         let detail = detail.map(kept);
         let topic = Topic::Leases;
         self.events.push(Event { topic, name: name.into(), resource, key: None, at: self.now, fence, by, detail });
-    }
-}
-
-impl State {
-    /// How the ownership ended that has run out by `now`. The row has it until the next decision, which writes this down;
-    /// whoever only looks need not wait for that.
-    pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
-        let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
-        let (reason, cause) = match policy.rolling_timeout {
-            _ if self.leaving => (Reason::Released, Cause::Released),
-            _ if grant.idle => (Reason::Expired, Cause::Idle),
-            Some(rolling) if grant.worked_at + rolling <= grant.expires_at => (Reason::Expired, Cause::RollingTimeout),
-            _ => (Reason::Expired, Cause::NoHeartbeat),
-        };
-        Some(Ending { grant: grant.clone(), at: grant.expires_at, reason, cause, by: None, note: None })
     }
 }
 

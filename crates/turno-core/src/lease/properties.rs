@@ -18,7 +18,7 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..USERS.len(), 0u8..22, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
+    let step = (0..USERS.len(), 0u8..23, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
     let step = step.prop_map(|(user, pick, stale, wait, idle)| Step { user, pick, stale, wait, idle });
     prop::collection::vec(step, 1..120)
 }
@@ -46,8 +46,26 @@ fn action(step: &Step, fence: Fence) -> Action {
         17 | 18 => Action::JoinLine,
         19 => Action::Leave { fence, claim: None, grace: Span(step.idle) },
         20 => Action::Decline { fence, message: None },
+        21 => Action::Look,
         _ => Action::LeaveLine,
     }
+}
+
+/// Asks that a claim at `now` meets what a read says.
+fn reads_agree(state: &State, now: Time) -> Result<(), TestCaseError> {
+    let said = state.clone().as_of(&policy(), now);
+    let who = Holder { user: UserId::new("stranger").expect("valid"), name: String::new(), instance: None };
+    let action = Action::Claim { ttl: None, wait: false };
+    let command = Command { resource: state.resource.clone(), who, via: None, policy: policy(), action };
+    let answer = decide(&mut state.clone(), &command, now, &mut Numbers::new(vec![i64::MAX])).answer;
+    let agrees = match (&said.grant, &said.offer) {
+        (Some(live), None) => matches!(&answer, Err(Refused::HeldBy { grant, .. }) if grant == live),
+        (None, Some(made)) => matches!(&answer, Err(Refused::OfferedTo { offer, .. }) if offer == made),
+        (None, None) => answer == Ok(Outcome::Claimed { renewed: false }),
+        (Some(_), Some(_)) => false,
+    };
+    prop_assert!(agrees, "{said:?} was read, and a claim was answered {answer:?}");
+    Ok(())
 }
 
 proptest! {
@@ -70,6 +88,11 @@ proptest! {
             let decision = decide(&mut state, &command, now, &mut Numbers::new(vec![number as i64 + 1]));
 
             prop_assert!(decision.changed || state == before, "a change that is not written");
+            prop_assert!(state.due_at().is_none_or(|due| state.look_at.is_some_and(|look_at| look_at <= due)), "a look too late");
+            prop_assert!(state.grant.is_some() || state.offer.is_some() || state.line.is_empty(), "a line without an offer");
+            for later in [0, 100, 400, 20_000, 40_000] {
+                reads_agree(&state, now + Span(later))?;
+            }
             for end in &decision.ended {
                 prop_assert!(end.grant.locked_at <= end.at);
                 if let Some(last) = intervals.last() {

@@ -1,6 +1,7 @@
 //! Those who want a lease that somebody else has: asking for it, and the waiting line.
 
 use crate::cases;
+use crate::events::Listener;
 use crate::lease::claimed;
 use crate::world::{Client, World};
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ cases![
     what_was_left_for_good_is_released_and_offered,
     everybody_sees_their_own_place,
     whoever_asked_is_told_not_now,
+    an_expired_lease_with_a_line_is_shown_as_offered,
 ];
 
 async fn turn(client: &Client) -> Value {
@@ -51,6 +53,30 @@ async fn a_request_to_let_go_is_seen_with_the_next_heartbeat(world: World) {
     assert_eq!(beaten["requests"].as_array().map(Vec::len), Some(1), "the newer one of the same person: {beaten}");
     assert_eq!(beaten["requests"][0]["message"], Value::Null);
     assert_eq!(release(&ana, &held).await["requests"], json!([]));
+}
+
+async fn an_expired_lease_with_a_line_is_shown_as_offered(world: World) {
+    let (ana, leo, eva) = (world.client("ana").await, world.client("leo").await, world.client("eva").await);
+    let mut listener = Listener::open(&eva, "/v1/events?topics=leases").await;
+    let held = claimed(&ana, "caja", json!({ "ttl_ms": 200 })).await;
+    turn(&leo).await;
+    // Nobody asks for the lease from here on: the server announces its end, and to whom it is offered.
+    let mut heard = Vec::new();
+    while heard.len() < 2 {
+        let block = listener.event().await;
+        let name = block.event.unwrap_or_default();
+        if name == "lease.lost" || name == "lease.offered" {
+            heard.push((name, block.data.unwrap_or_default()));
+        }
+    }
+    let [(lost, ended), (offered, made)] = &heard[..] else { panic!("two events: {heard:?}") };
+    assert_eq!((lost.as_str(), &ended["by"], &ended["detail"]), ("lease.lost", &json!("ana"), &json!("expired")));
+    assert_eq!((&ended["resource"], &ended["fence"]), (&json!("caja"), &held["fence"]));
+    assert_eq!((offered.as_str(), &made["by"]), ("lease.offered", &json!("leo")));
+    let shown = eva.get("/v1/leases/caja").await.expect(200);
+    assert_eq!((&shown["state"], &shown["offered_to"]["id"]), (&json!("offered"), &json!("leo")));
+    assert_eq!(shown["waiting"], 1);
+    eva.post("/v1/leases/caja/claim", json!({})).await.problem(409, "lease_offered");
 }
 
 async fn the_waiting_line_is_served_in_order(world: World) {

@@ -4,10 +4,11 @@ use crate::cases;
 use crate::world::{Client, Running, World};
 use reqwest::Method;
 use serde_json::{Value, json};
-use turno::{Draft, Kind, NewToken, Policy};
+use turno::{Draft, Kind, NewToken, Options, Policy, Turno};
 
 cases![
     a_locks_life_can_be_followed_in_the_log,
+    a_lease_that_expires_is_logged_without_anybody_asking,
     a_queues_life_can_be_followed_in_the_log,
     the_one_that_failed_of_a_group_is_named_in_the_log,
     what_finds_no_room_at_info_is_summed_up,
@@ -24,8 +25,26 @@ async fn client(world: &World, server: &Running, user: &str) -> Client {
     world.client(user).await.at(server)
 }
 
-async fn a_locks_life_can_be_followed_in_the_log(world: World) {
-    let mut server = listening(&world, "info");
+/// Only the server whose stderr is read announces: whichever instance ends a lease logs that.
+async fn listening_alone(world: &mut World, filter: &str) -> Running {
+    world.server.kill();
+    // Before anything is opened: waiting for the server stops this thread, and with it what an engine does in it.
+    let server = listening(world, filter);
+    world.turno = Turno::open_with(&world.url, Options { sweep: false, ..Options::default() }).await.unwrap();
+    server
+}
+
+async fn a_lease_that_expires_is_logged_without_anybody_asking(mut world: World) {
+    let mut server = listening_alone(&mut world, "info").await;
+    let ana = client(&world, &server, "ana").await;
+    let lease = ana.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 200 })).await.expect(200);
+    let expired = server.log_line("lease expired");
+    assert_eq!((&expired["resource"], &expired["by"]), (&json!("caja:1"), &json!("ana")));
+    assert_eq!((&expired["fence"], &expired["why"]), (&lease["fence"], &json!("no_heartbeat")));
+}
+
+async fn a_locks_life_can_be_followed_in_the_log(mut world: World) {
+    let mut server = listening_alone(&mut world, "info").await;
     let (ana, leo) = (client(&world, &server, "ana").await, client(&world, &server, "leo").await);
     let lease = ana.post("/v1/leases/caja:1/claim", json!({ "ttl_ms": 200 })).await.expect(200);
     leo.post("/v1/leases/caja:1/claim", json!({})).await.problem(409, "lease_held");
@@ -39,7 +58,7 @@ async fn a_locks_life_can_be_followed_in_the_log(world: World) {
     let refused = server.log_line("claim refused");
     assert_eq!((&refused["by"], &refused["holder"], &refused["why"]), (&json!("leo"), &json!("ana"), &json!("held")));
     let expired = server.log_line("lease expired");
-    assert_eq!((&expired["holder"], &expired["why"]), (&json!("ana"), &json!("no_heartbeat")));
+    assert_eq!((&expired["by"], &expired["why"]), (&json!("ana"), &json!("no_heartbeat")));
     assert_eq!(server.log_line("lease claimed")["by"], "leo");
     let late = server.log_line("heartbeat refused");
     assert_eq!((&late["by"], &late["why"], &late["level"]), (&json!("ana"), &json!("no_heartbeat"), &json!("INFO")));

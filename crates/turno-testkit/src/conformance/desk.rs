@@ -289,7 +289,7 @@ async fn a_lease_that_nobody_needs_is_forgotten_and_its_fences_go_on_growing(mut
     let (_, state) = world.turno.lease_state(Resource::new("a").unwrap()).await.unwrap();
     assert_eq!(state, State::unseen(Resource::new("a").unwrap()));
     let left = world.turno.lease_state(Resource::new("left").unwrap()).await.unwrap().1;
-    assert!(left.grant.is_some(), "an ownership that nobody has noticed the end of stays");
+    assert!(left.ended.is_some(), "an ownership that nobody has noticed the end of stays");
     let newer = on(&world.turno, "a", "ana", claim()).await.state.grant.unwrap().fence;
     assert!(fence < newer && late < newer && held < newer, "L2");
     let late = on(&world.turno, "a", "ana", Action::Heartbeat { fence, idle: None, worked: false }).await;

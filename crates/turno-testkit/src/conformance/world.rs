@@ -70,6 +70,13 @@ impl World {
         open(&self.url, &self.time).await
     }
 
+    /// Another instance on the same database, which also announces what expires.
+    pub async fn announcing(&self) -> Turno {
+        let clock = Arc::new(Clock::manual(self.time.clone()));
+        let options = Options { clock, ..Options::default() };
+        Turno::open_with(&self.url, options).await.expect("the database opens")
+    }
+
     /// Another instance whose tasks' lines have an effect of the application's own.
     pub async fn instance_with(&self, effect: Arc<dyn Effect>) -> Turno {
         let clock = Arc::new(Clock::manual(self.time.clone()));

@@ -38,6 +38,14 @@ impl Rows {
         states
     }
 
+    pub(super) fn due_leases(&self, now: Time, limit: usize) -> (Vec<Resource>, Option<Time>) {
+        let looks = self.leases.values().filter_map(|state| Some((state.look_at?, state.resource.clone())));
+        let (mut due, later): (Vec<_>, Vec<_>) = looks.partition(|(at, _)| *at <= now);
+        due.sort();
+        let next = later.iter().map(|(at, _)| *at).min();
+        (due.into_iter().take(limit).map(|(_, resource)| resource).collect(), next)
+    }
+
     pub(super) fn lines(&self, after: Option<&Resource>, limit: usize) -> Vec<State> {
         let waits = |state: &&State| !state.line.is_empty() || state.offer.is_some() || !state.requests.is_empty();
         let mut states: Vec<State> = self.leases.values().filter(waits).cloned().collect();

@@ -15,6 +15,24 @@ use turno::store::{
 };
 
 impl Rows {
+    pub(super) fn expired(&self, now: Time, limit: usize) -> (Vec<Handed>, Option<Time>) {
+        let mut handed: Vec<(Time, Handed)> = Vec::new();
+        let mut next: Option<Time> = None;
+        for item in self.hot.values() {
+            let Some(at) = item.expires_at else { continue };
+            if now < at {
+                next = Some(next.map_or(at, |next| next.min(at)));
+            } else if let Some((_, known)) = handed.iter_mut().find(|(_, known)| known.fence == item.fence) {
+                known.size += 1;
+            } else {
+                let (queue, seq, lane, fence) = (item.queue, item.seq, item.lane, item.fence);
+                handed.push((at, Handed { queue, seq, lane, size: 1, fence }));
+            }
+        }
+        handed.sort_by_key(|(at, handed)| (*at, handed.seq));
+        (handed.into_iter().take(limit).map(|(_, handed)| handed).collect(), next)
+    }
+
     pub(super) fn enqueue(&mut self, group: &EnqueueGroup, now: Time) -> Outcomes {
         let given = group.given_ids().into_iter();
         let mut existing = given.filter_map(|id| Some((id.clone(), self.known(&id)?))).collect();

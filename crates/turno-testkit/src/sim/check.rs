@@ -123,12 +123,13 @@ impl<'a> Checker<'a> {
 
     /// Whether nothing is left but what a person has to decide.
     pub(crate) fn is_drained(&self) -> bool {
-        self.queues.stuck().is_none() && self.stream.drained().is_ok()
+        self.queues.stuck().is_none() && self.stream.drained().is_ok() && self.leases.drained().is_ok()
     }
 
     pub(crate) fn drained(&self) -> Checked {
         self.queues.drained()?;
-        self.stream.drained()
+        self.stream.drained()?;
+        self.leases.drained()
     }
 
     /// An event got a position.

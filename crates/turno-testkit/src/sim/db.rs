@@ -167,6 +167,14 @@ impl Db {
         }
     }
 
+    /// Leases whose look is due, in a stable order.
+    pub(crate) fn due_leases(&self, now: Time) -> Vec<Resource> {
+        let due = self.leases.values().filter(|state| state.look_at.is_some_and(|at| at <= now));
+        let mut due: Vec<Resource> = due.map(|state| state.resource.clone()).collect();
+        due.sort();
+        due
+    }
+
     pub(crate) fn write_leases(&mut self, write: &LeaseWrite) {
         for state in &write.states {
             // That somebody is finishing something is found anew by everybody, and not written down.

@@ -77,6 +77,12 @@ pub(crate) enum Bug {
     ReclaimRestarts,
     /// An expired lease is held until a sweeper removes it.
     ExpiryNeedsSweeper,
+    /// The look at a lease ends it whether or not it was extended since it was found due.
+    LookUnconditional,
+    /// No decision sets when a lease is looked at.
+    LookNotSet,
+    /// A look announces an expiry also if somebody else has announced it.
+    LookAnnouncesAgain,
     /// A failed group is given up as a whole.
     PoisonTakesNeighbours,
     /// The history line of an acked item is lost.
@@ -147,12 +153,12 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3", "K2"]),
     sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
     sabotage(Bug::ClaimJoinsData, "claim-joins-data", &["S1"]),
-    sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10", "S3"]),
+    sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10", "S3", "T3"]),
     sabotage(Bug::WakeMissed, "wake-missed", &["Q14", "Q1", "Q10", "T3"]),
     sabotage(Bug::HeadsUnlocked, "heads-unlocked", &["Q3"]),
     sabotage(Bug::AckSwallowsChange, "ack-swallows-change", &["S2"]),
     sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),
-    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1"]),
+    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1", "S4"]),
     sabotage(Bug::DedupeForgotten, "dedupe-forgotten", &["Q12"]),
     sabotage(Bug::AbsorbedForgotten, "absorbed-forgotten", &["Q12"]),
     sabotage(Bug::AckedReinserted, "acked-reinserted", &["Q12"]),
@@ -167,7 +173,10 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::BeatRevivesExpired, "beat-revives-expired", &["L5"]),
     sabotage(Bug::BeatShortens, "beat-shortens", &["L6"]),
     sabotage(Bug::ReclaimRestarts, "reclaim-restarts", &["L9"]),
-    sabotage(Bug::ExpiryNeedsSweeper, "expiry-needs-sweeper", &["L13"]),
+    sabotage(Bug::ExpiryNeedsSweeper, "expiry-needs-sweeper", &["L13", "L3"]),
+    sabotage(Bug::LookUnconditional, "look-unconditional", &["L3"]),
+    sabotage(Bug::LookNotSet, "look-not-set", &["L16"]),
+    sabotage(Bug::LookAnnouncesAgain, "look-announces-again", &["L16"]),
     sabotage(Bug::PoisonTakesNeighbours, "poison-takes-neighbours", &["Q17"]),
     sabotage(Bug::AckedDisappears, "acked-disappears", &["Q5"]),
     sabotage(Bug::ErrorsForgotten, "errors-forgotten", &["Q9", "Q16"]),

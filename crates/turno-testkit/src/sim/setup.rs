@@ -55,6 +55,17 @@ impl Setup {
     }
 }
 
+impl Setup {
+    /// What an instance does when a lease is due.
+    pub(crate) fn look(&self, resource: Resource) -> lease::Command {
+        let known = self.resources.iter().find(|(name, _)| *name == resource);
+        let policy = known.map_or(&self.tasks, |(_, policy)| policy).clone();
+        let user = UserId::new("turno").expect("a plain name");
+        let who = Holder { name: user.to_string(), user, instance: None };
+        lease::Command { resource, who, via: None, policy, action: lease::Action::Look }
+    }
+}
+
 pub(crate) fn queue_id(queue: usize) -> QueueId {
     QueueId(queue as i32)
 }

@@ -102,6 +102,21 @@ fn a_sweeper_without_its_condition_is_caught() {
 }
 
 #[test]
+fn a_look_without_its_condition_is_caught() {
+    is_caught("look-unconditional", 3_000);
+}
+
+#[test]
+fn a_lease_that_nobody_looks_at_is_caught() {
+    is_caught("look-not-set", 200);
+}
+
+#[test]
+fn announcing_an_expiry_twice_is_caught() {
+    is_caught("look-announces-again", 3_000);
+}
+
+#[test]
 fn returning_older_data_with_a_newer_revision_is_caught() {
     is_caught("claim-joins-data", 3_000);
 }

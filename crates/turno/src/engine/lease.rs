@@ -218,7 +218,8 @@ impl Turno {
         }
     }
 
-    /// The lease as it is, without changing anything.
+    /// The lease as a claim would meet it at this moment, without changing anything: an ownership that has run out is
+    /// over, and what somebody waits for is offered to them.
     ///
     /// ```
     /// # use turno::*;
@@ -233,6 +234,18 @@ impl Turno {
     /// ```
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
         self.reads(Needs::READING.on(&resource)).await?;
+        let (now, state) = self.stored_lease(resource).await?;
+        Ok((now, self.lease_as_of(state, now)))
+    }
+
+    /// What a claim would meet at `now` in place of this row.
+    pub(super) fn lease_as_of(&self, state: State, now: Time) -> State {
+        let policy = self.inner.leases.of(&state.resource);
+        state.as_of(policy, now)
+    }
+
+    /// The lease's row, whatever time has done to it since.
+    async fn stored_lease(&self, resource: Resource) -> Result<(Time, State), Error> {
         let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
         Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
@@ -312,7 +325,8 @@ impl Turno {
     /// How the ownership ended that has run out and that nobody has written down yet. To be read before the history:
     /// whoever writes it down in between puts it there.
     pub(super) async fn ran_out(&self, resource: &Resource) -> Result<Option<Ending>, Error> {
-        let (now, state) = self.lease_state(resource.clone()).await?;
+        self.reads(Needs::READING.on(resource)).await?;
+        let (now, state) = self.stored_lease(resource.clone()).await?;
         Ok(state.ran_out(self.lease_policy(resource), now))
     }
 
@@ -346,6 +360,7 @@ pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Erro
     match action {
         Action::ForceClaim { .. } | Action::ForceRelease { .. } => Ok(Permission::LocksOverride),
         Action::Expel { .. } => Err(Error::Invalid("lock the user out instead; their leases end with that".to_owned())),
+        Action::Look => Err(Error::Invalid("the engine looks at leases itself, when they are due".to_owned())),
         _ if task => Ok(Permission::InventoryManage),
         _ => Ok(Permission::LeasesUse),
     }

@@ -16,30 +16,25 @@ use crate::store::{
 };
 use figures::{Fate, Figures, QueueFigures};
 use life::{Life, Line, Telling};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::task::JoinSet;
-use turno_core::id::{Fence, ItemId, QueueId, Resource};
-use turno_core::lease::{Command, Decision, Ending, Outcome, Reason, Refused, State};
+use turno_core::id::{ItemId, QueueId, Resource};
+use turno_core::lease::{Command, Decision, Ending, Outcome, Refused, State};
 use turno_core::queue::{Accepted, Act, Handed, Manage, ManageAnswer, SettleOutcome};
 use turno_core::task;
-
-/// Expiries of tasks' leases that were told already: a task's answer does not say whether it was the one to notice.
-const NOTICED_MAX: usize = 256;
 
 /// What tells.
 #[derive(Clone)]
 pub(crate) struct Telemetry {
     figures: Arc<Figures>,
     life: Life,
-    noticed: Arc<Mutex<VecDeque<Fence>>>,
 }
 
 impl Telemetry {
     pub(crate) fn start(tasks: &mut JoinSet<()>, store: &Arc<dyn Store>, clock: &Arc<Clock>) -> Telemetry {
         let figures = Arc::new(Figures::new());
         let life = Life::start(tasks, store.clone(), clock.clone());
-        Telemetry { figures, life, noticed: Arc::default() }
+        Telemetry { figures, life }
     }
 
     /// Remembers the name of a queue: groups know its number only.
@@ -118,30 +113,13 @@ impl Telemetry {
     }
 
     fn expired(&self, life: &Telling<'_>, resource: &Resource, ending: &Ending) {
-        if ending.reason != Reason::Expired || !self.is_news(resource, ending.grant.fence) {
-            return;
-        }
         self.figures.expired(ending.cause);
         life.tell(|| Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) });
     }
 
-    fn is_news(&self, resource: &Resource, fence: Fence) -> bool {
-        if task::TaskId::of(resource).is_none() {
-            return true;
-        }
-        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        if noticed.contains(&fence) {
-            return false;
-        }
-        if noticed.len() == NOTICED_MAX {
-            noticed.pop_front();
-        }
-        noticed.push_back(fence);
-        true
-    }
-
     /// What people do to a task is in its history; here its lease is told, which is like any other.
     fn task(&self, life: &Telling<'_>, command: &task::Command, outcome: &crate::store::TaskOutcome) {
+        outcome.expired.iter().for_each(|ending| self.expired(life, &outcome.lease.resource, ending));
         let task::Action::Lease(action) = &command.action else {
             return;
         };
@@ -157,9 +135,6 @@ impl Telemetry {
             policy: command.policy.clone(),
             action: action.clone(),
         };
-        if let (Ok(Outcome::Claimed { renewed: false }), Some(ending)) = (&answer, &outcome.lease.ended) {
-            self.expired(life, &command.resource, ending);
-        }
         self.asked(life, &command, &answer, &outcome.lease);
     }
 

@@ -54,7 +54,7 @@ impl LeaseGroup {
     /// Whether a resource that was never seen may have to be remembered: then it is inserted before it is locked.
     pub fn may_create(&self) -> bool {
         let keeps = |action: &Action| {
-            matches!(action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. })
+            matches!(action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. } | Action::Look)
         };
         !self.commands.iter().all(|command| keeps(&command.action))
     }

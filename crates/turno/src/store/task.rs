@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use turno_core::audit::{Head, chain};
 use turno_core::id::{Once, Resource, Sku, UserId};
-use turno_core::lease;
+use turno_core::lease::{self, Reason};
 use turno_core::task::{
     Action, Command, Decision, Finalized, Line, LineOutcome, Lines, Note, Outcome, Read, Refused, Status, Task, TaskId,
     decide,
@@ -54,6 +54,8 @@ pub struct TaskOutcome {
     pub task: Option<Task>,
     /// Its lease afterwards.
     pub lease: lease::State,
+    /// Ownerships that had expired and were ended by this command: nobody asked for their end, so it is logged.
+    pub expired: Vec<lease::Ending>,
     /// The database's time of the decision.
     pub now: Time,
 }
@@ -100,6 +102,7 @@ impl TaskGroup {
             decide(&self.command, read);
         let mut head = head.unwrap_or_default();
         let ended_of = ended.iter().map(|_| lease.resource.clone()).collect();
+        let expired = ended.iter().filter(|ending| ending.reason == Reason::Expired).cloned().collect();
         let write = TaskWrite {
             task: task.clone().filter(|_| changed),
             once: self.once().filter(|_| changed).cloned(),
@@ -113,7 +116,9 @@ impl TaskGroup {
                 audit: chain(&mut head, now, audit),
             },
         };
-        (write, TaskOutcome { answer, task, lease, now })
+        // Commands that leave the lease alone have not evaluated it.
+        let lease = lease.as_of(&self.command.policy, now);
+        (write, TaskOutcome { answer, task, lease, expired, now })
     }
 }
 

@@ -113,6 +113,7 @@ pub(crate) struct PostgresStore {
     address: Address,
     shared: Shared,
     expiry: Expiry,
+    looks: Expiry,
     routes: [Slot; ROUTES],
     readers: [Slot; READERS],
     peekers: [Slot; PEEKERS],
@@ -158,6 +159,7 @@ impl PostgresStore {
             address,
             shared,
             expiry: Expiry::default(),
+            looks: Expiry::default(),
             routes: Default::default(),
             readers: Default::default(),
             peekers: Default::default(),
@@ -213,6 +215,10 @@ impl Store for PostgresStore {
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         Box::pin(self.lease_peek(resources))
+    }
+
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        Box::pin(self.leases_due(limit))
     }
 
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {

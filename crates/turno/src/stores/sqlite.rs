@@ -203,19 +203,6 @@ fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
     Ok(Numbers::new((last - count + 1..=last).collect()))
 }
 
-/// Leases as they are, and the clock read afterwards.
-fn peek(
-    db: &mut Connection,
-    clock: &Clock,
-    read: impl FnOnce(&Connection) -> Result<Vec<State>, StoreError>,
-) -> Result<Peeked, StoreError> {
-    let tx = db.transaction()?;
-    let states = read(&tx)?;
-    let (_, epoch) = marks(&tx)?;
-    tx.commit()?;
-    Ok(Peeked { now: now(clock), epoch, states })
-}
-
 impl SqliteStore {
     /// Work in a write transaction, which it commits itself.
     fn write<T: Send + 'static>(
@@ -243,12 +230,17 @@ impl Store for SqliteStore {
 
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked> {
         let clock = self.clock.clone();
-        self.beats.run(move |db| peek(db, &clock, |tx| lease::states(tx, resources)))
+        self.beats.run(move |db| lease::peek(db, &clock, |tx| lease::states(tx, resources)))
     }
 
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| peek(db, &clock, |tx| lease::list(tx, &query)))
+        self.looks.run(move |db| lease::peek(db, &clock, |tx| lease::list(tx, &query)))
+    }
+
+    fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)> {
+        let clock = self.clock.clone();
+        self.looks.run(move |db| lease::due(db, now(&clock), limit))
     }
 
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>> {

@@ -170,7 +170,7 @@ async fn act(caller: &Caller, reader: &Reader, id: TaskId, action: Action) -> Re
 
 /// The task after a command that was carried out, or the problem that its refusal becomes.
 async fn shown(caller: &Caller, reader: &Reader, id: Option<TaskId>, answer: TaskAnswer) -> Result<TaskView, Problem> {
-    let TaskAnswer { answer, task, lease, now } = answer;
+    let TaskAnswer { answer, task, lease, now, .. } = answer;
     match answer {
         Ok(_) => {
             let task = task.ok_or_else(|| unknown(id.unwrap_or_default()))?;

@@ -10,6 +10,7 @@ use crate::sim::message::{Ask, Reply};
 use crate::sim::rng::Map;
 use crate::sim::setup::Setup;
 use turno::store::LeaseWrite;
+use turno_core::event::Event;
 use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Command, Ending, Holder, Outcome, Reason, Refused, State};
 use turno_core::time::Time;
@@ -51,12 +52,14 @@ pub(super) struct Leases {
     probed: Vec<Resource>,
     /// Resources that must be granted and were not yet; none before the end.
     probing: Option<Vec<Resource>>,
+    /// Ownerships whose end was announced.
+    announced: Map<Fence, Vec<Resource>>,
 }
 
 impl Leases {
     pub(super) fn new(setup: &Setup) -> Leases {
         let probed = setup.resources.iter().map(|(name, _)| name.clone()).collect();
-        Leases { all: Map::default(), probed, probing: None }
+        Leases { all: Map::default(), probed, probing: None, announced: Map::default() }
     }
 
     pub(super) fn expect_free(&mut self) {
@@ -66,6 +69,34 @@ impl Leases {
     pub(super) fn probed(&self) -> Checked {
         match self.probing.iter().flatten().next() {
             Some(left) => fault("L13", left, "nobody holds it, and yet it was not granted"),
+            None => Ok(()),
+        }
+    }
+
+    /// When nobody beats or claims any more, every ownership is ended, and so announced, without anybody asking.
+    pub(super) fn drained(&self) -> Checked {
+        match self.all.iter().find_map(|(at, lease)| Some((at, lease.own.as_ref()?))) {
+            Some((at, own)) => fault("L16", at, format!("{own:?} has run out, and nobody announced it")),
+            None => Ok(()),
+        }
+    }
+
+    /// The end of an ownership is announced in the commit that ends it, and in no other.
+    fn announced(&mut self, commit: &Commit<'_>, write: &LeaseWrite) -> Checked {
+        let ends = |event: &Event| matches!(&*event.name, "lease.lost" | "lease.released");
+        let mut events: Vec<&Event> = commit.events.iter().map(|(_, event)| &**event).filter(|one| ends(one)).collect();
+        for (at, ending) in write.ended_of.iter().zip(&write.ended) {
+            let fence = ending.grant.fence;
+            let known = self.announced.entry(fence).or_default();
+            let about = |event: &&Event| at.as_str() == &*event.resource && event.fence == Some(fence);
+            let Some(index) = events.iter().position(about).filter(|_| !known.contains(at)) else {
+                return fault("L16", at, format!("{ending:?} was not announced, or before"));
+            };
+            events.remove(index);
+            known.push(at.clone());
+        }
+        match events.first() {
+            Some(event) => fault("L16", &event.resource, format!("{event:?} was announced, and did not end here")),
             None => Ok(()),
         }
     }
@@ -88,7 +119,7 @@ impl Leases {
             };
             let lease = self.all.entry(command.resource.clone()).or_default();
             // Beats and releases do not create rows, so they may have looked, unlocked, before there was one.
-            let passive = matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. });
+            let passive = matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Look);
             let unseen = passive && *view == State::unseen(command.resource.clone());
             if unseen && (lease.born == 0 || commit.began < lease.born) {
                 continue;
@@ -121,6 +152,7 @@ impl Leases {
                 return fault("L12", resource, text);
             }
         }
+        self.announced(commit, write)?;
         for state in &write.states {
             self.row(state)?;
             if let Some(lease) = self.all.get_mut(&state.resource)
@@ -162,13 +194,8 @@ impl Lease {
             self.over(own.clone(), if own.leaving { Reason::Released } else { Reason::Expired });
             self.lapsed = Some(own.clone());
         }
-        let leaves = matches!(command.action, Action::LeaveLine)
-            && self.line.offer.as_ref().is_some_and(|(to, _)| to.is(&command.who));
         let pinned = matches!(answer, Err(Refused::Pinned));
-        let bad = pinned || matches!(answer, Err(Refused::TtlOutOfBounds { .. }));
-        let takes = matches!(command.action, Action::Claim { .. } | Action::JoinLine);
-        let looks = takes && !bad || leaves;
-        if self.own.is_none() && (looks || expired.is_some()) {
+        if self.own.is_none() {
             self.line.drop_passed(now);
         }
         match &command.action {
@@ -184,7 +211,7 @@ impl Lease {
                     self.over(own, Reason::Forced);
                 }
             }
-            Action::RequestRelease { .. } | Action::Decline { .. } | Action::Expel { .. } => {}
+            Action::RequestRelease { .. } | Action::Decline { .. } | Action::Expel { .. } | Action::Look => {}
             Action::JoinLine => {
                 let holds = self.own.as_ref().is_some_and(|own| own.holder.is(&command.who));
                 if let Ok(Outcome::InLine { position, .. }) = answer {

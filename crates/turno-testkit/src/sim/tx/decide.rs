@@ -5,10 +5,11 @@ use crate::sim::message::{Reply, Work};
 use crate::sim::sabotage::Bug;
 use std::sync::Arc;
 use turno::store::{ClaimGroup, EnqueueGroup, Group, LeaseGroup, LeaseRead, SettleGroup, SettleRead};
+use turno_core::event::{Event, Topic};
 use turno_core::id::Numbers;
-use turno_core::lease::{Action, Beat, Decision, Outcome, State};
+use turno_core::lease::{Action, Beat, Decision, Outcome, Reason, State};
 use turno_core::queue::{Act, Changes, Ended, EnqueueRead, Item, Kind, ManageRead, Managed, Wants};
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 impl Tx {
     pub(super) fn commit(&mut self, env: &mut Env<'_>) -> Progress {
@@ -126,6 +127,21 @@ impl Tx {
     }
 }
 
+/// What was announced when the last ownership of the lease expired.
+fn announcement(state: &State, at: Time) -> Option<Event> {
+    let ending = state.ended.as_ref().filter(|ending| ending.reason == Reason::Expired)?;
+    Some(Event {
+        topic: Topic::Leases,
+        name: "lease.lost".into(),
+        resource: state.resource.as_str().into(),
+        key: None,
+        at,
+        fence: Some(ending.grant.fence),
+        by: Some(ending.grant.holder.user.clone()),
+        detail: None,
+    })
+}
+
 type LeaseDecisions = (turno::store::LeaseWrite, Vec<(Decision, State)>);
 
 fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> LeaseDecisions {
@@ -156,6 +172,7 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
             (Action::Claim { .. }, Some(grant), Bug::ExpiryNeedsSweeper) if !grant.holder.is(&who) => {
                 grant.expires_at = grant.expires_at.max(now + Span(1));
             }
+            (Action::Look, Some(grant), Bug::LookUnconditional) => grant.expires_at = grant.expires_at.min(now),
             _ => {}
         }
     }
@@ -193,6 +210,12 @@ fn decide_leases(group: &LeaseGroup, mut read: LeaseRead, bug: Option<Bug>) -> L
         }
         Bug::HistoryOverlaps => write.ended.iter_mut().for_each(|ending| ending.at = ending.at + Span(2_000)),
         Bug::OverrideUnaudited => write.audit.clear(),
+        Bug::LookNotSet => write.states.iter_mut().for_each(|state| state.look_at = None),
+        Bug::LookAnnouncesAgain => {
+            let looked = |(decision, _): &&(Decision, State)| decision.answer == Ok(Outcome::Looked { news: false });
+            let again = answers.iter().filter(looked).filter_map(|(_, state)| announcement(state, now));
+            write.events.extend(again);
+        }
         _ => {}
     }
     (write, answers)

@@ -98,7 +98,8 @@ impl Tx {
             Group::Lease(group) => {
                 // A row that was not there to be locked is not there to be read either.
                 let blind = env.has(Bug::AbsentRowNotInserted);
-                let beats = group.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. }));
+                let weak = |action: &Action| matches!(action, Action::Heartbeat { .. } | Action::Look);
+                let beats = group.commands.iter().all(|command| weak(&command.action));
                 let read = |resource: Resource| {
                     if !blind && !held.contains(&Lock::Lease(resource.clone())) {
                         return State::unseen(resource);

@@ -76,7 +76,7 @@ pub(super) fn decide(
             let task = id.and_then(|id| env.db.tasks.get(&id).cloned());
             let lease = State::unseen(id.unwrap_or_default().resource());
             let answer = Err(Refused::Lease(lease::Refused::Pinned));
-            return (None, TaskOutcome { answer, task, lease, now });
+            return (None, TaskOutcome { answer, task, lease, expired: Vec::new(), now });
         }
         other => unreachable!("{other:?} was read for a task"),
     };

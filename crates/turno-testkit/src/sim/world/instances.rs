@@ -196,6 +196,20 @@ impl World<'_> {
         Ok(known.map_or(reply, Reply::Settle))
     }
 
+    /// Reads which leases are due, and has them looked at now, or much later. Not at every sweep, so that others find
+    /// expired leases too.
+    fn announce(&mut self, server: usize) {
+        if !self.draining && self.rng.percent(70) {
+            return;
+        }
+        let now = self.servers[server].clock.estimate();
+        for resource in self.db.due_leases(now) {
+            let ask = Ask::Lease(self.setup.look(resource));
+            let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
+            self.after(0, late, Event::Arrive { server, call: Box::new(Call::new(0, NOBODY, ask)) });
+        }
+    }
+
     /// Reads what is over, and has it settled now, or much later.
     pub(super) fn sweep(&mut self, server: usize, life: u64) {
         if self.servers[server].life != life || !self.servers[server].alive {
@@ -213,6 +227,7 @@ impl World<'_> {
             let late = if !self.draining && self.rng.percent(10) { 1_500 } else { 10 };
             self.after(0, late, Event::Arrive { server, call });
         }
+        self.announce(server);
         self.after(20, 90, Event::Sweep { server, life });
     }
 }

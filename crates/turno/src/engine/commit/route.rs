@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tracing::Instrument;
 use turno_core::access::Epoch;
 use turno_core::id::{QueueId, Resource};
+use turno_core::lease::{Decision, Outcome};
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
 /// Commands taken together: enough to share a flush among all callers.
@@ -111,7 +112,7 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
         (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
             let mut told: Option<&Resource> = None;
             for (command, (decision, state)) in group.commands.iter().zip(answers) {
-                if decision.changed && state.grant.is_none() && told != Some(&command.resource) {
+                if is_news(decision) && state.grant.is_none() && told != Some(&command.resource) {
                     told = Some(&command.resource);
                     announce.tell(Hint::Lease(command.resource.clone()));
                 }
@@ -138,10 +139,15 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
     }
 }
 
+/// Whether something happened to a lease. A look that only set the next one is none of those who listen.
+fn is_news(decision: &Decision) -> bool {
+    decision.changed && decision.answer != Ok(Outcome::Looked { news: false })
+}
+
 /// Whether what was decided may have come with events; one look too many is cheap.
 fn may_have_events(outcome: &Outcomes) -> bool {
     match outcome {
-        Outcomes::Lease { answers, .. } => answers.iter().any(|(decision, _)| decision.changed),
+        Outcomes::Lease { answers, .. } => answers.iter().any(|(decision, _)| is_news(decision)),
         Outcomes::Settle { answers, .. } => {
             answers.iter().any(|answer| matches!(answer, SettleOutcome::Retrying { .. } | SettleOutcome::Exhausted))
         }

@@ -107,7 +107,7 @@ impl Turno {
     pub async fn task_get(&self, id: TaskId) -> Result<(Time, Option<(Task, State)>), Error> {
         self.reads(Needs::READING.on(&id.resource())).await?;
         let TaskPage { now, mut tasks, .. } = self.inner.store.task_look(id).await?;
-        Ok((now, tasks.pop()))
+        Ok((now, tasks.pop().map(|(task, lease)| (task, self.lease_as_of(lease, now)))))
     }
 
     /// Tasks with their lines and leases, newest first; those that the caller's token is not for are left out. Where
@@ -138,6 +138,7 @@ impl Turno {
             let wanted = |lease: &State| query.locked.is_none_or(|locked| lease.live(now).is_some() == locked);
             let may = |task: &Task| self.may(Needs::READING.on(&task.id.resource())).is_ok();
             page.tasks.retain(|(task, lease)| wanted(lease) && may(task));
+            page.tasks = page.tasks.into_iter().map(|(task, lease)| (task, self.lease_as_of(lease, now))).collect();
             // An empty page that is not the last one would be a riddle.
             if !page.tasks.is_empty() || page.next.is_none() {
                 return Ok(page);

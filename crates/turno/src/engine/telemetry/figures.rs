@@ -21,7 +21,7 @@ const KINDS: [&str; 10] =
     ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
 
-const ACTIONS: [&str; 12] = [
+const ACTIONS: [&str; 13] = [
     "claim",
     "heartbeat",
     "release",
@@ -33,6 +33,7 @@ const ACTIONS: [&str; 12] = [
     "leave_line",
     "leave",
     "decline",
+    "look",
     "expire",
 ];
 const EXPIRE: usize = ACTIONS.len() - 1;
@@ -248,6 +249,7 @@ fn action_index(action: &Action) -> usize {
         Action::LeaveLine => 8,
         Action::Leave { .. } => 9,
         Action::Decline { .. } => 10,
+        Action::Look => 11,
     }
 }
 
@@ -261,7 +263,9 @@ fn outcome(answer: &Result<Outcome, Refused>) -> &'static str {
         Ok(Outcome::Released { released: true, .. } | Outcome::ForceReleased { changed: true }) => "released",
         Ok(Outcome::Released { released: false, .. }) => "kept",
         Ok(Outcome::ForceReleased { changed: false } | Outcome::Asked { told: false }) => "nobody",
-        Ok(Outcome::Asked { told: true } | Outcome::InLine { .. } | Outcome::LeftLine) => "done",
+        Ok(Outcome::Asked { told: true } | Outcome::InLine { .. } | Outcome::LeftLine | Outcome::Looked { .. }) => {
+            "done"
+        }
         Err(Refused::HeldBy { .. }) => "held",
         Err(Refused::OfferedTo { .. }) => "offered",
         Err(Refused::Lost { .. }) => "lost",

@@ -33,7 +33,7 @@ const BEHIND_MAX: usize = 100;
 pub(super) enum Line {
     /// Something was asked of a lease.
     Lease(Box<OfLease>),
-    /// An ownership whose time was over was found and ended.
+    /// An ownership ended because its time was over.
     Expired { resource: Resource, ending: Box<Ending> },
     /// An item came in.
     Admitted { queue: Arc<str>, number: QueueId, key: Option<Key>, item: ItemId, fate: Fate },
@@ -124,6 +124,7 @@ fn refused_what(action: &Action) -> &'static str {
         Action::Release { .. } | Action::Leave { .. } | Action::ForceRelease { .. } | Action::Expel { .. } => {
             "release refused"
         }
+        Action::Look => "look refused",
         Action::Decline { .. } => "answer refused",
         Action::RequestRelease { .. } | Action::JoinLine | Action::LeaveLine => "place in line refused",
     }
@@ -272,7 +273,7 @@ impl Teller {
             Line::Lease(line) => write_lease(loud, &line),
             Line::Expired { resource, ending } => write_line!(
                 loud,
-                %resource, holder = %ending.grant.holder.user, fence = ending.grant.fence.0, why = cause(ending.cause),
+                %resource, by = %ending.grant.holder.user, fence = ending.grant.fence.0, why = cause(ending.cause),
                 "lease expired"
             ),
             Line::Admitted { queue, number, key, item, fate } => {

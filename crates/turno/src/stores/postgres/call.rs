@@ -125,6 +125,8 @@ statements! {
     LANE_LOCK = "lane_lock",
     LANE_LOCKS = "lane_locks",
     LANE_NAMES = "lane_names",
+    LEASE_DUE = "lease_due",
+    LEASE_DUE_NEXT = "lease_due_next",
     LEASE_END = "lease_end",
     LEASE_ENDING = "lease_ending",
     LEASE_HISTORY = "lease_history",

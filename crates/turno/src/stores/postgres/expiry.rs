@@ -1,4 +1,4 @@
-//! From where on expired hand-outs are looked for: the same graveyard as with due heads, at another index.
+//! From where on expired hand-outs and due leases are looked for: the same graveyard as with due heads, at other indexes.
 
 use super::life::{Generation, Remembered};
 use turno_core::time::{Span, Time};
@@ -8,7 +8,7 @@ const BOTTOM: Time = Time(i64::MIN);
 /// How often everything is looked at.
 const RESCAN: Span = Span::from_secs(60);
 
-/// Before which instant no hand-out that was still open expired, as far as this process has seen.
+/// Before which instant nothing that was still open expired, as far as this process has seen.
 #[derive(Debug, Default)]
 pub(super) struct Expiry(Remembered<Clear>);
 

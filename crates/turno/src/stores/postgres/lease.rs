@@ -17,7 +17,7 @@ use turno_core::time::{Span, Time};
 /// Which locks a group takes on its leases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
-    /// Heartbeats alone, which take nothing away: nobody's open transaction is in their way.
+    /// Heartbeats and looks, which give nothing to anybody: no application's open transaction is in their way.
     Beats,
     /// The strong lock without waiting, which nearly always is all there.
     Quick,
@@ -66,7 +66,8 @@ impl Lock {
 /// Locks the resources, reads them, locks the audit if it is needed, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Failure> {
     let resources = group.resources();
-    let beats = group.commands.iter().all(|command| matches!(command.action, Action::Heartbeat { .. }));
+    let weak = |action: &Action| matches!(action, Action::Heartbeat { .. } | Action::Look);
+    let beats = group.commands.iter().all(|command| weak(&command.action));
     let mut lock = if beats { Lock::Beats } else { Lock::Quick };
     let (states, head, mut moment) = loop {
         let mut calls = Vec::with_capacity(5);
@@ -141,6 +142,7 @@ fn save(states: &[State]) -> Call<'_> {
         .maybe_flags(grants().map(|grant| Some(grant?.idle)))
         .made_texts(states.iter().map(waiting_to))
         .made_texts(states.iter().map(ended_to))
+        .maybe_bigs(states.iter().map(|state| Some(state.look_at?.0)))
 }
 
 fn end(write: &LeaseWrite) -> Call<'_> {

@@ -12,7 +12,7 @@ use turno_core::id::{Fence, Instance, Resource, UserId};
 use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
 use turno_core::time::{Span, Time};
 
-/// The state in the columns from `at` on: eleven of the grant, then `waiting` and `ended`.
+/// The state in the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
 pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, Failure> {
     let mut state = State::unseen(resource);
     if get::<Option<i64>>(row, at + 3)?.is_some() {
@@ -25,6 +25,7 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, F
     if let Some(text) = get::<Option<&str>>(row, at + 12)? {
         state.ended = Some(serde_json::from_str::<Ended>(text).map_err(garbled)?.into_ending()?);
     }
+    state.look_at = get::<Option<i64>>(row, at + 13)?.map(Time);
     Ok(state)
 }
 

@@ -17,7 +17,7 @@ use turno_core::limits::NAME_MAX;
 use turno_core::queue::{Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
-/// How far back expired hand-outs are looked for, once all earlier ones were seen to be settled.
+/// How far back expired hand-outs and due leases are looked for, once all earlier ones were seen to be settled.
 const EXPIRY_MARGIN: Span = Span::from_secs(60);
 
 impl PostgresStore {
@@ -141,6 +141,23 @@ impl PostgresStore {
             self.expiry.clear_before(life, now + Span(-EXPIRY_MARGIN.0));
         }
         Ok((expired, next))
+    }
+
+    /// Leases whose look is due. The floor stays behind by a margin, because a claim becomes visible some time after the
+    /// instant it was decided with.
+    pub(super) async fn leases_due(&self, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
+        let life = self.shared.lives.generation();
+        let now = self.now().await?;
+        let from = self.looks.from(life, now);
+        let due = Call::new(&call::LEASE_DUE).big(from.0).big(now.0).big(limit.into());
+        let next = Call::new(&call::LEASE_DUE_NEXT).big(now.0).big((now + LOOK_AGAIN).0);
+        let mut answers = self.read(vec![due, next]).await?;
+        let rows = answers.take();
+        let next = answers.take().first().map(|row| get(row, 0)).transpose()?.map(Time);
+        let first = rows.first().map(|row| get(row, 1)).transpose()?.map_or(now, Time);
+        self.looks.clear_before(life, first.min(now + Span(-EXPIRY_MARGIN.0)));
+        let due = rows.iter().map(|row| row::name(row, 0, Resource::new)).collect::<Result<_, _>>()?;
+        Ok((due, next))
     }
 
     pub(super) async fn queue_next_look(&self, queue: QueueId, after: Time) -> Result<Option<Time>, StoreError> {

@@ -140,6 +140,7 @@ lease.expires_at bigint
 lease.idle boolean
 lease.waiting text
 lease.ended text
+lease.look_at bigint
 lease_history.resource text collate C not null
 lease_history.fence bigint not null
 lease_history.holder_user text collate C not null
@@ -275,6 +276,7 @@ CREATE UNIQUE INDEX intake_refused_pkey ON turno.intake_refused USING btree (n)
 CREATE INDEX intake_xid ON turno.intake USING btree (xid, n)
 CREATE INDEX lease_history_age ON turno.lease_history USING btree (ended_at)
 CREATE UNIQUE INDEX lease_history_pkey ON turno.lease_history USING btree (resource, fence)
+CREATE INDEX lease_look ON turno.lease USING btree (look_at) WHERE (look_at IS NOT NULL)
 CREATE UNIQUE INDEX lease_pkey ON turno.lease USING btree (resource)
 CREATE INDEX link_expiry ON turno.link USING btree (expires_at)
 CREATE UNIQUE INDEX link_pkey ON turno.link USING btree (hash)

@@ -113,7 +113,7 @@ fn decided(group: &TaskGroup, read: TaskRead, xid: Option<String>) -> Plan {
 /// Somebody has the task: a line is being applied, or another instance runs a command. Nothing waits for that here.
 fn busy(task: Option<Task>, lease: State, moment: &Moment) -> Plan {
     let answer = Err(Refused::Lease(LeaseRefused::Pinned));
-    let outcome = TaskOutcome { answer, task, lease, now: moment.now };
+    let outcome = TaskOutcome { answer, task, lease, expired: Vec::new(), now: moment.now };
     Plan::new(Outcomes::Task(Box::new(outcome)), Write::Nothing, None)
 }
 

@@ -1,8 +1,9 @@
 //! Leases: their rows, their history, and a group of commands about them.
 
 use super::rows::{damaged, json, name, name_if, word};
-use super::{audit, event, numbers, statements as sql};
-use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, StoreError};
+use super::{audit, event, marks, now, numbers, statements as sql};
+use crate::clock::Clock;
+use crate::store::{LeaseGroup, LeaseQuery, LeaseRead, LeaseWrite, Outcomes, Past, Peeked, StoreError};
 use rusqlite::{Connection, Error, OptionalExtension, Row, Statement};
 use serde::{Deserialize, Serialize};
 use turno_core::id::{Fence, Instance, Resource, UserId};
@@ -13,6 +14,8 @@ use turno_core::time::{Span, Time};
 const GRANT: usize = 11;
 /// Columns of an ending: its grant, and how it ended.
 const ENDING: usize = GRANT + 5;
+/// The column behind the grant, those who wait, and the ending: when the lease is looked at.
+const LOOK: usize = GRANT + 1 + ENDING;
 
 /// Those who wait or ask, as stored.
 #[derive(Deserialize)]
@@ -47,8 +50,10 @@ pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outc
 pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreError> {
     if !write.states.is_empty() {
         let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
+        let mut look = tx.prepare_cached(sql::LEASE_LOOK)?;
         for state in &write.states {
             save_state(&mut save, state)?;
+            look.execute((state.look_at.map(|Time(at)| at), state.resource.as_str()))?;
         }
     }
     if !write.ended.is_empty() {
@@ -61,6 +66,19 @@ pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreErro
     }
     event::add(tx, &write.events)?;
     audit::write(tx, &write.audit)
+}
+
+/// Leases as they are, and the clock read afterwards.
+pub(super) fn peek(
+    db: &mut Connection,
+    clock: &Clock,
+    read: impl FnOnce(&Connection) -> Result<Vec<State>, StoreError>,
+) -> Result<Peeked, StoreError> {
+    let tx = db.transaction()?;
+    let states = read(&tx)?;
+    let (_, epoch) = marks(&tx)?;
+    tx.commit()?;
+    Ok(Peeked { now: now(clock), epoch, states })
 }
 
 /// The states of resources, in their order; one that nobody has seen is free.
@@ -86,10 +104,19 @@ pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, St
     let holder = query.holder.as_ref().map(UserId::as_str);
     let mut read = db.prepare_cached(sql::LEASE_LIST)?;
     let found = read.query_map((from, beyond(prefix), holder, query.limit), |row| {
-        let resource = name(row, GRANT + 1 + ENDING, Resource::new)?;
+        let resource = name(row, LOOK + 1, Resource::new)?;
         state(row, resource)
     })?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Leases whose look is due, earliest first, and when the next one is.
+pub(super) fn due(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
+    let mut read = db.prepare_cached(sql::LEASE_DUE)?;
+    let due = read.query_map((now.0, limit), |row| name(row, 0, Resource::new))?.collect::<Result<_, _>>()?;
+    let mut read = db.prepare_cached(sql::LEASE_DUE_NEXT)?;
+    let next: Option<i64> = read.query_row([now.0], |row| row.get(0))?;
+    Ok((due, next.map(Time)))
 }
 
 /// Leases for which somebody waits.
@@ -97,7 +124,7 @@ pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Re
     let mut read = db.prepare_cached(sql::LEASE_LINES)?;
     // No name is empty, so all of them come behind that.
     let found = read.query_map((after.map_or("", Resource::as_str), limit), |row| {
-        let resource = name(row, GRANT + 1 + ENDING, Resource::new)?;
+        let resource = name(row, LOOK + 1, Resource::new)?;
         state(row, resource)
     })?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -143,6 +170,7 @@ fn state(row: &Row<'_>, resource: Resource) -> Result<State, Error> {
         state.requests = waiting.requests;
         state.leaving = waiting.leaving;
     }
+    state.look_at = row.get::<_, Option<i64>>(LOOK)?.map(Time);
     Ok(state)
 }
 

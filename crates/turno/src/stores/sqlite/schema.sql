@@ -190,7 +190,9 @@ CREATE TABLE lease (
     ended_cause text,
     ended_by text,
     ended_note text
-) strict, without rowid;
+, look_at integer) strict, without rowid;
+
+CREATE INDEX lease_look on lease (look_at) where look_at is not null;
 
 CREATE TABLE lease_history (
     resource text not null,

@@ -1,13 +1,13 @@
 -- lease_lock_beats
--- The weaker lock for groups of heartbeats, and the first step of the patient way: one by one in the order of the
--- names, which come sorted. It waits for other engines, and not for an application's transaction that asserts its
+-- The weaker lock for groups of heartbeats and looks, and the first step of the patient way: one by one in the order of
+-- the names, which come sorted. It waits for other engines, and not for an application's transaction that asserts its
 -- lease (FOR KEY SHARE), which stops those who would take it, not the holder's renewal.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
-       l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended
+       l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended, l.look_at
 from unnest($1::text[]) with ordinality as u (resource, n)
 cross join lateral (
     select k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
-           k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended
+           k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended, k.look_at
     from turno.lease k
     where k.resource = u.resource
     limit 1

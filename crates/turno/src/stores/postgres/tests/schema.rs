@@ -99,6 +99,7 @@ async fn a_database_of_the_first_schema_is_brought_up_to_date_with_all_it_holds(
              insert into turno.lease (resource, holder_user, holder_name, fence, claim, ttl_ms, locked_at, worked_at,
                                       heartbeat_at, expires_at, idle)
                  values ('a', 'ana', 'Ana', 7, 1, 30000, 1, 2, 3, 9000000000000, false);
+             insert into turno.lease (resource, waiting) values ('offered', '[[],null,[]]');
              update turno.mark set high = 5",
         )
         .await
@@ -106,6 +107,8 @@ async fn a_database_of_the_first_schema_is_brought_up_to_date_with_all_it_holds(
     let store = store_at(&url).await;
     let peeked = store.peek(vec![resource("a")]).await.unwrap();
     assert_eq!(peeked.states[0].grant.as_ref().unwrap().fence, Fence(7));
+    assert_eq!(peeked.states[0].look_at, Some(Time(9_000_000_000_000)), "its end is announced");
+    assert_eq!(store.due_leases(10).await.unwrap().0, [resource("offered")], "and an offer is looked at at once");
     assert_eq!((peeked.epoch.0, store.audit_head().await.unwrap().n), (0, 0));
     let (_, granted, _) = decide(&store, lease("a", "luis", force("mine"))).await.unwrap();
     assert!(granted);

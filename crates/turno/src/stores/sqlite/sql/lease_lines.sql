@@ -4,7 +4,7 @@ select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_a
     expires_at, idle, waiting,
     ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,
     ended_heartbeat_at, ended_expires_at, ended_idle, ended_at, ended_reason, ended_cause, ended_by, ended_note,
-    resource
+    look_at, resource
 from lease
 where resource > ?1 and waiting is not null
 order by resource

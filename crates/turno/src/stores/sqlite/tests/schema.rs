@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use turno_core::access::Epoch;
 use turno_core::audit::{Actor, Head};
-use turno_core::id::{ItemId, QueueName};
+use turno_core::id::{ItemId, QueueName, Resource};
 use turno_core::queue::{Kind, Policy};
 use turno_core::time::Time;
 
@@ -56,7 +56,11 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
         update mark set high = 5;
         insert into queue (name, policy, kind, version, paused) values ('jobs', '{policy}', 'inbox', 4, 1);
         insert into body (seq, queue, id, key, payload, enqueued_at) values (3, 1, 'a', null, '{}', 77);
-        insert into done (seq, queue, ended, at, attempt, fence, revision) values (3, 1, 0, 78, 1, 2, 0);";
+        insert into done (seq, queue, ended, at, attempt, fence, revision) values (3, 1, 0, 78, 1, 2, 0);
+        insert into lease (resource, holder_user, holder_name, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
+                           expires_at, idle)
+            values ('held', 'ana', 'Ana', 7, 1, 30000, 1, 2, 3, 9000000000000, 0);
+        insert into lease (resource, waiting) values ('offered', '{\"line\":[],\"offer\":null,\"requests\":[]}');";
     let policy = serde_json::to_string(&Policy::of(Kind::Inbox)).unwrap();
     old.execute_batch(include_str!("../migrations/0001_engine.sql")).unwrap();
     old.execute_batch(&text.replace("{policy}", &policy)).unwrap();
@@ -67,6 +71,10 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
     assert_eq!((row.version, row.paused, row.purged), (4, true, 0));
     let item = store.item(row.id, ItemId::new("a").unwrap()).await.unwrap().unwrap();
     assert_eq!((item.body.enqueued_at, item.done.unwrap().at), (Time(77), Time(78)));
+    let held = store.peek(vec![Resource::new("held").unwrap()]).await.unwrap().states.remove(0);
+    assert_eq!(held.look_at, Some(Time(9_000_000_000_000)), "its end is announced");
+    let due = store.due_leases(10).await.unwrap().0;
+    assert_eq!(due, [Resource::new("offered").unwrap()], "and an offer is looked at at once");
     assert_eq!(store.epoch().await, Ok(Epoch(0)));
     assert_eq!(store.audit_head().await, Ok(Head::default()));
     assert_eq!(store.purge(Purge::Items { queue: row.id, before: Time(79), by: Actor::system() }, 9).await, Ok(1));

@@ -1,0 +1,280 @@
+//! The end of a lease by expiry is announced without anybody asking, and reads agree with claims.
+
+use super::world::{World, claim, command, resource};
+use std::sync::Arc;
+use std::time::Duration;
+use turno::core::event::{Event, Topic, Topics};
+use turno::core::id::{Position, Resource};
+use turno::core::lease::{Action, Outcome, Refused, State};
+use turno::core::task::{Goods, Movement, NewLine};
+use turno::core::time::Span;
+use turno::store::TaskQuery;
+use turno::{Live, Subscription, Turno};
+
+super::cases![
+    an_expired_lease_is_announced_without_anybody_asking,
+    an_offer_follows_the_expiry_and_passes_on_when_it_lapses,
+    an_expiry_is_announced_once_over_two_instances,
+    an_extended_lease_is_not_announced_at_its_first_end,
+    a_released_lease_is_not_announced_at_its_end,
+    the_lease_of_a_dead_instance_is_announced_by_another,
+    a_clock_that_steps_back_delays_no_announcement_and_repeats_none,
+    the_end_of_a_left_page_is_announced_as_a_release,
+    the_lock_of_a_task_is_announced_when_it_expires,
+    a_read_says_offered_where_a_claim_is_refused_as_offered,
+    a_task_says_offered_where_a_claim_is_refused_as_offered,
+];
+
+/// Longer than any case takes on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+async fn listen(turno: &Turno) -> Subscription {
+    turno.subscribe(Topics::from(Topic::Leases), None).await.unwrap()
+}
+
+/// Waits for the next event with one of these names.
+async fn next(listener: &mut Subscription, names: &[&str]) -> Arc<Event> {
+    loop {
+        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("an event should have come").unwrap();
+        if let Live::Event { event, .. } = heard
+            && names.contains(&&*event.name)
+        {
+            return event;
+        }
+    }
+}
+
+/// Waits for the next end or offer; returns its name, resource, user and detail.
+async fn news(listener: &mut Subscription) -> (String, String, String, Option<String>) {
+    let event = next(listener, &["lease.lost", "lease.released", "lease.offered"]).await;
+    let by = event.by.as_ref().map(ToString::to_string).unwrap_or_default();
+    (event.name.to_string(), event.resource.to_string(), by, event.detail.clone())
+}
+
+fn lost(resource: &str, by: &str) -> (String, String, String, Option<String>) {
+    ("lease.lost".to_owned(), resource.to_owned(), by.to_owned(), Some("expired".to_owned()))
+}
+
+fn offered(resource: &str, to: &str) -> (String, String, String, Option<String>) {
+    ("lease.offered".to_owned(), resource.to_owned(), to.to_owned(), None)
+}
+
+async fn on(turno: &Turno, name: &str, who: &str, action: Action) -> Result<Outcome, Refused> {
+    let mut command = command(who, action);
+    command.resource = Resource::new(name).unwrap();
+    turno.lease(command).await.unwrap().answer
+}
+
+const CLAIM: Action = Action::Claim { ttl: None, wait: false };
+
+/// How often each fence was announced as lost, in the whole log.
+async fn losses(turno: &Turno) -> Vec<(i64, usize)> {
+    let events = turno.store().unwrap().events(Position(0), 10_000).await.unwrap();
+    let lost = events.iter().filter(|(_, event)| event.name == "lease.lost");
+    let mut fences: Vec<i64> = lost.map(|(_, event)| event.fence.unwrap().0).collect();
+    fences.sort_unstable();
+    fences.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
+}
+
+async fn an_expired_lease_is_announced_without_anybody_asking(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let fence = world.claim("ana").await.unwrap();
+    world.pass(29_999);
+    world.pass(1);
+    let event = next(&mut listener, &["lease.lost"]).await;
+    assert_eq!((event.fence, event.detail.as_deref()), (Some(fence), Some("expired")));
+    assert_eq!(event.by.as_ref().map(ToString::to_string), Some("ana".to_owned()));
+    let history = world.turno.lease_history(resource(), None, 10).await.unwrap();
+    assert_eq!(history.len(), 1, "the end is written down once");
+    assert_eq!(history[0].at, super::START + Span(30_000), "as of the expiry");
+}
+
+async fn an_offer_follows_the_expiry_and_passes_on_when_it_lapses(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let name = resource().to_string();
+    world.claim("ana").await.unwrap();
+    world.pass(20_000);
+    for who in ["luis", "eva"] {
+        world.lease(who, Action::JoinLine).await.answer.unwrap();
+    }
+    world.pass(10_000);
+    assert_eq!(news(&mut listener).await, lost(&name, "ana"));
+    assert_eq!(news(&mut listener).await, offered(&name, "luis"));
+    // Both keep their tickets; Luis does not claim, so his offer lapses 30 s after it was made.
+    world.pass(15_000);
+    for who in ["luis", "eva"] {
+        world.lease(who, Action::JoinLine).await.answer.unwrap();
+    }
+    world.pass(15_000);
+    assert_eq!(news(&mut listener).await, offered(&name, "eva"));
+    // Eva has gone: her ticket dies before her offer does. Nobody is left, so there is nothing to announce.
+    world.pass(15_000);
+    on(&world.turno, "other", "ana", CLAIM).await.unwrap();
+    world.pass(30_000);
+    assert_eq!(news(&mut listener).await, lost("other", "ana"));
+    world.claim("ana").await.unwrap();
+}
+
+async fn an_expiry_is_announced_once_over_two_instances(world: World) {
+    const LEASES: usize = 40;
+    let (one, _other) = (world.announcing().await, world.announcing().await);
+    let mut listener = listen(&one).await;
+    for n in 0..LEASES {
+        on(&world.turno, &format!("r{n}"), "ana", CLAIM).await.unwrap();
+    }
+    world.pass(30_000);
+    for _ in 0..LEASES {
+        next(&mut listener, &["lease.lost"]).await;
+    }
+    // Both instances look once more before the last one is announced.
+    on(&world.turno, "last", "ana", CLAIM).await.unwrap();
+    world.pass(30_000);
+    assert_eq!(&*next(&mut listener, &["lease.lost"]).await.resource, "last");
+    let losses = losses(&world.turno).await;
+    assert_eq!(losses.len(), LEASES + 1);
+    assert!(losses.iter().all(|(_, times)| *times == 1), "{losses:?}");
+}
+
+async fn an_extended_lease_is_not_announced_at_its_first_end(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let fence = world.claim("ana").await.unwrap();
+    on(&world.turno, "other", "luis", CLAIM).await.unwrap();
+    world.pass(20_000);
+    world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer.unwrap();
+    world.pass(10_000);
+    assert_eq!(news(&mut listener).await, lost("other", "luis"));
+    on(&world.turno, "another", "luis", CLAIM).await.unwrap();
+    assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some_and(|grant| grant.fence == fence));
+    world.pass(19_999);
+    world.pass(1);
+    assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"), "at the end that the heartbeat gave it");
+    world.pass(10_000);
+    assert_eq!(news(&mut listener).await, lost("another", "luis"));
+}
+
+async fn a_released_lease_is_not_announced_at_its_end(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let fence = world.claim("ana").await.unwrap();
+    world.lease("ana", Action::Release { fence, claim: None }).await.answer.unwrap();
+    on(&world.turno, "other", "luis", CLAIM).await.unwrap();
+    world.pass(30_000);
+    assert_eq!(news(&mut listener).await.0, "lease.released");
+    assert_eq!(news(&mut listener).await, lost("other", "luis"));
+    assert_eq!(losses(&world.turno).await.len(), 1);
+    // The look that its claim left behind does not hide the end of the next ownership.
+    world.claim("eva").await.unwrap();
+    world.pass(30_000);
+    assert_eq!(news(&mut listener).await, lost(resource().as_str(), "eva"));
+}
+
+async fn the_lease_of_a_dead_instance_is_announced_by_another(world: World) {
+    let dies = world.announcing().await;
+    let fence = claim(&dies, "ana").await.unwrap();
+    drop(dies);
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    world.pass(30_000);
+    assert_eq!(next(&mut listener, &["lease.lost"]).await.fence, Some(fence));
+}
+
+async fn a_clock_that_steps_back_delays_no_announcement_and_repeats_none(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    world.claim("ana").await.unwrap();
+    world.time.step(Span(-86_400_000));
+    world.pass(29_999);
+    assert!(world.turno.lease_state(resource()).await.unwrap().1.grant.is_some(), "not early");
+    world.pass(1);
+    assert_eq!(news(&mut listener).await, lost(resource().as_str(), "ana"));
+    world.time.step(Span(-86_400_000));
+    on(&world.turno, "other", "luis", CLAIM).await.unwrap();
+    world.pass(30_000);
+    assert_eq!(news(&mut listener).await, lost("other", "luis"), "and nothing of the first one again");
+    assert!(losses(&world.turno).await.iter().all(|(_, times)| *times == 1));
+}
+
+async fn the_end_of_a_left_page_is_announced_as_a_release(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let fence = world.claim("ana").await.unwrap();
+    world.lease("luis", Action::JoinLine).await.answer.unwrap();
+    world.lease("ana", Action::Leave { fence, claim: None, grace: Span::from_secs(5) }).await.answer.unwrap();
+    world.pass(5_000);
+    let name = resource().to_string();
+    assert_eq!(news(&mut listener).await, ("lease.released".to_owned(), name.clone(), "ana".to_owned(), None));
+    assert_eq!(news(&mut listener).await, offered(&name, "luis"), "earlier than its ttl");
+}
+
+async fn the_lock_of_a_task_is_announced_when_it_expires(world: World) {
+    let announcer = world.announcing().await;
+    let mut listener = listen(&announcer).await;
+    let id = task(&world).await;
+    on(&world.turno, id.resource().as_str(), "ana", CLAIM).await.unwrap();
+    on(&world.turno, id.resource().as_str(), "luis", Action::JoinLine).await.unwrap();
+    world.pass(20_000);
+    on(&world.turno, id.resource().as_str(), "luis", Action::JoinLine).await.unwrap();
+    world.pass(10_000);
+    assert_eq!(news(&mut listener).await, lost(id.resource().as_str(), "ana"));
+    assert_eq!(news(&mut listener).await, offered(id.resource().as_str(), "luis"));
+    let history = world.turno.task_history(id, None, 100).await.unwrap();
+    let held = history.events.iter().filter(|event| matches!(event, turno::TaskEvent::Held(_))).count();
+    assert_eq!(held, 1);
+}
+
+async fn task(world: &World) -> turno::core::task::TaskId {
+    let line = NewLine { movement: Movement::In, sku: "nails".try_into().unwrap(), goods: Goods::Quantity(3) };
+    let who = world.turno.holder(None);
+    let made = world.turno.task_create(who, "Delivery", vec![line], true, None).await.unwrap();
+    made.task.expect("made").id
+}
+
+/// What a read says: who holds it, or to whom it is offered.
+fn said(state: &State) -> (Option<&str>, Option<&str>) {
+    let holder = state.grant.as_ref().map(|grant| grant.holder.user.as_str());
+    (holder, state.offer.as_ref().map(|offer| offer.to.user.as_str()))
+}
+
+async fn a_read_says_offered_where_a_claim_is_refused_as_offered(world: World) {
+    let state = async || world.turno.lease_state(resource()).await.unwrap().1;
+    world.claim("ana").await.unwrap();
+    world.pass(20_000);
+    for who in ["luis", "eva"] {
+        world.lease(who, Action::JoinLine).await.answer.unwrap();
+    }
+    assert_eq!(said(&state().await), (Some("ana"), None));
+    world.pass(10_000);
+    // Nobody has asked since the expiry, and no announcer runs here.
+    assert_eq!(said(&state().await), (None, Some("luis")));
+    let refused = world.claim("bea").await.unwrap_err();
+    assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "luis"), "{refused:?}");
+    world.pass(15_000);
+    for who in ["luis", "eva"] {
+        world.lease(who, Action::JoinLine).await.answer.unwrap();
+    }
+    world.pass(15_000);
+    assert_eq!(said(&state().await), (None, Some("eva")), "an offer that lapsed is the next one's");
+    let refused = world.claim("bea").await.unwrap_err();
+    assert!(matches!(&refused, Refused::OfferedTo { offer, .. } if offer.to.user.as_str() == "eva"), "{refused:?}");
+    world.pass(15_000);
+    assert_eq!(said(&state().await), (None, None), "a dead ticket keeps nothing");
+    world.claim("bea").await.unwrap();
+}
+
+async fn a_task_says_offered_where_a_claim_is_refused_as_offered(world: World) {
+    let id = task(&world).await;
+    let name = id.resource();
+    on(&world.turno, name.as_str(), "ana", CLAIM).await.unwrap();
+    world.pass(10_000);
+    on(&world.turno, name.as_str(), "luis", Action::JoinLine).await.unwrap();
+    world.pass(20_000);
+    let (_, found) = world.turno.task_get(id).await.unwrap();
+    assert_eq!(said(&found.unwrap().1), (None, Some("luis")));
+    let page = world.turno.tasks(TaskQuery { limit: 10, ..TaskQuery::default() }).await.unwrap();
+    assert_eq!(said(&page.tasks[0].1), (None, Some("luis")));
+    let refused = on(&world.turno, name.as_str(), "bea", CLAIM).await.unwrap_err();
+    assert!(matches!(refused, Refused::OfferedTo { .. }), "{refused:?}");
+}
