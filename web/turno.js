@@ -893,7 +893,7 @@ export class Lease extends EventTarget {
     this.#state = 'unknown';
   }
 
-  /** What ends by itself ends without a word: nobody is told when a lease expires or an offer passes. */
+  /** Looks again when the lease ends by itself. The server announces that too, but a page may have no stream. */
   #foresee({ state, expires_in_ms, policy }) {
     this.#clear('look');
     if (state === 'free') return;
@@ -1232,14 +1232,14 @@ export class Lease extends EventTarget {
     const offered = lease.state === 'offered' && lease.position === 1;
     if (lease.mine) return this.#outOfLine();
     if (!lease.position && this.#adopted) return this.#outOfLine();
-    if (before?.offered && lease.state !== 'offered') return this.#miss();
+    if (before?.offered && !offered) return this.#miss();
     if (!lease.position) return;
     this.turn = { position: lease.position, offered };
     if (offered && !before?.offered) this.#later('offer', lease.offer_expires_in_ms, () => this.#miss());
     if (before?.position !== lease.position) this.#emit('turn', { ...this.turn, missed: false, over: null });
     // Found, and not taken here: it may be about to die, so it is kept at once.
     if (!before) this.#adopted = true;
-    // Nobody is offered anything before somebody asks.
+    // The offer may lie a moment ahead: asking makes it now.
     if (!before || lease.state === 'free') this.#keepTurn();
   }
 
