@@ -28,6 +28,7 @@ pub const ACTIONS: &[&str] = &[
     "queue_pause",
     "queue_resume",
     "queue_purge",
+    "queue_repair",
     "sync_install",
     "sync_remove",
     "sync_resync",

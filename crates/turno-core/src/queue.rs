@@ -26,6 +26,7 @@ mod lapse;
 mod latency;
 mod manage;
 mod policy;
+mod repair;
 mod settle;
 mod state;
 mod taker;
@@ -43,6 +44,7 @@ pub use manage::{
     ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, clear, fingerprint, manage, typing,
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
+pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};
 pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
 pub use state::ItemState;
 pub use taker::Taker;

@@ -352,6 +352,7 @@ audit-item_edit = Corrected and retried
 audit-item_cancel = Cancelled an item
 audit-lane_clear = Cleared a key
 audit-database_life = The database was found in another life; counters moved
+audit-queue_repair = Repaired a queue
 audit-queue_put = Defined a queue
 audit-queue_pause = Paused a queue
 audit-queue_resume = Resumed a queue

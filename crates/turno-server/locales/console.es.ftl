@@ -352,6 +352,7 @@ audit-item_edit = Corrigió y reintentó
 audit-item_cancel = Canceló un elemento
 audit-lane_clear = Vació una clave
 audit-database_life = La base de datos apareció en otra vida; se adelantaron los contadores
+audit-queue_repair = Reparó una cola
 audit-queue_put = Definió una cola
 audit-queue_pause = Pausó una cola
 audit-queue_resume = Reanudó una cola

@@ -205,6 +205,7 @@ why-retry_later = { $attempt ->
 why-behind_in_flight = { $instance } has been working on { $behind }, of the same key, for { $ago }; its turn comes when that is done, or in { $left } unless it reports
 why-behind_head = It waits for its turn behind { $behind }, of the same key, which came first
 why-lane_held = { $behind } has no attempts left and holds those behind it until somebody decides: retry it or cancel it
+why-damaged = The rows of its lane contradict each other, so nothing of it is handed out. An operator mends it with `turno check --repair`
 why-exhausted = It is not tried any more, after { $attempt ->
         [one] 1 attempt
        *[other] { $attempt } attempts

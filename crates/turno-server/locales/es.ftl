@@ -205,6 +205,7 @@ why-retry_later = { $attempt ->
 why-behind_in_flight = { $instance } está procesando antes { $behind }, de la misma clave, desde hace { $ago }; le toca cuando termine, o en { $left } si no avisa
 why-behind_head = Espera su turno detrás de { $behind }, de la misma clave, que llegó antes
 why-lane_held = { $behind } agotó sus intentos y retiene a los que siguen hasta que alguien decida: reinténtelo o cancélelo
+why-damaged = Las filas de su carril se contradicen y por eso nada se entrega. Un operador lo repara con `turno check --repair`
 why-exhausted = Ya no se intenta, tras { $attempt ->
         [one] 1 intento
        *[other] { $attempt } intentos

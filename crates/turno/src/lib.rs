@@ -16,7 +16,7 @@ mod sweep;
 mod upkeep;
 
 pub use engine::access::{NewPerson, NewToken, PersonChange};
-pub use engine::check::CheckProgress;
+pub use engine::check::{CheckProgress, Mended, Repair};
 pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{ClaimedItem, Draft, Exhausted, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
 pub use engine::schema::schema;

@@ -21,13 +21,14 @@ mod item;
 mod lease;
 mod purge;
 mod queue;
+mod repair;
 mod schema;
 mod sync;
 mod task;
 
 pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery, TokenFound};
 pub use answer::Answer;
-pub use check::{Check, Finding};
+pub use check::{Check, Damaged, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
@@ -37,6 +38,7 @@ pub use queue::{
     Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, Folded, ManageGroup, ManageOutcome, Outlived,
     Push, PushChange, PutQueue, SettleGroup, SettleRead, TypingGroup, purge_entry,
 };
+pub use repair::{Found, RepairGroup, RepairOutcome};
 pub use schema::SchemaState;
 pub use sync::{Delivered, Part, PartState, SourceLook, SourceTables, Sourced, Walk};
 pub use task::{
@@ -258,7 +260,7 @@ pub trait Store: Send + Sync + 'static {
     /// How it was with items that were acked after `since`: any of them, at most `limit`.
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>>;
 
-    /// The first `size` items of a lane.
+    /// The first `size` items of a lane, and of the first [`LaneFront::LOOKED_AT`] those that are ready or handed out.
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
 
     /// Lanes of a queue that have unfinished items which are not exhausted, in order, behind `after`.
@@ -348,6 +350,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Makes one look, and answers at most `limit` findings.
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
+
+    /// Rebuilds a damaged lane in one transaction, under the lane's lock, and audits that (`queue_repair`). What is sound by
+    /// then is left as it is and leaves no entry. Other processes forget what they remember about the fronts of lanes.
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        let message = format!("this store repairs nothing; queue {} stays as it is", repair.name);
+        Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
+    }
 
     /// Writes a copy of the database, consistent as of one instant, to a new file; `Rejected` where the database has
     /// tools of its own for that.

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test without the harness is a test all the same")]
 
+#[path = "check/repair.rs"]
+mod repair;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use turno::core::id::{Instance, Sku};
 use turno::core::lease::{Action, Holder};
@@ -24,6 +27,10 @@ const PLANTED: &[(Check, &str)] = &[
     (
         Check::Deliveries,
         "update turno.hot set ready_at = 1 where expires_at is null and seq in (select seq from turno.body where key = 'runs')",
+    ),
+    (
+        Check::Groups,
+        "update turno.hot set size = 2 where expires_at is not null and seq in (select seq from turno.body where key = 'runs')",
     ),
     (
         Check::FinishedTwice,
@@ -54,6 +61,7 @@ fn main() {
         trials.push(trial(name, move || tampering_is_found(backend)));
         let name = format!("{prefix}::a_database_in_use_is_found_sound");
         trials.push(trial(name, move || in_use(backend)));
+        trials.extend(repairs(prefix, backend));
     }
     trials.push(Trial::test("every_check_has_a_planted_corruption", || {
         let missing: Vec<_> =
@@ -61,6 +69,29 @@ fn main() {
         if missing.is_empty() { Ok(()) } else { Err(Failed::from(format!("{missing:?}"))) }
     }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn repairs(prefix: &str, backend: Backend) -> Vec<Trial> {
+    let damaged = |shape: &'static repair::Shape| {
+        let claim = "a_damaged_lane_is_found_and_repaired_and_drains_in_order";
+        let name = format!("{prefix}::{claim}::{}", shape.name);
+        trial(name, move || repair::a_damaged_lane_is_found_and_repaired_and_drains_in_order(backend, *shape))
+    };
+    let mut trials: Vec<Trial> = repair::SHAPES.iter().map(damaged).collect();
+    let name = |claim: &str| format!("{prefix}::{claim}");
+    trials.push(trial(name("a_repair_beside_running_instances_reaches_them"), move || {
+        repair::a_repair_beside_running_instances_reaches_them(backend)
+    }));
+    trials.push(trial(name("an_inbox_item_that_is_not_ready_is_repaired"), move || {
+        repair::an_inbox_item_that_is_not_ready_is_repaired(backend)
+    }));
+    trials.push(trial(name("a_lane_without_a_head_is_found_beside_an_exhausted_item"), move || {
+        repair::a_lane_without_a_head_is_found_beside_an_exhausted_item(backend)
+    }));
+    trials.push(trial(name("two_unfinished_items_of_a_sync_key_are_merged"), move || {
+        repair::two_unfinished_items_of_a_sync_key_are_merged(backend)
+    }));
+    trials
 }
 
 fn trial<F>(name: String, run: impl FnOnce() -> F + Send + 'static) -> Trial
@@ -198,4 +229,5 @@ async fn in_use(backend: Backend) {
         }
     }
     assert_eq!(findings(&world.turno).await, []);
+    repair::a_repair_of_a_sound_database_changes_nothing(&world.turno).await;
 }

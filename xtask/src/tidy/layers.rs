@@ -30,6 +30,7 @@ const SQL_HOMES: &[&str] = &[
     "crates/turno/src/stores.rs",
     // What is planted behind Turno's back, for the self-check to find.
     "crates/turno/tests/check.rs",
+    "crates/turno/tests/check/",
     // What applications say to the functions made for them.
     "crates/turno/tests/sql/",
     "crates/turno/tests/sql.rs",
@@ -39,6 +40,7 @@ const SQL_HOMES: &[&str] = &[
     "crates/turno-server/tests/http/push_sync.rs",
     "crates/turno-server/tests/http/sync.rs",
     "crates/turno-server/tests/http/sync_soak.rs",
+    "crates/turno-server/tests/cli/repair.rs",
     "crates/turno-server/tests/cli/sync.rs",
     "crates/turno-testkit/",
     "bench/",

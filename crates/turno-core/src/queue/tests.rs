@@ -4,6 +4,7 @@ mod ids;
 mod lapse;
 mod outside;
 mod properties;
+mod repair;
 mod rules;
 mod shelf;
 mod typing;

@@ -4,6 +4,7 @@
 //! asks for work takes it back first. Not here: the sentence for people, which the server writes from this data.
 
 use super::claim::{Ripe, mates, ripe};
+use super::repair::{is_damaged, is_whole};
 use super::settle::NOT_SETTLED;
 use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
 use crate::id::{Fence, ItemId, Key};
@@ -109,6 +110,9 @@ pub enum WhyReason {
         /// When.
         at: Time,
     },
+    /// The rows of its lane contradict each other, so that claims and settlements do not work there. A repair of the lane
+    /// (`turno check --repair`) mends it.
+    Damaged,
     /// Nothing keeps it: nobody has asked for work.
     Ready,
     /// The key has nothing unfinished.
@@ -131,6 +135,7 @@ impl WhyReason {
             WhyReason::Exhausted { .. } => "exhausted",
             WhyReason::Processed { .. } => "processed",
             WhyReason::Cancelled { .. } => "cancelled",
+            WhyReason::Damaged => "damaged",
             WhyReason::Ready => "ready",
             WhyReason::Empty => "empty",
         }
@@ -146,7 +151,8 @@ pub struct WhyRead<'a> {
     pub paused: bool,
     /// When the rows were read.
     pub now: Time,
-    /// The first items of the lane, in order; empty in an inbox. Enough to see a whole delivery and what follows it.
+    /// The first items of the lane, in order, and behind them those that are ready or handed out; empty in an inbox. Enough
+    /// to see a whole delivery, what follows it, and whether the lane is sound.
     pub front: &'a [FrontItem],
     /// When somebody last typed in the lane.
     pub typed_at: Option<Time>,
@@ -158,6 +164,22 @@ impl WhyRead<'_> {
     fn is_completing(&self, item: &Item) -> bool {
         item.expires_at.is_some() && self.completing == Some(item.fence)
     }
+
+    /// Whether a claim or a settlement cannot work, because the rows of the item's lane contradict each other.
+    fn is_damaged(&self, item: &Item) -> bool {
+        match item.lane {
+            Some(_) => is_damaged(self.policy, self.front.iter().map(|known| &known.item), self.completing.as_slice()),
+            None => is_damaged(self.policy, std::iter::once(item), self.completing.as_slice()),
+        }
+    }
+
+    /// Whether the delivery of the item can be settled.
+    fn is_whole(&self, item: &Item) -> bool {
+        match item.lane {
+            Some(_) => is_whole(&self.front.iter().map(|known| &known.item).collect::<Vec<_>>(), item.fence),
+            None => is_whole(&[item], item.fence),
+        }
+    }
 }
 
 /// Why this unfinished item is not running; `error` is the last one that is kept of it.
@@ -165,7 +187,8 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptErr
     let item = &known.item;
     let reason = match item.expires_at {
         _ if item.parked => WhyReason::Exhausted { error: error.map(|error| error.error.clone()) },
-        Some(expires_at) if read.now < expires_at => running(item, expires_at),
+        Some(expires_at) if read.now < expires_at && read.is_whole(item) => running(item, expires_at),
+        _ if read.is_damaged(item) => WhyReason::Damaged,
         Some(_) if read.is_completing(item) => completing(item),
         Some(_) if item.revision <= item.handed && item.attempt >= read.policy.max_attempts => {
             WhyReason::Exhausted { error: Some(NOT_SETTLED.to_owned()) }
@@ -211,7 +234,7 @@ pub fn why_key(read: &WhyRead<'_>, key: &Key, items: &[FrontItem], error: Option
         let reason = WhyReason::Empty;
         return Why { running: false, reason, now: read.now, item: None, key: Some(key.clone()), attempt: 0 };
     };
-    if known.item.parked && read.policy.kind == Kind::Lane {
+    if known.item.parked && read.policy.kind == Kind::Lane && !read.is_damaged(&known.item) {
         return why(read.now, known, WhyReason::LaneHeld { id: known.id.clone() });
     }
     why_item(read, known, error)
@@ -235,8 +258,10 @@ fn completing(item: &Item) -> WhyReason {
 
 /// Why an item of a queue that hands out is not handed out.
 fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&AttemptError>) -> WhyReason {
-    let own = || match item.expires_at {
-        None if read.now < item.not_before => later(item, error),
+    let own = || match (item.expires_at, item.ready_at) {
+        (None, _) if read.now < item.not_before => later(item, error),
+        // A claim looks at it from then on, and not earlier.
+        (None, Some(until)) if read.now < until => WhyReason::Delayed { until },
         _ => WhyReason::Ready,
     };
     if item.lane.is_none() {
@@ -269,8 +294,12 @@ fn together(read: &WhyRead<'_>, lane: &[&FrontItem], index: Option<usize>) -> Wh
     let head = &lane[0];
     let front: Vec<Item> = lane.iter().take(read.policy.batch() as usize).map(|known| known.item.clone()).collect();
     let goes_along = |count: usize| index.is_some_and(|index| index < count);
+    // A claim looks at the head from then on, and not earlier.
+    let looked_at = head.item.ready_at.filter(|at| read.now < *at);
     match ripe(read.policy, &front, read.typed_at, read.now) {
-        Ripe::Now(count) if goes_along(count) => WhyReason::Ready,
+        Ripe::Now(count) if goes_along(count) => {
+            looked_at.map_or(WhyReason::Ready, |until| WhyReason::WindowOpen { until })
+        }
         Ripe::From(until) if goes_along(mates(read.policy, &front, read.now).len()) => WhyReason::WindowOpen { until },
         _ => WhyReason::BehindHead { id: head.id.clone() },
     }

@@ -38,7 +38,7 @@ pub(super) fn tone(state: &str) -> &'static str {
         | "blocked"
         | "taken"
         | "lost" => "warn",
-        "exhausted" | "failed" | "lane_held" | "broken" | "missing" | "down" | "disabled" => "bad",
+        "exhausted" | "failed" | "lane_held" | "damaged" | "broken" | "missing" | "down" | "disabled" => "bad",
         "cancelled" | "task_cancelled" | "draft" | "empty" | "revoked" => "over",
         _ => "",
     }

@@ -75,7 +75,10 @@ impl Rows {
     }
 
     pub(super) fn lane_front(&self, queue: QueueId, lane: Lane, size: u32, now: Time) -> LaneFront {
-        let items = self.lane(queue, lane).take(size as usize).map(|item| self.front_item(item)).collect();
+        let marked = |item: &Item| item.ready_at.is_some() || item.expires_at.is_some();
+        let looked_at = self.lane(queue, lane).take(LaneFront::LOOKED_AT as usize).enumerate();
+        let found = looked_at.filter(|(place, item)| *place < size as usize || marked(item));
+        let items = found.map(|(_, item)| self.front_item(item)).collect();
         LaneFront { now, items, typed_at: self.typing.get(&(queue, lane)).copied() }
     }
 

@@ -196,7 +196,8 @@ impl Rows {
     }
 
     pub(super) fn clear(&mut self, group: &ClearGroup, now: Time) -> Outcomes {
-        let front = self.lane_front(group.queue, group.lane, ClearRead::FRONT, now).items;
+        let mut front = self.lane_front(group.queue, group.lane, ClearRead::FRONT, now).items;
+        front.truncate(ClearRead::FRONT as usize);
         let key = front.first().and_then(|known| known.key.clone());
         let front = front.into_iter().map(|known| known.item).collect();
         let read = ClearRead { now, front, spared: Vec::new() };

@@ -3,6 +3,8 @@
 //! Each check is one statement, hence one consistent look, which a live database does not disturb. It answers what
 //! it found to be wrong; on a sound database that is nothing.
 
+use turno_core::id::{Lane, QueueId, Seq};
+
 /// One look at the stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
@@ -16,6 +18,8 @@ pub enum Check {
     Heads,
     /// A lane has one delivery.
     Deliveries,
+    /// A delivery has as many items as it was handed out with.
+    Groups,
     /// What finished is over.
     FinishedTwice,
     /// Nothing disappears.
@@ -44,12 +48,13 @@ pub enum Check {
 
 impl Check {
     /// All of them, in the order in which they are made.
-    pub const ALL: [Check; 17] = [
+    pub const ALL: [Check; 18] = [
         Check::FenceReused,
         Check::FenceAhead,
         Check::HistoryOverlap,
         Check::Heads,
         Check::Deliveries,
+        Check::Groups,
         Check::FinishedTwice,
         Check::Lost,
         Check::Conditions,
@@ -71,6 +76,7 @@ impl Check {
             Check::HistoryOverlap => "L12",
             Check::Heads => "Q1",
             Check::Deliveries => "Q2",
+            Check::Groups => "Q10",
             Check::FinishedTwice => "Q4",
             Check::Lost => "Q5",
             Check::Conditions => "Q8",
@@ -85,6 +91,32 @@ impl Check {
             Check::Secrets => "R2",
         }
     }
+
+    /// Whether a repair mends what it finds; then its findings say where.
+    pub fn is_mendable(self) -> bool {
+        matches!(
+            self,
+            Check::Heads
+                | Check::Deliveries
+                | Check::Groups
+                | Check::FinishedTwice
+                | Check::Lost
+                | Check::Conditions
+                | Check::Stuck
+                | Check::SyncDoubles
+        )
+    }
+}
+
+/// The part of a queue that a repair rebuilds: a lane, or the one item that has no lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Damaged {
+    /// The queue.
+    pub queue: QueueId,
+    /// The lane, if it is known.
+    pub lane: Option<Lane>,
+    /// The item, if the finding is about one.
+    pub seq: Option<Seq>,
 }
 
 /// Something that is not as promised.
@@ -96,4 +128,6 @@ pub struct Finding {
     pub subject: String,
     /// What is wrong with it.
     pub detail: String,
+    /// What a repair would rebuild; none if a repair cannot mend it.
+    pub damaged: Option<Damaged>,
 }

@@ -212,10 +212,16 @@ impl Pulse {
 pub struct LaneFront {
     /// When it was read.
     pub now: Time,
-    /// Its first items, in order.
+    /// Its first items, in order, and behind them those that are ready or handed out.
     pub items: Vec<FrontItem>,
     /// When somebody last typed there.
     pub typed_at: Option<Time>,
+}
+
+impl LaneFront {
+    /// So far into a lane it is looked for items that are ready or handed out: a longer look costs more than it tells,
+    /// because a damaged lane shows at its front.
+    pub const LOOKED_AT: u32 = 10_000;
 }
 
 /// What goes on in all lanes together.

@@ -58,6 +58,7 @@ mod purge;
 mod queue;
 mod read;
 mod record;
+mod repair;
 mod row;
 mod settle;
 mod slot;
@@ -72,8 +73,8 @@ use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Folded, Group, Hint, ItemQuery,
     ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue,
-    QueueRow, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError, TaskPage, TaskQuery,
-    TokenFound,
+    QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError,
+    TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -411,6 +412,10 @@ impl Store for PostgresStore {
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
         Box::pin(self.findings(check, limit))
+    }
+
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        Box::pin(async move { self.lane_repair(&repair).await })
     }
 
     fn backup(&self, _to: std::path::PathBuf) -> Pending<'_, ()> {

@@ -26,6 +26,7 @@ mod looks;
 mod purge;
 mod queue;
 mod records;
+mod repair;
 mod rows;
 mod schema;
 mod statements;
@@ -35,15 +36,17 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod workers;
+mod write;
 
 use crate::clock::Clock;
 use crate::store::{
     Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, ItemQuery, ItemRecord,
     LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue, QueueRow,
-    Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery, TokenFound,
+    RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, StockLevel, Store, StoreError, TaskPage, TaskQuery,
+    TokenFound,
 };
 use checkpoint::Checkpoints;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use statements as sql;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -55,8 +58,9 @@ use turno_core::id::{Fence, ItemId, Key, Lane, Numbers, Once, Position, QueueId,
 use turno_core::lease::{Ending, State};
 use turno_core::queue::{Handed, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
-use turno_core::time::{Span, Time};
+use turno_core::time::Time;
 use workers::Workers;
+use write::{Write, begin, marks};
 
 /// A database in a file.
 ///
@@ -128,40 +132,6 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
 /// The time to decide with. The machine's clock is this database's clock.
 fn now(clock: &Clock) -> Time {
     clock.observe(clock.machine())
-}
-
-/// How far the recorded time may lag behind the time decided with.
-const MARK_LAG: Span = Span::from_secs(1);
-
-/// A transaction that holds the write lock, and the time that was read under it. Dropped, it is rolled back.
-struct Write<'a> {
-    tx: Transaction<'a>,
-    mark: Time,
-    epoch: Epoch,
-    now: Time,
-}
-
-fn begin<'a>(db: &'a mut Connection, clock: &Clock) -> Result<Write<'a>, StoreError> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have decided with a later time, and recorded it.
-    let (mark, epoch) = marks(&tx)?;
-    clock.resume(mark);
-    Ok(Write { tx, mark, epoch, now: now(clock) })
-}
-
-impl Write<'_> {
-    fn commit(self) -> Result<(), StoreError> {
-        if self.mark + MARK_LAG <= self.now {
-            self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
-        }
-        self.tx.commit().map_err(error::at_commit)
-    }
-}
-
-/// The recorded time, and the epoch of access.
-fn marks(db: &Connection) -> Result<(Time, Epoch), StoreError> {
-    let mut read = db.prepare_cached(sql::MARK_READ)?;
-    Ok(read.query_row([], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))?)
 }
 
 /// All groups in one transaction, if access has not changed since `as_of`.
@@ -448,6 +418,10 @@ impl Store for SqliteStore {
 
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>> {
         self.looks.run(move |db| check::run(db, check, limit))
+    }
+
+    fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
+        self.write(move |write| repair::lane(write, &repair))
     }
 
     /// On a thread and a connection of its own: a large file takes its time, and nobody waits for it.

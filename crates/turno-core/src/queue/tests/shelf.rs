@@ -1,5 +1,6 @@
 //! The smallest thing that can stand in for a store: rows in memory, loaded and written as the contract says.
 
+use super::super::repair::is_damaged;
 use super::super::*;
 use crate::id::{Fence, Numbers, QueueId};
 use crate::time::{Span, Time};
@@ -236,7 +237,7 @@ impl Shelf {
         items
     }
 
-    fn write(&mut self, changes: Changes) {
+    pub(super) fn write(&mut self, changes: Changes) {
         self.done.retain(|done| !changes.undone.contains(&done.seq));
         self.bodies.extend(changes.bodies);
         for new in changes.replaced {
@@ -279,6 +280,16 @@ impl Shelf {
             }
         }
         assert!(heads.values().all(|count| *count == 1), "a lane has at most one head");
+        let mut lanes: HashMap<Option<Lane>, Vec<Item>> = HashMap::new();
+        for item in self.sorted() {
+            lanes.entry(item.lane).or_default().push(item);
+        }
+        for item in lanes.remove(&None).into_iter().flatten() {
+            assert!(!is_damaged(&self.policy, [&item].into_iter(), &[]), "taken for damaged: {item:?}");
+        }
+        for items in lanes.values() {
+            assert!(!is_damaged(&self.policy, items.iter(), &[]), "taken for damaged: {items:?}");
+        }
         assert_eq!(self.bodies.len(), self.hot.len() + self.done.len(), "accepted is waiting, in process or finished");
     }
 }

@@ -226,7 +226,7 @@ pub(super) struct ItemClaimBody {
 ///
 /// Refused with `already_claimed` (`mine`: by this very instance of the caller), `already_processed` (`state`: also of what is
 /// `exhausted` or `cancelled`), or `not_available` with a `reason`: `ready`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
-/// `behind_head` or `lane_held`; the last three with the item that stands before it in `behind`.
+/// `damaged`, `behind_head` or `lane_held`; the last two and `behind_in_flight` with the item that stands before it in `behind`.
 #[utoipa::path(post, path = "/v1/queues/{queue}/items/{id}/claim", tag = "queues",
     params(("queue" = String, Path), ("id" = String, Path)), responses((status = 200, body = DeliveryView)))]
 pub(super) async fn item_claim(

@@ -28,7 +28,7 @@ pub(super) struct WhyView {
     /// Somebody works on it.
     running: bool,
     /// `running`, `completing`, `ready`, `empty`, `paused`, `window_open`, `delayed`, `retry_later`, `behind_in_flight`,
-    /// `behind_head`, `lane_held`, `exhausted`, `processed`, `cancelled` or `destination_down`.
+    /// `behind_head`, `lane_held`, `damaged`, `exhausted`, `processed`, `cancelled` or `destination_down`.
     #[schema(example = "window_open")]
     reason: &'static str,
     /// The same as a sentence, in the language of `Accept-Language`.
@@ -82,7 +82,7 @@ fn parts(reason: &WhyReason) -> Parts<'_> {
         WhyReason::BehindHead { id } | WhyReason::LaneHeld { id } => Parts { behind: Some(id), ..none },
         WhyReason::Exhausted { error } => Parts { error: error.as_deref(), ..none },
         WhyReason::Processed { at } | WhyReason::Cancelled { at } => Parts { since: Some(*at), ..none },
-        WhyReason::Paused | WhyReason::Ready | WhyReason::Empty => none,
+        WhyReason::Paused | WhyReason::Damaged | WhyReason::Ready | WhyReason::Empty => none,
     }
 }
 
@@ -274,6 +274,7 @@ mod tests {
             WhyReason::Exhausted { error },
             WhyReason::Processed { at: since },
             WhyReason::Cancelled { at: since },
+            WhyReason::Damaged,
             WhyReason::Ready,
             WhyReason::Empty,
         ]

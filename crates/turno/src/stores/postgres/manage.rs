@@ -89,7 +89,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, F
 }
 
 /// What applications complete at this moment, or have completed, of what is handed out: see [`spared`].
-fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
+pub(super) fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
     let numbers = || (0_i32..).take(handed.len());
     let seqs = || handed.iter().map(|item| item.seq.0);
     let completing = Call::new(&call::SETTLE_COMPLETING).ints(numbers()).bigs(seqs());
@@ -98,7 +98,7 @@ fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
 }
 
 /// The fences that are left to applications.
-fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fence>, Failure> {
+pub(super) fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fence>, Failure> {
     let mut spared = Vec::new();
     for row in answers.take().iter().chain(&answers.take()) {
         let index = usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX);

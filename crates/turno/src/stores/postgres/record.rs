@@ -3,7 +3,6 @@
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::enqueue::front_items;
-use super::lane;
 use super::row::{self, get};
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
 use std::collections::HashMap;
@@ -102,7 +101,8 @@ impl PostgresStore {
 
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
         let of = (queue, lane);
-        let front = lane::fronts(&call::LANE_FRONTS, &[(of, size)], &[Seq(0)]);
+        let looked_at = i64::from(LaneFront::LOOKED_AT);
+        let front = Call::new(&call::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
         let typing = Call::new(&call::CLAIM_TYPING).int(queue.0).bigs([lane.0].into_iter());
         let mut answers = self.read(vec![front, typing]).await?;
         let items = front_items(&answers.take())?.remove(&of).unwrap_or_default();

@@ -1,14 +1,23 @@
 //! Looks at the stored data: which statement makes which.
 
 use super::statements as sql;
-use crate::store::{Check, Finding, StoreError};
-use rusqlite::Connection;
+use crate::store::{Check, Damaged, Finding, StoreError};
+use rusqlite::{Connection, Row};
+use turno_core::id::{Lane, QueueId, Seq};
 
 pub(super) fn run(db: &Connection, check: Check, limit: u32) -> Result<Vec<Finding>, StoreError> {
     let mut read = db.prepare(text(check))?;
     let invariant = check.invariant();
-    let found = read.query_map([limit], |row| Ok(Finding { invariant, subject: row.get(0)?, detail: row.get(1)? }))?;
+    let found = read.query_map([limit], |row| {
+        let damaged = check.is_mendable().then(|| damaged(row)).transpose()?;
+        Ok(Finding { invariant, subject: row.get(0)?, detail: row.get(1)?, damaged })
+    })?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn damaged(row: &Row<'_>) -> Result<Damaged, rusqlite::Error> {
+    let (lane, seq) = (row.get::<_, Option<i64>>(3)?.map(Lane), row.get::<_, Option<i64>>(4)?.map(Seq));
+    Ok(Damaged { queue: QueueId(row.get(2)?), lane, seq })
 }
 
 fn text(check: Check) -> &'static str {
@@ -18,6 +27,7 @@ fn text(check: Check) -> &'static str {
         Check::HistoryOverlap => sql::CHECK_HISTORY_OVERLAP,
         Check::Heads => sql::CHECK_HEADS,
         Check::Deliveries => sql::CHECK_DELIVERIES,
+        Check::Groups => sql::CHECK_GROUPS,
         Check::FinishedTwice => sql::CHECK_FINISHED_TWICE,
         Check::Lost => sql::CHECK_LOST,
         Check::Conditions => sql::CHECK_CONDITIONS,

@@ -233,8 +233,13 @@ pub(super) fn front_named(
     lane: Lane,
     size: u32,
 ) -> Result<Vec<FrontItem>, StoreError> {
-    let mut read = tx.prepare_cached(sql::HOT_FRONT_NAMED)?;
-    let found = read.query_map((queue.0, lane.0, size), |row| {
+    named(tx, sql::HOT_FRONT_NAMED, (queue.0, lane.0, size))
+}
+
+/// Unfinished items that a statement finds, with their ids and keys.
+pub(super) fn named(db: &Connection, text: &str, values: impl Params) -> Result<Vec<FrontItem>, StoreError> {
+    let mut read = db.prepare_cached(text)?;
+    let found = read.query_map(values, |row| {
         Ok(FrontItem {
             item: item(row)?,
             id: name(row, ITEM_COLUMNS, ItemId::new)?,

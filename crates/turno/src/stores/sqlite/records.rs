@@ -1,6 +1,6 @@
 //! What people look at: items, a queue at a glance, lanes. Each look is one read transaction, hence of one instant.
 
-use super::queue::{find, front_named, items};
+use super::queue::{find, items, named};
 use super::rows::{attempt_error, body, came_back, done, name};
 use super::statements as sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
@@ -113,7 +113,7 @@ pub(super) fn lane_front(
     size: u32,
 ) -> Result<LaneFront, StoreError> {
     let tx = db.transaction()?;
-    let items = front_named(&tx, queue, lane, size)?;
+    let items = named(&tx, sql::LANE_LOOK, (queue.0, lane.0, size, LaneFront::LOOKED_AT))?;
     let mut read = tx.prepare_cached(sql::TYPING_READ)?;
     let typed_at = read.query_row((queue.0, lane.0), |row| row.get(0)).optional()?.map(Time);
     Ok(LaneFront { now, items, typed_at })

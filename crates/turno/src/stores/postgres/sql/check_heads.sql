@@ -1,9 +1,19 @@
 -- check_heads
--- Q1: A lane has one head that may run; two could overtake each other.
-select 'queue ' || h.queue || ', lane ' || h.lane, count(*) || ' items may run'
-from turno.hot h
-where h.lane is not null and h.ready_at is not null
-group by h.queue, h.lane
-having count(*) > 1
-order by h.queue, h.lane
+-- Q1: A lane has one head, its first item; a second one, or a later one, could overtake it. An exhausted item of a sync queue
+-- holds nothing and does not count.
+select 'queue ' || x.name || ', ' || coalesce('key ' || x.key, 'lane ' || x.lane),
+       case when x.heads > 1 then x.heads || ' items are ready at once' else 'its head is not its first item' end,
+       x.queue, x.lane, null::bigint
+from (
+    select h.queue, h.lane, q.name, min(b.key) as key, count(h.ready_at) as heads, count(h.expires_at) as handed,
+           min(case when h.ready_at is not null then h.seq end) as head,
+           min(case when not (h.parked and q.kind = 'sync') then h.seq end) as first
+    from turno.hot h
+    join turno.queue q on q.id = h.queue
+    left join turno.body b on b.seq = h.seq
+    where h.lane is not null
+    group by h.queue, h.lane, q.name
+) x
+where x.heads > 1 or (x.heads = 1 and x.handed = 0 and x.head is distinct from x.first)
+order by x.queue, x.lane
 limit $1::bigint

@@ -1,8 +1,11 @@
 -- check_conditions
 -- Q8: An unfinished item is ready, waiting, handed out or parked, and only one of these; handed out means with a fence, and
 -- with an attempt unless a newer change waits behind it.
-select 'item ' || h.seq, 'its condition contradicts itself'
+select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'its condition contradicts itself',
+       h.queue, h.lane, h.seq
 from hot h
+join queue q on q.id = h.queue
+left join body b on b.seq = h.seq
 where (h.ready_at is not null and h.expires_at is not null)
     or (h.parked and (h.ready_at is not null or h.expires_at is not null))
     or (h.expires_at is not null and (h.fence = 0 or (h.attempt = 0 and h.revision <= h.handed)))

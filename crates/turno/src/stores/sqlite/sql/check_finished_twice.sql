@@ -1,7 +1,10 @@
 -- check_finished_twice
 -- Q4: What has finished is not among the unfinished.
-select 'item ' || h.seq, 'it is finished and unfinished at once'
+select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'it is finished and unfinished at once',
+       h.queue, h.lane, h.seq
 from hot h
 join done d on d.seq = h.seq
+join queue q on q.id = h.queue
+left join body b on b.seq = h.seq
 order by h.seq
 limit ?1

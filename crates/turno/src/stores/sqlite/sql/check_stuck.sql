@@ -1,16 +1,24 @@
 -- check_stuck
--- Q14: A lane with work has a head that may run or is handed out, unless it waits for a person; so has every item without a lane.
-select x.what, 'nothing of it may ever run'
+-- Q14: A lane with work has a head that is ready or handed out, unless its first item waits for a person; so has every item
+-- without a lane. An exhausted item of a sync queue holds nothing and does not count.
+select x.what, 'nothing of it is ever handed out', x.queue, x.lane, x.seq
 from (
-    select 'queue ' || h.queue || ', lane ' || h.lane as what
+    select 'queue ' || q.name || ', ' || coalesce('key ' || min(b.key), 'lane ' || h.lane) as what,
+           h.queue, h.lane, null as seq
     from hot h
+    join queue q on q.id = h.queue
+    left join body b on b.seq = h.seq
     where h.lane is not null
-    group by h.queue, h.lane
-    having count(h.ready_at) = 0 and count(h.expires_at) = 0 and count(case when h.parked then 1 end) = 0
+    group by h.queue, h.lane, q.name
+    having count(h.ready_at) = 0 and count(h.expires_at) = 0
+        and min(case when not (h.parked and q.kind = 'sync') then h.seq end)
+            is not min(case when h.parked and q.kind <> 'sync' then h.seq end)
     union all
-    select 'item ' || h.seq
+    select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), h.queue, h.lane, h.seq
     from hot h
+    join queue q on q.id = h.queue
+    left join body b on b.seq = h.seq
     where h.lane is null and h.ready_at is null and h.expires_at is null and not h.parked
 ) x
-order by x.what
+order by x.queue, x.what
 limit ?1

@@ -1,0 +1,166 @@
+//! Repair: whatever is done to the rows, the lane is sound afterwards, and nothing is lost or reordered.
+
+use super::super::*;
+use super::shelf::Shelf;
+use crate::id::{Fence, ItemId};
+use crate::time::Span;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn shelf(batch_max: u32) -> Shelf {
+    let mut shelf = Shelf::new(Policy { window: Span::ZERO, batch_max, ..Policy::of(Kind::Lane) });
+    for id in ["1", "2", "3", "4", "5", "6"] {
+        shelf.put("ana", id);
+    }
+    shelf
+}
+
+fn read(shelf: &Shelf) -> RepairRead {
+    let id = |item: &Item| shelf.bodies.iter().find(|body| body.seq == item.seq).map(|body| body.id.clone());
+    let mut items = shelf.hot.clone();
+    items.sort_by_key(|item| item.seq);
+    let rows = items.into_iter().map(|item| RepairRow { id: id(&item), item, is_finished: false }).collect();
+    let (lost, empty, spared) = (None, None, shelf.spared.clone());
+    RepairRead { queue: QueueId(3), now: shelf.now, rows, bodies: Vec::new(), lost, empty, spared }
+}
+
+fn mend(shelf: &mut Shelf) -> Repaired {
+    let (changes, repaired) = repair(&shelf.policy, read(shelf));
+    shelf.write(changes);
+    repaired
+}
+
+fn drain(shelf: &mut Shelf) -> Vec<String> {
+    let mut ids = Vec::new();
+    for _ in 0..20 {
+        for delivery in shelf.claim(9) {
+            ids.extend(shelf.ids(&delivery));
+            assert_eq!(shelf.ack(&delivery), SettleOutcome::Acked);
+        }
+    }
+    ids
+}
+
+#[test]
+fn a_sound_lane_is_left_as_it_is() {
+    let mut waiting = shelf(3);
+    assert!(mend(&mut waiting).is_nothing());
+    let delivery = waiting.claim_one();
+    assert!(mend(&mut waiting).is_nothing(), "with a delivery in process");
+    waiting.pass(60_000);
+    assert!(mend(&mut waiting).is_nothing(), "with one that has expired");
+    waiting.settle(&delivery, Act::Expire);
+    assert!(mend(&mut waiting).is_nothing(), "and after it was taken back");
+}
+
+#[test]
+fn a_delivery_that_lost_an_item_is_given_back_without_its_attempt() {
+    let mut shelf = shelf(3);
+    let delivery = shelf.claim_one();
+    shelf.hot[1].expires_at = None;
+    let repaired = mend(&mut shelf);
+    assert_eq!(repaired.ended, [delivery.fence]);
+    assert_eq!(shelf.ack(&delivery), SettleOutcome::Stale, "a late ack changes nothing");
+    assert!(shelf.hot.iter().all(|item| item.attempt == 0 || item.seq.0 == 2));
+    assert_eq!(drain(&mut shelf), ["1", "2", "3", "4", "5", "6"]);
+}
+
+#[test]
+fn a_delivery_that_an_application_completes_is_left_to_it() {
+    let mut shelf = shelf(1);
+    let delivery = shelf.claim_one();
+    shelf.spared = vec![delivery.fence];
+    shelf.hot[3].ready_at = Some(shelf.now);
+    assert!(mend(&mut shelf).ended.is_empty());
+    assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Acked);
+    assert_eq!(drain(&mut shelf), ["2", "3", "4", "5", "6"]);
+}
+
+#[test]
+fn a_lost_item_returns_to_its_place() {
+    let mut shelf = shelf(1);
+    let gone = shelf.hot.remove(0);
+    let lost = Lost { seq: gone.seq, id: ItemId::new("1").expect("valid"), lane: gone.lane, enqueued_at: shelf.now };
+    let (changes, repaired) = repair(&shelf.policy, RepairRead { lost: Some(lost), ..read(&shelf) });
+    assert_eq!(repaired.restored.len(), 1);
+    shelf.write(changes);
+    assert_eq!(drain(&mut shelf), ["1", "2", "3", "4", "5", "6"]);
+}
+
+/// What can happen to one row.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    Ready,
+    NotReady,
+    Handed(i64, u32),
+    GivenUp,
+    Size(u32),
+}
+
+fn harm() -> impl Strategy<Value = (usize, Harm)> {
+    let harm = prop_oneof![
+        Just(Harm::Ready),
+        Just(Harm::NotReady),
+        (1..4_i64, 1..4_u32).prop_map(|(fence, size)| Harm::Handed(fence, size)),
+        Just(Harm::GivenUp),
+        (1..5_u32).prop_map(Harm::Size),
+    ];
+    (0..6_usize, harm)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happened_to_the_rows_a_repaired_lane_drains_in_order(
+        batch in 1..4_u32, claims in any::<bool>(), harms in prop::collection::vec(harm(), 1..8),
+    ) {
+        let mut shelf = shelf(batch);
+        if claims {
+            shelf.claim_one();
+        }
+        for (index, harm) in harms {
+            let at = shelf.now + Span(5_000);
+            let item = &mut shelf.hot[index];
+            match harm {
+                Harm::Ready => item.ready_at = Some(at),
+                Harm::NotReady => item.ready_at = None,
+                Harm::Handed(fence, size) => {
+                    (item.fence, item.size, item.expires_at) = (Fence(fence), size, Some(at));
+                    (item.attempt, item.handed) = (item.attempt.max(1), item.revision);
+                }
+                Harm::GivenUp => item.expires_at = None,
+                Harm::Size(size) => item.size = size,
+            }
+        }
+        mend(&mut shelf);
+        prop_assert!(mend(&mut shelf).is_nothing(), "one repair is enough");
+        shelf.pass(60_000);
+        // What is still in process expires, and is given back by the clock.
+        for item in shelf.hot.clone().into_iter().filter(|item| item.expires_at.is_some()) {
+            let items = vec![(item.seq, item.attempt); item.size as usize];
+            let (seq, lane, fence, attempt) = (item.seq, item.lane, item.fence, item.attempt);
+            let (expires_at, revision) = (shelf.now, item.revision);
+            let delivery = Delivery { seq, lane, fence, attempt, expires_at, revision, items };
+            shelf.settle(&delivery, Act::Expire);
+        }
+        prop_assert_eq!(drain(&mut shelf), ["1", "2", "3", "4", "5", "6"]);
+    }
+}
+
+/// `why` said that such an item was ready, and no claim ever handed it out.
+#[test]
+fn why_never_says_ready_of_a_lane_that_hands_out_nothing() {
+    let mut headless = shelf(1);
+    headless.hot[0].ready_at = None;
+    assert_eq!(headless.why("1", false), "damaged");
+    let mut broken = shelf(3);
+    broken.claim_one();
+    broken.hot[1].expires_at = None;
+    broken.pass(60_000);
+    assert_eq!(["1", "2", "4"].map(|id| broken.why(id, false)), ["damaged"; 3], "nor when its time is over");
+    let mut inbox = Shelf::new(Policy::of(Kind::Inbox));
+    inbox.put("k", "1");
+    inbox.hot[0].ready_at = None;
+    assert_eq!(inbox.why("1", false), "damaged");
+}

@@ -1,0 +1,14 @@
+-- check_groups
+-- Q10: A delivery in process has as many items as it was handed out with; otherwise nobody can settle it, nor the clock.
+select 'queue ' || q.name || coalesce(', key ' || min(b.key), ', lane ' || h.lane, ', place ' || min(h.seq)),
+       'the delivery with fence ' || h.fence || ' was handed out with ' || max(coalesce(h.size, 1)) || ' items and has '
+           || count(*),
+       h.queue, h.lane, min(h.seq)
+from turno.hot h
+join turno.queue q on q.id = h.queue
+left join turno.body b on b.seq = h.seq
+where h.expires_at is not null and not h.parked
+group by h.queue, h.lane, h.fence, q.name
+having min(coalesce(h.size, 1)) <> count(*) or max(coalesce(h.size, 1)) <> count(*)
+order by h.queue, h.lane, h.fence
+limit $1::bigint

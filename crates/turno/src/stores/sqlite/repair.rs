@@ -1,0 +1,62 @@
+//! Rebuilding a damaged lane: what is read, inside the write transaction, before it is decided.
+
+use super::rows::{ITEM_COLUMNS, body, item, name_if};
+use super::{Write, audit, changes, statements as sql};
+use crate::store::{Damaged, Found, RepairGroup, RepairOutcome, StoreError};
+use rusqlite::Connection;
+use turno_core::id::{ItemId, Key, Lane, Seq};
+use turno_core::queue::{Body, RepairRead, RepairRow};
+use turno_core::time::Time;
+
+/// There is one writer, so no application can be completing anything.
+pub(super) fn lane(write: Write<'_>, group: &RepairGroup) -> Result<RepairOutcome, StoreError> {
+    let (tx, now) = (&write.tx, write.now);
+    let found = group.damaged.seq.map(|seq| find(tx, seq)).transpose()?.unwrap_or_default();
+    let lane = group.lane(&found);
+    let (rows, key) = rows(tx, group, lane)?;
+    let bodies = match RepairRead::needs_bodies(&group.policy, &rows) {
+        true => bodies(tx, &rows)?,
+        false => Vec::new(),
+    };
+    let read = RepairRead { bodies, ..group.read(now, lane, rows, &found) };
+    let (written, outcome) = group.decide(read, key.or(found.key), audit::head(tx)?);
+    if outcome.repaired.is_nothing() {
+        return Ok(outcome);
+    }
+    changes::write(tx, &written)?;
+    write.commit()?;
+    Ok(outcome)
+}
+
+fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
+    let mut read = tx.prepare_cached(sql::REPAIR_FIND)?;
+    Ok(read.query_row([seq.0], |row| {
+        Ok(Found {
+            id: name_if(row, 0, ItemId::new)?,
+            key: name_if(row, 1, Key::new)?,
+            enqueued_at: Time(row.get::<_, Option<i64>>(2)?.unwrap_or_default()),
+            is_unfinished: row.get(3)?,
+            is_finished: row.get(4)?,
+        })
+    })?)
+}
+
+/// The rows, and whose lane it is.
+fn rows(tx: &Connection, group: &RepairGroup, lane: Option<Lane>) -> Result<(Vec<RepairRow>, Option<Key>), StoreError> {
+    let Damaged { queue, seq, .. } = group.damaged;
+    let mut read = tx.prepare_cached(sql::REPAIR_ROWS)?;
+    let place = (queue.0, lane.map(|lane| lane.0), seq.map(|seq| seq.0), RepairRead::FIRST, RepairRead::ROWS);
+    let found = read.query_map(place, |row| {
+        let id = name_if(row, ITEM_COLUMNS, ItemId::new)?;
+        let repaired = RepairRow { item: item(row)?, id, is_finished: row.get(ITEM_COLUMNS + 2)? };
+        Ok((repaired, name_if(row, ITEM_COLUMNS + 1, Key::new)?))
+    })?;
+    let (rows, keys): (Vec<RepairRow>, Vec<Option<Key>>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    Ok((rows, keys.into_iter().flatten().next()))
+}
+
+fn bodies(tx: &Connection, rows: &[RepairRow]) -> Result<Vec<Body>, StoreError> {
+    let mut read = tx.prepare_cached(sql::BODY_READ)?;
+    let with_body = rows.iter().filter(|row| row.id.is_some());
+    with_body.map(|row| Ok(read.query_row([row.item.seq.0], body)?)).collect()
+}

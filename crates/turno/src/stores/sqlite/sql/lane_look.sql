@@ -1,0 +1,16 @@
+-- lane_look
+-- The first items of a lane, and of the items behind them those that are ready or handed out: in a sound lane there are
+-- none but those of a delivery. One statement, so that the rows are of one instant.
+select f.seq, f.queue, f.lane, f.enqueued_at, f.not_before, f.ready_at, f.expires_at, f.claimed_at,
+       f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, b.id, b.key
+from (
+    select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
+           h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+           row_number() over (order by h.seq) as place
+    from hot h
+    where h.queue = ?1 and h.lane = ?2
+    order by h.seq
+    limit ?4
+) f
+join body b on b.seq = f.seq
+where f.place <= ?3 or f.ready_at is not null or f.expires_at is not null

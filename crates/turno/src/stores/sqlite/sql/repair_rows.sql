@@ -1,0 +1,22 @@
+-- repair_rows
+-- The first rows of a lane and every row that is ready, handed out or broken; or one row without a lane.
+select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
+       h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,
+       b.id, b.key, d.seq is not null
+from hot h
+left join body b on b.seq = h.seq
+left join done d on d.seq = h.seq
+where h.seq = ?3
+    or (
+        h.queue = ?1 and h.lane = ?2
+        and (
+            h.ready_at is not null or h.expires_at is not null or b.seq is null or d.seq is not null
+            or h.seq in (
+                select f.seq from hot f
+                where f.queue = ?1 and f.lane = ?2
+                order by f.seq limit ?4
+            )
+        )
+    )
+order by h.seq
+limit ?5
