@@ -188,11 +188,15 @@ examples-turno-check =
     Ejemplos:
       turno check --database sqlite:turno.db
       turno check --json | jq .findings
+      turno check --repair          repara los carriles dañados y revisa de nuevo
 
-    No cambia nada, y puede correr junto a un servidor. El avance va a la salida de
-    errores, los hallazgos a la salida: la invariante, de qué se trata, qué está
-    mal. Termina con 1 si se encontró algo. docs/internals/invariants.md explica
-    las invariantes.
+    Sin --repair no cambia nada. Ambos pueden correr junto a servidores. El avance
+    va a la salida de errores, los hallazgos a la salida: la invariante, de qué se
+    trata, qué está mal. Termina con 1 si se encontró algo; con --repair, si queda
+    algo. --repair conserva todo lo aceptado y el orden de cada clave. Una entrega
+    que nadie puede terminar se devuelve, y su confirmación tardía no vale. Cada
+    carril reparado deja una entrada de auditoría (queue_repair). Guarde antes una
+    copia de la base. docs/internals/invariants.md explica las invariantes.
 
 examples-turno-backup =
     Ejemplos:

@@ -35,6 +35,7 @@ help-not-used-by-the-demo = Not used by the demo
 help-the-server-to-ask = The server to ask
 help-a-file-with-the-token = A file with the token
 help-refused-everybody-on-the-machine-could = Refused: everybody on the machine could read it in the list of processes
+help-mend-damaged-lanes-of-queues-two = Mend damaged lanes of queues: two heads, no head, groups of a wrong size, items that nothing hands out
 help-print-json-for-programs = Print JSON, for programs
 help-print-the-servers-json-for-programs = Print the server's JSON, for programs
 help-at-most-so-many = At most so many

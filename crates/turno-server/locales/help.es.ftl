@@ -35,6 +35,7 @@ help-not-used-by-the-demo = La demo no lo usa
 help-the-server-to-ask = El servidor al que se pregunta
 help-a-file-with-the-token = Un archivo con el token
 help-refused-everybody-on-the-machine-could = No se acepta: cualquiera en la máquina podría leerlo en la lista de procesos
+help-mend-damaged-lanes-of-queues-two = Repara los carriles dañados: dos cabezas, ninguna cabeza, grupos de otro tamaño, elementos que nada entrega
 help-print-json-for-programs = Imprime JSON, para programas
 help-print-the-servers-json-for-programs = Imprime el JSON del servidor, para programas
 help-at-most-so-many = Tantos como mucho

@@ -11,6 +11,8 @@ mod direct;
 mod queue_put;
 #[path = "cli/queue_work.rs"]
 mod queue_work;
+#[path = "cli/repair.rs"]
+mod repair;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/shell.rs"]
@@ -55,10 +57,18 @@ fn main() {
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let mut trials = Vec::new();
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
-        let cases =
-            [ask::all(), direct::all(), queue_put::all(), queue_work::all(), run::all(), sync::all(), work::all()]
-                .into_iter()
-                .flatten();
+        let cases = [
+            ask::all(),
+            direct::all(),
+            queue_put::all(),
+            queue_work::all(),
+            repair::all(),
+            run::all(),
+            sync::all(),
+            work::all(),
+        ]
+        .into_iter()
+        .flatten();
         for case in cases.filter(|case| case.on.contains(&backend)) {
             trials.push(Trial::test(format!("{prefix}::{}", case.name), move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,9 +1,12 @@
-//! `turno check`: whether what is stored keeps the promises.
+//! `turno check`: whether what is stored keeps the promises; with `--repair`, mends what can be mended.
 
 use std::io::{IsTerminal, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use turno::Mended;
+use turno::core::id::ItemId;
 use turno::core::text::counted;
+use turno::store::Finding;
 
 use super::output::{Format, say, talk};
 use super::place::{PlaceArgs, refused};
@@ -14,15 +17,23 @@ const EXAMPLES: &str = "\
 Examples:
   turno check --database sqlite:turno.db
   turno check --json | jq .findings
+  turno check --repair          mend damaged lanes of queues, then check again
 
-Changes nothing, and may run beside a server. Progress goes to stderr, findings
-to stdout: the invariant, what it is about, what is wrong. Exit code 1 if
-anything was found. docs/internals/invariants.md explains the invariants.";
+Without --repair it changes nothing. Both may run beside servers. Progress goes
+to stderr, findings to stdout: the invariant, what it is about, what is wrong.
+Exit code 1 if anything was found; with --repair, if anything is left.
+--repair keeps every accepted item and the order of each key. A delivery that
+cannot be settled is given back, and a late ack of it is stale. Each repaired
+lane leaves an audit entry (queue_repair). Keep a copy of the database first.
+docs/internals/invariants.md explains the invariants.";
 
 /// What checking takes.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
+    /// Mend damaged lanes of queues: two heads, no head, groups of a wrong size, items that nothing hands out
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     format: Format,
 }
@@ -31,25 +42,79 @@ pub(crate) async fn run(arguments: &CheckArgs, place: &PlaceArgs) -> Result<(), 
     let database = place.open_existing().await?;
     let mut progress = Progress::start();
     let tell = |at: turno::CheckProgress| progress.step(at.done, at.of, at.invariant);
-    let findings = database.turno.check(tell).await.map_err(refused)?;
+    let (mended, findings) = if arguments.repair {
+        let repair = database.turno.repair(tell).await.map_err(refused)?;
+        (Some(repair.mended), repair.left)
+    } else {
+        (None, database.turno.check(tell).await.map_err(refused)?)
+    };
     progress.end();
     if arguments.format.json {
-        let view = |finding: &turno::store::Finding| json!({ "invariant": finding.invariant, "subject": finding.subject, "detail": finding.detail });
-        say(&[json!({ "findings": findings.iter().map(view).collect::<Vec<_>>() }).to_string()]);
+        say(&[to_json(mended.as_deref(), &findings).to_string()]);
     } else {
-        let line = |finding: &turno::store::Finding| {
-            format!("{}  {}  {}", finding.invariant, told(&finding.subject), told(&finding.detail))
-        };
-        say(&findings.iter().map(line).collect::<Vec<_>>());
+        say(&mended.iter().flatten().map(render_mended).collect::<Vec<_>>());
+        say(&findings.iter().map(render_finding).collect::<Vec<_>>());
     }
+    let name = &database.place.name;
     if findings.is_empty() {
-        talk(&format!("{} keeps its promises", database.place.name));
+        talk(&format!("{name} keeps its promises"));
         return Ok(());
     }
+    let count = counted(findings.len() as u64, "finding", "findings");
+    let mendable = !arguments.repair && findings.iter().all(|finding| finding.damaged.is_some());
     Err(Failure::failed(
-        format!("{} in {}", counted(findings.len() as u64, "finding", "findings"), database.place.name),
-        "keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report what was found",
+        format!("{count} in {name}"),
+        if mendable {
+            "keep a copy (`turno backup FILE`, or pg_dump), then run `turno check --repair`"
+        } else {
+            "keep a copy (`turno backup FILE`, or pg_dump) before anything else, and report what was found"
+        },
     ))
+}
+
+fn render_finding(finding: &Finding) -> String {
+    format!("{}  {}  {}", finding.invariant, told(&finding.subject), told(&finding.detail))
+}
+
+/// One line per lane: what it is, and what was done to it.
+fn render_mended(mended: &Mended) -> String {
+    let repaired = &mended.repaired;
+    let done = [
+        (repaired.corrected.len(), "item corrected", "items corrected"),
+        (repaired.ended.len(), "delivery ended", "deliveries ended"),
+        (repaired.removed.len(), "row removed", "rows removed"),
+        (repaired.restored.len(), "item restored", "items restored"),
+        (repaired.merged.len(), "item merged", "items merged"),
+    ];
+    let done = done.into_iter().filter(|(count, _, _)| *count > 0);
+    let done: Vec<String> = done.map(|(count, one, many)| told(&counted(count as u64, one, many))).collect();
+    format!("{}  {}  {}", told("mended"), told(&mended.subject), done.join(", "))
+}
+
+fn to_json(mended: Option<&[Mended]>, findings: &[Finding]) -> Value {
+    let finding = |finding: &Finding| json!({ "invariant": finding.invariant, "subject": finding.subject, "detail": finding.detail });
+    let mut view = json!({ "findings": findings.iter().map(finding).collect::<Vec<_>>() });
+    if let Some(mended) = mended {
+        view["mended"] = mended.iter().map(mended_to_json).collect();
+    }
+    view
+}
+
+fn mended_to_json(mended: &Mended) -> Value {
+    let Mended { queue, key, subject, repaired } = mended;
+    let ids = |ids: &[ItemId]| ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().into();
+    let mut view = json!({ "queue": queue.as_str(), "key": key.as_ref().map(|key| key.as_str()), "subject": subject });
+    let parts: [(&str, Value); 5] = [
+        ("corrected", ids(&repaired.corrected)),
+        ("fences_ended", repaired.ended.iter().map(|fence| fence.0).collect()),
+        ("places_removed", repaired.removed.iter().map(|seq| seq.0).collect()),
+        ("restored", ids(&repaired.restored)),
+        ("merged", ids(&repaired.merged)),
+    ];
+    for (name, value) in parts {
+        view[name] = value;
+    }
+    view
 }
 
 /// How far something long is: one line that changes on a terminal, plain lines elsewhere.
