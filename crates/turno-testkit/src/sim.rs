@@ -1,7 +1,8 @@
 //! A seeded simulation: people, clerks, workers, listeners and several instances of Turno on one simulated database.
 //!
 //! It drives the real decisions of `turno::store` through everything that can come in between: interleaved
-//! transactions, crashes, lost and doubled messages, pauses longer than a lease, a clock that steps. Checkers
+//! transactions, crashes, lost and doubled messages, pauses longer than a lease, a clock that steps, a failover that loses
+//! the newest commits. Checkers
 //! outside the engine watch the history. One number, the seed, decides everything, so a failure replays.
 //!
 //! Left out: real SQL (the conformance cases run it), the engine's own queues and waits, and access.
@@ -10,6 +11,7 @@ mod check;
 mod clients;
 mod db;
 mod history;
+mod memory;
 mod message;
 mod rng;
 pub mod sabotage;
@@ -60,6 +62,10 @@ pub struct Faults {
     pub steps_forward: u64,
     /// Steps of the database's clock back.
     pub steps_back: u64,
+    /// Failovers to a standby that lacked the newest commits.
+    pub failovers: u64,
+    /// Commits that such failovers lost.
+    pub lost_commits: u64,
 }
 
 /// What a world, or many of them, did.
@@ -117,6 +123,8 @@ impl Tally {
         faults.stalls += more.stalls;
         faults.steps_forward += more.steps_forward;
         faults.steps_back += more.steps_back;
+        faults.failovers += more.failovers;
+        faults.lost_commits += more.lost_commits;
     }
 }
 

@@ -137,7 +137,7 @@ fn report(tally: &Tally, took: Duration) {
         grouped(tally.resets)
     );
     println!(
-        "faults: {} crashes ({} transactions aborted), {} answers lost, {} calls doubled, {} delayed, {} stalls, clock steps {} forward and {} back",
+        "faults: {} crashes ({} transactions aborted), {} answers lost, {} calls doubled, {} delayed, {} stalls, clock steps {} forward and {} back, {} failovers ({} commits lost)",
         grouped(faults.crashes),
         grouped(faults.aborted),
         grouped(faults.lost_answers),
@@ -145,7 +145,9 @@ fn report(tally: &Tally, took: Duration) {
         grouped(faults.delayed),
         grouped(faults.stalls),
         grouped(faults.steps_forward),
-        grouped(faults.steps_back)
+        grouped(faults.steps_back),
+        grouped(faults.failovers),
+        grouped(faults.lost_commits)
     );
     println!("{} s of simulated time", grouped(tally.simulated_ms / 1_000));
     if took > Duration::ZERO {

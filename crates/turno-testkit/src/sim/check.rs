@@ -61,6 +61,7 @@ pub(crate) struct Commit<'a> {
     pub(crate) began: u64,
 }
 
+#[derive(Clone)]
 pub(crate) struct Checker<'a> {
     leases: Leases,
     queues: Queues<'a>,
@@ -101,6 +102,16 @@ impl<'a> Checker<'a> {
             Some(changes) => self.queues.commit(commit, changes),
             None => Ok(()),
         }
+    }
+
+    /// The database lost the commits that `lost` has seen beyond these, and goes on behind a position. What was given out in
+    /// them stays given out.
+    pub(crate) fn carry_over(&mut self, lost: &Checker<'_>, newest: Position) {
+        self.commits = lost.commits;
+        self.leases.carry_over(&lost.leases);
+        self.queues.carry_over(&lost.queues);
+        self.tasks.carry_over(&lost.tasks);
+        self.stream.carry_over(newest);
     }
 
     /// How many commits it has seen.

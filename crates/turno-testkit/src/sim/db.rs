@@ -24,6 +24,9 @@ use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Done, Item};
 use turno_core::task::{Task, TaskId};
 use turno_core::time::Time;
 
+/// By how much the sequence moves up in a new life: more than any standby lags behind.
+const LIFE_NUMBERS: i64 = 1_000_000;
+
 /// So few that lanes share them.
 const STRIPES: u64 = 8;
 
@@ -50,7 +53,7 @@ impl Lock {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Db {
     pub(crate) leases: Map<Resource, State>,
     pub(crate) hot: Map<Seq, Item>,
@@ -76,6 +79,10 @@ pub(crate) struct Db {
     pub(crate) stream: Stream,
     /// The highest time that anything was decided with.
     pub(crate) mark: Time,
+    /// Grows when a finished item comes back to its old place.
+    pub(crate) rebirth: i64,
+    /// Grows with every failover.
+    pub(crate) life: u64,
     sequence: i64,
     locks: Map<Lock, u64>,
     shared: Map<Lock, Vec<u64>>,
@@ -91,6 +98,21 @@ impl Db {
 
     pub(crate) fn last_number(&self) -> i64 {
         self.sequence
+    }
+
+    /// All rows as they are committed now, without the locks of anybody.
+    pub(crate) fn copy(&self) -> Db {
+        Db { locks: Map::default(), shared: Map::default(), waiting: Map::default(), ..self.clone() }
+    }
+
+    /// Begins another life with what a standby had. `lost` is the database as it was when the primary died. Numbers and
+    /// positions jump beyond what may have been lost; numbers only if `jumps`.
+    pub(crate) fn begin_life(&mut self, lost: &Db, jumps: bool) {
+        self.life = lost.life + 1;
+        if jumps {
+            self.sequence += LIFE_NUMBERS;
+        }
+        self.stream.begin_life(&lost.stream);
     }
 
     /// Lets the sequence fall back, which no database may do.

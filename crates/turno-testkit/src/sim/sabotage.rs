@@ -139,6 +139,10 @@ pub(crate) enum Bug {
     ResetUntold,
     /// An event is visible before the transaction that it is about has committed.
     EventBeforeCommit,
+    /// What an instance remembers about the database survives a failover.
+    MemoryKept,
+    /// After a failover numbers go on where the standby was.
+    NumbersFallBack,
 }
 
 /// Every bug there is.
@@ -153,12 +157,12 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::MarkOnlyAtStart, "mark-only-at-start", &["T3", "K2"]),
     sabotage(Bug::SweepUnconditional, "sweep-unconditional", &["Q7"]),
     sabotage(Bug::ClaimJoinsData, "claim-joins-data", &["S1"]),
-    sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10", "S3", "T3"]),
+    sabotage(Bug::NoStripes, "no-stripes", &["Q14", "Q1", "Q2", "Q10", "S3", "S4", "T3"]),
     sabotage(Bug::WakeMissed, "wake-missed", &["Q14", "Q1", "Q10", "T3"]),
     sabotage(Bug::HeadsUnlocked, "heads-unlocked", &["Q3"]),
     sabotage(Bug::AckSwallowsChange, "ack-swallows-change", &["S2"]),
     sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),
-    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1", "S4"]),
+    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1", "Q3", "S4"]),
     sabotage(Bug::DedupeForgotten, "dedupe-forgotten", &["Q12"]),
     sabotage(Bug::AbsorbedForgotten, "absorbed-forgotten", &["Q12"]),
     sabotage(Bug::AckedReinserted, "acked-reinserted", &["Q12"]),
@@ -177,7 +181,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::LookUnconditional, "look-unconditional", &["L3"]),
     sabotage(Bug::LookNotSet, "look-not-set", &["L16"]),
     sabotage(Bug::LookAnnouncesAgain, "look-announces-again", &["L16"]),
-    sabotage(Bug::PoisonTakesNeighbours, "poison-takes-neighbours", &["Q17"]),
+    sabotage(Bug::PoisonTakesNeighbours, "poison-takes-neighbours", &["Q17", "Q6"]),
     sabotage(Bug::AckedDisappears, "acked-disappears", &["Q5"]),
     sabotage(Bug::ErrorsForgotten, "errors-forgotten", &["Q9", "Q16"]),
     sabotage(Bug::ChangeKeepsAttempts, "change-keeps-attempts", &["S6"]),
@@ -187,7 +191,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::RepeatForgotten, "repeat-forgotten", &["Q16"]),
     sabotage(Bug::ReturnForgotten, "return-forgotten", &["Q16"]),
     sabotage(Bug::LineUnlocked, "line-unlocked", &["K1"]),
-    sabotage(Bug::EffectApart, "effect-apart", &["K1"]),
+    sabotage(Bug::EffectApart, "effect-apart", &["K1", "K3"]),
     sabotage(Bug::LineIgnoresFence, "line-ignores-fence", &["K2"]),
     sabotage(Bug::FenceCheckedEarlier, "fence-checked-earlier", &["K2"]),
     sabotage(Bug::FailureKeepsEffect, "failure-keeps-effect", &["K3"]),
@@ -205,6 +209,8 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::ResumeSkips, "resume-skips", &["V1"]),
     sabotage(Bug::ResetUntold, "reset-untold", &["V1"]),
     sabotage(Bug::EventBeforeCommit, "event-before-commit", &["V1"]),
+    sabotage(Bug::MemoryKept, "memory-kept", &["Q1", "Q2", "Q14", "S3"]),
+    sabotage(Bug::NumbersFallBack, "numbers-fall-back", &["L2", "Q8", "K1"]),
 ];
 
 const fn sabotage(bug: Bug, name: &'static str, expected: &'static [&'static str]) -> Sabotage {

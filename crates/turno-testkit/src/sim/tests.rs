@@ -36,6 +36,7 @@ fn the_healthy_system_keeps_every_promise() {
     // A promise about what never happens would be kept too.
     let seen = [all.finalizes, all.lines_applied, all.lines_failed, all.pinned, all.events, all.resets];
     assert!(seen.iter().all(|count| *count > 300), "{all:?}");
+    assert!(all.faults.failovers > 50 && all.faults.lost_commits > 500, "{all:?}");
 }
 
 #[test]
@@ -149,6 +150,16 @@ fn not_counting_an_attempt_is_caught() {
 #[test]
 fn reused_numbers_are_caught() {
     is_caught("numbers-reused", 3_000);
+}
+
+#[test]
+fn memory_that_survives_a_failover_is_caught() {
+    is_caught("memory-kept", 3_000);
+}
+
+#[test]
+fn fences_that_repeat_after_a_failover_are_caught() {
+    is_caught("numbers-fall-back", 3_000);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod task;
 pub(crate) use line::Lined;
 
 use super::db::{Db, Lock};
+use super::memory::Memory;
 use super::message::{Answered, Ask, Call};
 use super::rng::Map;
 use super::sabotage::Bug;
@@ -49,6 +50,8 @@ enum Read {
     Enqueue {
         existing: HashMap<(QueueId, ItemId), Known>,
         fronts: HashMap<(QueueId, Lane), Vec<FrontItem>>,
+        /// The rebirth number at which the fronts were read.
+        rebirth: i64,
     },
     Claim {
         heads: Vec<Item>,
@@ -109,6 +112,8 @@ pub(crate) struct Env<'a> {
     /// The database's clock as it is, unguarded.
     pub(crate) wall: Time,
     pub(crate) bug: Option<Bug>,
+    /// What the instance remembers about the database.
+    pub(crate) memory: &'a mut Memory,
     /// Numbers below it were taken before this instance started.
     pub(crate) started: i64,
     /// What the sweepers saw when they looked.
@@ -193,6 +198,10 @@ impl Tx {
     }
 
     pub(crate) fn step(&mut self, env: &mut Env<'_>) -> Progress {
+        // Before anything that was remembered is used.
+        if !env.has(Bug::MemoryKept) {
+            env.memory.meet(env.db.life);
+        }
         if matches!(self.work, Work::Line(_)) {
             return self.step_line(env);
         }
@@ -220,11 +229,37 @@ impl Tx {
                     self.now = Some(env.read_clock());
                 }
                 self.numbers = env.db.numbers(self.numbers_needed());
+                self.learn_fronts(env);
                 self.take_event_numbers(env);
                 self.phase = Phase::Commit;
                 Progress::Next
             }
             Phase::Commit => self.commit(env),
+        }
+    }
+
+    /// Remembers where the lanes begin that were read: at the first item, or, in an empty lane, at the first number that this
+    /// transaction has taken.
+    fn learn_fronts(&self, env: &mut Env<'_>) {
+        match (&self.read, &self.work) {
+            (Read::Enqueue { fronts, rebirth, .. }, _) => {
+                let lowest = self.numbers.first().map(|number| Seq(*number));
+                for (lane, front) in fronts {
+                    let begins = front.first().map(|first| first.item.seq).or(lowest);
+                    begins.into_iter().for_each(|floor| env.memory.learn(*rebirth, *lane, floor));
+                }
+            }
+            (Read::Settle(loaded), Work::Group(Group::Settle(group))) => {
+                for (settle, loaded) in group.settlements.iter().zip(loaded) {
+                    let lane = settle.handed.lane.map(|lane| (settle.handed.queue, lane));
+                    let first = loaded.members.first().map(|member| member.item.seq);
+                    if let (Some(lane), Some(first)) = (lane, first) {
+                        let floor = loaded.next.as_ref().map_or(first, |next| first.min(next.seq));
+                        env.memory.learn(env.db.rebirth, lane, floor);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 

@@ -4,6 +4,7 @@
 //! steps of all transactions interleave in every way.
 
 mod events;
+mod failover;
 mod faults;
 mod finalize;
 mod instances;
@@ -20,6 +21,7 @@ use super::setup::Setup;
 use super::tx::Tx;
 use super::{Options, Tally, Violation};
 use events::{Event, Events};
+use failover::Standby;
 use finalize::Finalize;
 use instances::Server;
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub(crate) struct World<'a> {
     /// Finalizes under way.
     jobs: Map<u64, Finalize>,
     listeners: Vec<Listener>,
+    /// A standby that lags and is going to take over.
+    standby: Option<Box<Standby<'a>>>,
     draining: bool,
     checker: Checker<'a>,
     history: History,
@@ -96,6 +100,7 @@ impl<'a> World<'a> {
             swept: Map::default(),
             jobs: Map::default(),
             listeners: (0..LISTENERS).map(|_| Listener::default()).collect(),
+            standby: None,
             draining: false,
             checker: Checker::new(setup),
             history: History::new(options.record),
@@ -203,6 +208,7 @@ impl<'a> World<'a> {
             Event::Sequenced { server, life, run } => return self.sequenced(server, life, run),
             Event::Listen(listener) => return self.listen(listener),
             Event::Fault => self.fault(),
+            Event::Promote => self.promote(),
             Event::Start(server) => self.start(server),
         }
         Ok(())

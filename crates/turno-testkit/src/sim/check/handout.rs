@@ -69,7 +69,7 @@ impl Queues<'_> {
                 return fault("S1", name, format!("revision {} is not the newest", delivery.revision));
             }
         }
-        if self.deliveries.contains_key(&delivery.fence) {
+        if self.deliveries.contains_key(&delivery.fence) || self.spent.contains(&delivery.fence) {
             let name = self.name(delivery.seq);
             return fault("Q8", name, format!("fence {} was used before", delivery.fence.0));
         }

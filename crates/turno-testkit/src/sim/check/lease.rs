@@ -29,7 +29,7 @@ struct Own {
     leaving: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Lease {
     decided_at: Time,
     own: Option<Own>,
@@ -46,6 +46,7 @@ struct Lease {
     born: u64,
 }
 
+#[derive(Clone)]
 pub(super) struct Leases {
     all: Map<Resource, Lease>,
     /// Those that are leases and nothing else.
@@ -60,6 +61,14 @@ impl Leases {
     pub(super) fn new(setup: &Setup) -> Leases {
         let probed = setup.resources.iter().map(|(name, _)| name.clone()).collect();
         Leases { all: Map::default(), probed, probing: None, announced: Map::default() }
+    }
+
+    /// Fences that were granted in lost commits are not granted again.
+    pub(super) fn carry_over(&mut self, lost: &Leases) {
+        for (resource, before) in &lost.all {
+            let lease = self.all.entry(resource.clone()).or_default();
+            lease.highest = lease.highest.max(before.highest);
+        }
     }
 
     pub(super) fn expect_free(&mut self) {

@@ -6,7 +6,7 @@ use turno_core::time::{Span, Time};
 /// How long a ticket lives, as the contract says.
 const TICKET: Span = Span(30_000);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     tickets: Vec<(Holder, Time)>,
     /// To whom the free resource was offered, and until when.

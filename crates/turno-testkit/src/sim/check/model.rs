@@ -22,7 +22,7 @@ pub(super) enum Is {
     Done(Ended),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) queue: QueueId,
     pub(super) id: ItemId,
@@ -48,7 +48,7 @@ pub(super) struct Known {
     pub(super) version: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lane {
     /// Unfinished items, parked ones included.
     pub(super) open: BTreeSet<Seq>,
@@ -62,7 +62,7 @@ pub(super) struct Lane {
     pub(super) typed: Vec<(u64, Time)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Delivered {
     pub(super) members: Vec<Seq>,
     pub(super) since: Time,
@@ -76,6 +76,7 @@ pub(super) struct Delivered {
 /// In which commit a change went into an item, whose it was, and what it said.
 pub(super) type Said = (u64, Option<Key>, Arc<str>);
 
+#[derive(Clone)]
 pub(super) struct Queues<'a> {
     pub(super) setup: &'a Setup,
     pub(super) items: Map<Seq, Known>,
@@ -86,6 +87,8 @@ pub(super) struct Queues<'a> {
     /// Changes that went into items.
     pub(super) absorbed: Map<(QueueId, ItemId), Said>,
     pub(super) deliveries: Map<Fence, Delivered>,
+    /// Fences of deliveries that a failover has lost.
+    pub(super) spent: BTreeSet<Fence>,
     pub(super) accepted: u64,
     pub(super) commits: u64,
 }
@@ -100,9 +103,20 @@ impl<'a> Queues<'a> {
             ids: Map::default(),
             absorbed: Map::default(),
             deliveries: Map::default(),
+            spent: BTreeSet::new(),
             accepted: 0,
             commits: 0,
         }
+    }
+
+    /// Fences that were handed out in lost commits are not handed out again, and do not go down for a key.
+    pub(super) fn carry_over(&mut self, lost: &Queues<'_>) {
+        self.spent = lost.spent.iter().chain(lost.deliveries.keys()).copied().collect();
+        for (key, before) in &lost.lanes {
+            let lane = self.lanes.entry(key.clone()).or_default();
+            lane.last_fence = lane.last_fence.max(before.last_fence);
+        }
+        self.commits = lost.commits;
     }
 
     pub(super) fn policy(&self, queue: QueueId) -> &'a Policy {

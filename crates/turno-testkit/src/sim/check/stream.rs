@@ -8,13 +8,14 @@ use turno_core::event::Event;
 use turno_core::id::Position;
 
 /// Something that was announced by a commit.
+#[derive(Clone)]
 struct Told {
     event: Arc<Event>,
     commit: u64,
     position: Option<Position>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Stream {
     /// By the number that it was written with.
     told: Map<i64, Told>,
@@ -32,6 +33,11 @@ impl Stream {
         for (n, event) in commit.events {
             self.told.insert(*n, Told { event: event.clone(), commit: number, position: None });
         }
+    }
+
+    /// Positions go on behind this one.
+    pub(super) fn carry_over(&mut self, newest: Position) {
+        self.newest = newest;
     }
 
     /// An event got a position.

@@ -5,6 +5,7 @@ use crate::sim::db::{Db, Level};
 use crate::sim::message::{Ask, Reply};
 use crate::sim::rng::Map;
 use crate::sim::tx::Lined;
+use std::collections::BTreeSet;
 use turno::store::{LineStep, TaskOutcome, TaskWrite};
 use turno_core::id::{Fence, Sku};
 use turno_core::lease;
@@ -13,7 +14,7 @@ use turno_core::task::{
     Task, TaskId,
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     movement: Movement,
     sku: Sku,
@@ -29,7 +30,7 @@ impl Line {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     status: Status,
     lines: Vec<Line>,
@@ -37,13 +38,21 @@ struct Known {
     finalized: Option<Finalized>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Tasks {
     all: Map<TaskId, Known>,
+    /// Numbers that tasks had which a failover has lost.
+    spent: BTreeSet<TaskId>,
     stock: Map<Sku, Level>,
 }
 
 impl Tasks {
+    /// Numbers that were given in lost commits are not given again.
+    pub(super) fn carry_over(&mut self, lost: &Tasks) {
+        let lost = lost.spent.iter().chain(lost.all.keys()).copied();
+        self.spent = lost.filter(|id| !self.all.contains_key(id)).collect();
+    }
+
     pub(super) fn commit(&mut self, commit: &Commit<'_>, write: &TaskWrite) -> Checked {
         let (Ask::Task(command), Reply::Task(outcome)) = (&commit.calls[0].ask, &commit.replies[0]) else {
             return Ok(());
@@ -56,7 +65,7 @@ impl Tasks {
             (Action::Create { lines, ready, .. }, Ok(_)) => {
                 let status = if *ready { Status::Ready } else { Status::Draft };
                 let lines = lines.iter().map(Line::new).collect();
-                if self.all.insert(id, Known { status, lines, finalized: None }).is_some() {
+                if self.all.insert(id, Known { status, lines, finalized: None }).is_some() || self.spent.contains(&id) {
                     return fault("K1", at, "two tasks have the same number");
                 }
             }

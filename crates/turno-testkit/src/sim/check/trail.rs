@@ -8,7 +8,7 @@ use turno_core::lease;
 use turno_core::queue::Manage;
 use turno_core::task::Action;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Trail {
     chain: Verifier,
 }

@@ -19,20 +19,20 @@ impl Db {
     }
 
     /// The heads among a lane's first items: what keeps a claim away from them.
-    pub(crate) fn lane_heads(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<Seq> {
+    pub(crate) fn lane_heads(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<Seq> {
         let Some(seqs) = self.lanes.get(&(queue, lane)) else {
             return Vec::new();
         };
-        let heads = seqs.iter().take(size).copied();
+        let heads = seqs.range(from..).take(size).copied();
         heads.filter(|seq| self.hot.get(seq).is_some_and(|item| item.ready_at.is_some())).collect()
     }
 
-    pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, size: usize) -> Vec<FrontItem> {
+    pub(crate) fn front_items(&self, queue: QueueId, lane: Lane, from: Seq, size: usize) -> Vec<FrontItem> {
         let named = |item: Item| {
             let body = &self.bodies[&item.seq];
             FrontItem { item, id: body.id.clone(), key: body.key.clone() }
         };
-        self.lane_front(queue, lane, Seq(i64::MIN), size).into_iter().map(named).collect()
+        self.lane_front(queue, lane, from, size).into_iter().map(named).collect()
     }
 
     /// What is known of the id of an item.
@@ -43,8 +43,8 @@ impl Db {
         Known::Item { seq, key: body.key.clone(), payload, over_at: over.map(|done| done.at) }
     }
 
-    /// A delivery and the first item of its lane that is not part of it.
-    pub(crate) fn load(&self, handed: &Handed, named: bool) -> Loaded {
+    /// A delivery and the first item of its lane, from a place on, that is not part of it.
+    pub(crate) fn load(&self, handed: &Handed, named: bool, from: Seq) -> Loaded {
         let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some();
         let Some(first) = self.hot.get(&handed.seq).filter(|item| is_member(item)) else {
             return Loaded::default();
@@ -61,8 +61,8 @@ impl Db {
             .map(member)
             .collect();
         let others = self.lanes.get(&(handed.queue, lane));
-        let next =
-            others.and_then(|seqs| seqs.iter().find(|seq| !members.iter().any(|member| member.item.seq == **seq)));
+        let is_other = |seq: &&Seq| !members.iter().any(|member| member.item.seq == **seq);
+        let next = others.and_then(|seqs| seqs.range(from..).find(is_other));
         Loaded { next: next.and_then(|seq| self.hot.get(seq).cloned()), members }
     }
 
@@ -166,6 +166,7 @@ impl Db {
         }
         for seq in &changes.undone {
             self.done.remove(seq);
+            self.rebirth += 1;
         }
         for done in &changes.done {
             self.done.insert(done.seq, done.clone());

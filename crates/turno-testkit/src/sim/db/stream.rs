@@ -6,6 +6,9 @@ use turno::store::EventSpan;
 use turno_core::event::Event;
 use turno_core::id::Position;
 
+/// By how much positions and numbers of events jump in a new life.
+const LIFE_POSITIONS: i64 = 1_000;
+
 /// An event in its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
@@ -15,7 +18,7 @@ pub(crate) struct Placed {
     pub(crate) event: Arc<Event>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     /// Committed, without a position yet.
     pub(crate) incoming: BTreeMap<i64, Arc<Event>>,
@@ -59,6 +62,13 @@ impl Stream {
     pub(crate) fn behind(&self, position: Position, limit: usize) -> Vec<Placed> {
         let from = self.log.partition_point(|placed| placed.position <= position);
         self.log.range(from..).take(limit).cloned().collect()
+    }
+
+    /// Goes on behind everything that may have been lost. What has a position is behind the jump, and not kept.
+    pub(crate) fn begin_life(&mut self, lost: &Stream) {
+        self.purged = self.newest().max(lost.newest()) + LIFE_POSITIONS;
+        self.log.clear();
+        self.numbers = self.numbers.max(lost.numbers) + LIFE_POSITIONS;
     }
 
     /// Forgets the oldest, and notes how far.

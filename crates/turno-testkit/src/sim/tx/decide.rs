@@ -36,7 +36,7 @@ impl Tx {
                 );
                 None
             }
-            (Group::Enqueue(group), Read::Enqueue { existing, fronts }) => {
+            (Group::Enqueue(group), Read::Enqueue { existing, fronts, .. }) => {
                 let read = EnqueueRead { now, numbers, existing, fronts };
                 let (changes, answers) = decide_enqueue(group, read, env);
                 let strict = !env.has(Bug::DedupeForgotten) && !env.has(Bug::AckedReinserted);

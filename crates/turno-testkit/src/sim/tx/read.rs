@@ -112,7 +112,8 @@ impl Tx {
             }
             Group::Enqueue(group) => {
                 for (queue, lane, size) in group.lanes() {
-                    let seqs = env.db.lane_heads(queue, lane, size as usize);
+                    let from = env.memory.floor((queue, lane), env.db.rebirth);
+                    let seqs = env.db.lane_heads(queue, lane, from, size as usize);
                     if !unlocked && !lock(env, held, seqs) {
                         return None;
                     }
@@ -133,7 +134,7 @@ impl Tx {
                 let seq = self.named;
                 let mut seqs: Vec<Seq> = seq.into_iter().collect();
                 if let Some((queue, lane)) = home(env, group, seq) {
-                    seqs.extend(env.db.lane_heads(queue, lane, group.front_size() as usize));
+                    seqs.extend(env.db.lane_heads(queue, lane, Seq(i64::MIN), group.front_size() as usize));
                     seqs.sort();
                     seqs.dedup();
                 }
@@ -145,7 +146,8 @@ impl Tx {
             }
             Group::Typing(group) => {
                 let (queue, depth) = (group.queue, group.depth() as usize);
-                let fronts = group.lanes().into_iter().map(|lane| (lane, env.db.front_items(queue, lane, depth)));
+                let front = |lane| env.db.front_items(queue, lane, Seq(i64::MIN), depth);
+                let fronts = group.lanes().into_iter().map(|lane| (lane, front(lane)));
                 Some(Read::Typing(fronts.collect()))
             }
             Group::Task(group) => {
@@ -245,10 +247,11 @@ fn read_enqueue(env: &Env<'_>, group: &EnqueueGroup) -> Read {
     for (queue, lane, size) in group.lanes() {
         let sync = group.calls.iter().any(|call| call.queue == queue && call.policy.kind == Kind::Sync);
         if !(sync && env.has(Bug::CoalescingBlind)) {
-            fronts.insert((queue, lane), env.db.front_items(queue, lane, size as usize));
+            let from = env.memory.floor((queue, lane), env.db.rebirth);
+            fronts.insert((queue, lane), env.db.front_items(queue, lane, from, size as usize));
         }
     }
-    Read::Enqueue { existing, fronts }
+    Read::Enqueue { existing, fronts, rebirth: env.db.rebirth }
 }
 
 fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
@@ -267,7 +270,9 @@ fn read_settle(env: &Env<'_>, group: &SettleGroup) -> Vec<Loaded> {
         {
             handed.fence = item.fence;
         }
-        let mut loaded = env.db.load(&handed, group.names_items(index));
+        let floor = |lane| env.memory.floor((handed.queue, lane), env.db.rebirth);
+        let from = handed.lane.map_or(Seq(i64::MIN), floor);
+        let mut loaded = env.db.load(&handed, group.names_items(index), from);
         if env.has(Bug::AckSwallowsChange) && matches!(settle.act, Act::Ack { .. }) {
             for member in &mut loaded.members {
                 member.item.revision = member.item.handed;

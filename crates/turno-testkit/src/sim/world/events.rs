@@ -26,6 +26,8 @@ pub(super) enum Event {
     Listen(usize),
     /// Something breaks.
     Fault,
+    /// A standby takes over.
+    Promote,
     /// An instance starts again.
     Start(usize),
 }

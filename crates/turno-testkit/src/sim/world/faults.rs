@@ -1,4 +1,4 @@
-//! What breaks: instances die and start again, and the database's clock steps.
+//! What breaks: instances die and start again, the database's clock steps, and a standby takes over (`failover`).
 
 use super::World;
 use super::events::Event;
@@ -12,13 +12,14 @@ impl World<'_> {
         if self.draining {
             return;
         }
-        match self.rng.below(10) {
-            0..6 => {
+        match self.rng.below(20) {
+            0..10 => {
                 let server = self.rng.below(self.servers.len());
                 self.crash(server);
             }
-            6..8 => self.step_clock(1),
-            _ => self.step_clock(-1),
+            10..14 => self.step_clock(1),
+            14..18 => self.step_clock(-1),
+            _ => self.lag(),
         }
         self.after(200, 1_500, Event::Fault);
     }

@@ -4,6 +4,7 @@ use super::World;
 use super::events::Event;
 use super::stream::Run;
 use crate::sim::check::{Commit, Fault};
+use crate::sim::memory::Memory;
 use crate::sim::message::{Ask, Call, NOBODY, Reply};
 use crate::sim::sabotage::Bug;
 use crate::sim::setup::item_id;
@@ -11,6 +12,7 @@ use crate::sim::tx::{Committed, Env, Progress, Tx};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use turno::clock::{Clock, Manual};
+use turno_core::id::Seq;
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
 /// How often what is pinned is asked for again.
@@ -31,6 +33,7 @@ pub(super) struct Server {
     pub(super) sequencing: Option<Run>,
     /// Where its sequencer begins to look, if it is so careless.
     pub(super) floor: i64,
+    pub(super) memory: Memory,
 }
 
 impl Server {
@@ -45,6 +48,7 @@ impl Server {
             started: 0,
             sequencing: None,
             floor: 0,
+            memory: Memory::default(),
         }
     }
 }
@@ -92,6 +96,13 @@ impl World<'_> {
         self.open(server, calls);
     }
 
+    /// Begins with all that waits, on every free route.
+    pub(super) fn begin_waiting(&mut self, server: usize) {
+        for _ in 0..ROUTES {
+            self.begin(server);
+        }
+    }
+
     /// Begins a transaction.
     pub(super) fn open(&mut self, server: usize, calls: Vec<Call>) {
         self.next_id += 1;
@@ -104,12 +115,13 @@ impl World<'_> {
         let Some(mut tx) = self.txs.remove(&id) else {
             return Ok(());
         };
-        let server = &self.servers[tx.instance];
+        let server = &mut self.servers[tx.instance];
         let mut env = Env {
             db: &mut self.db,
             clock: &server.clock,
             wall: self.wall,
             bug: self.bug,
+            memory: &mut server.memory,
             started: server.started,
             swept: &self.swept,
         };
@@ -218,7 +230,7 @@ impl World<'_> {
         let now = self.servers[server].clock.estimate();
         for handed in self.db.expired(now, 8) {
             if self.bug == Some(Bug::SweepUnconditional) {
-                let seen = self.db.load(&handed, false);
+                let seen = self.db.load(&handed, false, Seq(i64::MIN));
                 self.swept.entry(handed.fence).or_insert(seen);
             }
             let policy = self.setup.queues[handed.queue.0 as usize].clone();

@@ -34,6 +34,13 @@ pub(super) struct Listener {
     dead: bool,
 }
 
+impl Listener {
+    /// Forgets what it has read ahead, and goes on behind a position.
+    pub(super) fn go_on(&mut self, position: Position) {
+        *self = Listener { cursor: position, ..Listener::default() };
+    }
+}
+
 impl World<'_> {
     /// Looks for what is committed and has no position, unless another instance is at it.
     pub(super) fn sequence(&mut self, server: usize, life: u64) {
