@@ -33,6 +33,7 @@ mod taker;
 #[cfg(test)]
 mod tests;
 mod token;
+mod trace;
 mod why;
 
 pub use claim::{Delivery, Want, Wants, hand_out, resume};
@@ -45,10 +46,11 @@ pub use manage::{
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};
-pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, Trace, settle};
+pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, settle};
 pub use state::ItemState;
 pub use taker::Taker;
 pub use token::BadDelivery;
+pub use trace::{FailedAttempt, Trace};
 pub use why::{Why, WhyRead, WhyReason, why_alone, why_done, why_item, why_key};
 
 use crate::audit::Entry;
@@ -227,6 +229,8 @@ pub struct AttemptError {
     pub holder: Option<Taker>,
     /// When it was handed out; not known of what failed before that was kept.
     pub handed_at: Option<Time>,
+    /// The claim expired: no worker reported this error.
+    pub expired: bool,
 }
 
 /// A hand-out that ended without counting as an attempt: the item was given back, or a newer change overtook it. Whoever

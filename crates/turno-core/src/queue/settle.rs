@@ -3,7 +3,8 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
-use super::{AttemptError, CameBack, Changes, Delivery, Done, Ended, Item, Kind, Last, Policy};
+use super::trace::NOT_SETTLED;
+use super::{AttemptError, CameBack, Changes, Delivery, Ended, Item, Kind, Last, Policy};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
 use crate::time::{Span, Time};
@@ -131,57 +132,6 @@ pub enum SettleOutcome {
     Stale,
     /// The named item is not in this delivery: nothing has changed.
     NotInDelivery,
-}
-
-/// The error of an attempt that nobody settled.
-pub(super) const NOT_SETTLED: &str = "not settled in time";
-
-impl AttemptError {
-    /// Nobody settled it: the claim ran out.
-    pub fn is_expiry(&self) -> bool {
-        self.error == NOT_SETTLED
-    }
-}
-
-/// What is left in the rows of a delivery that is not live any more, under its fence.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
-    /// Its first item finished under this fence.
-    pub ended: Option<Ended>,
-    /// Its first item came back under this fence without an attempt, whoever has had it since.
-    pub back: Option<Last>,
-    /// An attempt under this fence failed: the error, and when it was to be tried again, if at all.
-    pub failed: Option<(String, Option<Time>)>,
-}
-
-impl Trace {
-    /// What the rows of one item tell about its hand-out under `fence`.
-    pub fn of(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[CameBack]) -> Trace {
-        let failed = errors.iter().rev().find(|error| error.fence == fence);
-        Trace {
-            ended: done.filter(|done| done.fence == fence).map(|done| done.ended),
-            back: came_back.iter().find(|back| back.fence == fence).map(|back| back.how),
-            failed: failed.map(|error| (error.error.clone(), error.retry_at)),
-        }
-    }
-
-    /// How the worker with this fence settled it, if it did: what a repeated settlement is answered with.
-    ///
-    /// Expiry is not a settlement by the worker, whatever it made of the item.
-    pub fn settled(&self) -> Option<SettleOutcome> {
-        match &self.failed {
-            Some((error, _)) if error == NOT_SETTLED => return None,
-            Some((_, Some(retry_at))) => return Some(SettleOutcome::Retrying { retry_at: *retry_at }),
-            Some((_, None)) => return Some(SettleOutcome::Exhausted),
-            None => {}
-        }
-        match (self.ended, self.back) {
-            (Some(Ended::Processed), _) => Some(SettleOutcome::Acked),
-            (_, Some(Last::Returned)) => Some(SettleOutcome::Returned),
-            (_, Some(Last::Superseded)) => Some(SettleOutcome::Superseded),
-            _ => None,
-        }
-    }
 }
 
 /// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
@@ -353,7 +303,7 @@ impl Work<'_> {
             if let Some(error) = error {
                 let error = kept(error);
                 // No attempt was made: its error must not be taken for that of the one before.
-                self.note(&item, 0, error.clone(), Some(retry_at));
+                self.note(&item, 0, error.clone(), Some(retry_at), false);
                 self.changes.tell(self.policy, &item, "item.failed", Some(error), self.now);
             }
             item.put_back(Last::Failed);
@@ -407,7 +357,8 @@ impl Work<'_> {
         let error = kept(error);
         let exhausted = give_up || item.attempt >= self.policy.max_attempts;
         let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
-        self.note(&item, item.attempt, error.clone(), (!exhausted).then_some(self.now + wait));
+        let retry_at = (!exhausted).then_some(self.now + wait);
+        self.note(&item, item.attempt, error.clone(), retry_at, last == Last::Expired);
         let name = if exhausted { "item.exhausted" } else { "item.failed" };
         self.changes.tell(self.policy, &item, name, Some(error), self.now);
         item.put_back(last);
@@ -440,7 +391,7 @@ impl Work<'_> {
     }
 
     /// Keeps what went wrong with an item that is still as it was handed out.
-    fn note(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>) {
+    fn note(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>, expired: bool) {
         self.changes.errors.push(AttemptError {
             seq: item.seq,
             attempt,
@@ -450,6 +401,7 @@ impl Work<'_> {
             retry_at,
             holder: item.holder.clone(),
             handed_at: item.claimed_at,
+            expired,
         });
     }
 }

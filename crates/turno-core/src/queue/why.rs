@@ -5,7 +5,7 @@
 
 use super::claim::{Ripe, mates, ripe};
 use super::repair::{is_damaged, is_whole};
-use super::settle::NOT_SETTLED;
+use super::trace::NOT_SETTLED;
 use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
 use crate::id::{Fence, ItemId, Key};
 use crate::time::Time;

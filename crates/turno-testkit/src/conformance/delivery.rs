@@ -11,6 +11,7 @@ super::cases![
     an_altered_single_item_is_stale_and_nothing_changes,
     what_is_left_of_a_split_group_is_a_delivery_of_its_own_size,
     an_expired_group_is_taken_back_whole,
+    worker_error_with_the_text_of_an_expiry_is_a_failure_in_every_store,
 ];
 
 fn acts(got: &Got) -> Vec<Act> {
@@ -123,4 +124,27 @@ async fn an_expired_group_is_taken_back_whole(world: World) {
     assert_eq!((second.handed.size, second.attempt), (3, 2));
     assert_eq!(settle(&queue, first.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Stale);
     assert_eq!(settle(&queue, second.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+}
+
+async fn worker_error_with_the_text_of_an_expiry_is_a_failure_in_every_store(world: World) {
+    let queue = world.queue(Policy::of(Kind::Inbox)).await;
+    put(&queue, "ana", &["1"]).await;
+    let errors = async || queue.item(ItemId::new("1").unwrap()).await.unwrap().unwrap().errors;
+    let got = take_one(&queue).await;
+    let error = "not settled in time".to_owned();
+    let fail = Act::Fail { error, item: None, retry_in: Some(Span(500)), give_up: false };
+    let first = settle(&queue, got.handed, fail.clone()).await;
+    assert!(matches!(first.outcome, SettleOutcome::Retrying { .. }), "{first:?}");
+    let again = settle(&queue, got.handed, fail).await;
+    assert_eq!((again.outcome, again.repeated), (first.outcome, true));
+    assert!(!errors().await[0].is_expiry());
+    // The control: a delivery that expired has the same text and is an expiry.
+    world.pass(500);
+    let lost = take_one(&queue).await;
+    world.pass(60_000);
+    take_one(&queue).await;
+    let kept = errors().await;
+    assert_eq!((kept[1].error.as_str(), kept[1].is_expiry()), ("not settled in time", true));
+    let late = settle(&queue, lost.handed, Act::Return { error: None }).await;
+    assert_eq!((late.outcome, late.repeated), (SettleOutcome::Stale, false));
 }

@@ -172,6 +172,7 @@ impl ItemRecord {
                 retry_at: Some(back.at),
                 holder: back.holder.clone(),
                 handed_at: back.handed_at,
+                expired: back.how == Last::Expired,
             })
         });
         let mut all: Vec<AttemptError> = self.errors.iter().cloned().chain(overtaken).collect();

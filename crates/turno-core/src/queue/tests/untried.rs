@@ -173,3 +173,28 @@ fn every_hand_out_that_came_back_is_kept_with_what_was_said() {
     assert!(shelf.came_back.iter().all(|back| back.holder.is_some() && back.handed_at.is_some()));
     assert!(shelf.errors.is_empty(), "none of them counts");
 }
+
+#[test]
+fn only_a_row_without_a_flag_is_told_to_be_an_expiry_by_its_text() {
+    let text = "not settled in time";
+    let expired = AttemptError::expired_from;
+    assert!(expired(None, text) && !expired(None, "boom"), "rows of 0.1.0");
+    assert!(!expired(Some(false), text) && expired(Some(true), "boom"));
+}
+
+#[test]
+fn worker_error_with_the_text_of_an_expiry_is_an_ordinary_failure() {
+    let mut shelf = Shelf::new(Policy { max_attempts: 5, ..Policy::of(Kind::Inbox) });
+    shelf.put("ana", "1");
+    let got = shelf.claim_one();
+    let text = "not settled in time".to_owned();
+    let outcome = shelf.settle(&got, Act::Fail { error: text, item: None, retry_in: Some(Span(500)), give_up: false });
+    assert_eq!(outcome, SettleOutcome::Retrying { retry_at: shelf.now + Span(500) });
+    assert_eq!(told(&shelf, &got), Some(outcome), "a repeated settlement gets the same answer");
+    assert!(!shelf.errors[0].is_expiry());
+    // The control: an expiry with the same text is one, and answers no repeated settlement.
+    let again = shelf.pass(500).claim_one();
+    shelf.pass(60_000).settle(&again, Act::Expire);
+    assert!(shelf.errors[1].is_expiry());
+    assert_eq!((shelf.errors[1].error.as_str(), told(&shelf, &again)), ("not settled in time", None));
+}

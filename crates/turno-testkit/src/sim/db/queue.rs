@@ -99,7 +99,7 @@ impl Db {
             let Some(error) = errors.and_then(|all| all.iter().find(|error| error.fence == handed.fence)) else {
                 continue;
             };
-            if error.error == "not settled in time" {
+            if error.is_expiry() {
                 return None;
             }
             let outcome = match (self.hot.get(seq), self.done.get(seq)) {

@@ -149,6 +149,7 @@ fn add_errors(errors: &[AttemptError]) -> Call<'_> {
         .maybe_bigs(errors.iter().map(|error| error.retry_at.map(|at| at.0)))
         .maybe_texts(errors.iter().map(|error| error.holder.as_ref().map(Taker::as_str)))
         .maybe_bigs(errors.iter().map(|error| error.handed_at.map(|at| at.0)))
+        .flags(errors.iter().map(|error| error.expired))
 }
 
 fn add_came_back(back: &[CameBack]) -> Call<'_> {

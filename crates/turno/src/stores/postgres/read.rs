@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use turno_core::id::{Fence, Lane, QueueId, Resource, Seq, UserId};
 use turno_core::lease::{Ending, State};
 use turno_core::limits::NAME_MAX;
-use turno_core::queue::{Handed, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, FailedAttempt, Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
 /// How far back expired hand-outs and due leases are looked for, once all earlier ones were seen to be settled.
@@ -233,7 +233,9 @@ fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
     let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
     let retry_at = get::<Option<i64>>(row, 4)?.map(Time);
-    let failed = get::<Option<String>>(row, 3)?.map(|error| (error, retry_at));
+    let error: Option<&str> = get(row, 3)?;
+    let stored = get(row, 5)?;
+    let failed = error.map(|error| FailedAttempt { expired: AttemptError::expired_from(stored, error), retry_at });
     Ok(Trace { ended, back, failed }.settled())
 }
 

@@ -93,15 +93,17 @@ pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
 }
 
 pub(super) fn attempt_error(row: &Row) -> Result<AttemptError, Failure> {
+    let error: String = get(row, 4)?;
     Ok(AttemptError {
         seq: Seq(get(row, 0)?),
         attempt: attempt(row, 1)?,
         fence: Fence(get(row, 2)?),
         at: Time(get(row, 3)?),
-        error: get(row, 4)?,
         retry_at: get::<Option<i64>>(row, 5)?.map(Time),
         holder: get::<Option<&str>>(row, 6)?.map(Taker::from),
         handed_at: get::<Option<i64>>(row, 7)?.map(Time),
+        expired: AttemptError::expired_from(get(row, 8)?, &error),
+        error,
     })
 }
 

@@ -17,6 +17,7 @@ attempt_error.error text not null
 attempt_error.retry_at bigint
 attempt_error.holder text
 attempt_error.handed_at bigint
+attempt_error.expired boolean
 audit.n bigint not null
 audit.at bigint not null
 audit.actor text collate C not null

@@ -114,6 +114,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             retry_at,
             error.holder.as_ref().map(Taker::as_str),
             error.handed_at.map(|at| at.0),
+            error.expired,
         ])
     })?;
     each(tx, sql::CAME_BACK_ADD, &changes.came_back, |to, back| {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use turno_core::audit::{Actor, Draft};
 use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
-use turno_core::queue::{Handed, Kind, Policy, SettleOutcome, Trace};
+use turno_core::queue::{AttemptError, FailedAttempt, Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
 /// Overdue deliveries, oldest first, and when the next one will be.
@@ -60,9 +60,11 @@ pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Opti
 fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
     let (seq, fence) = (handed.seq.0, handed.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
-    let failed: Option<(String, Option<i64>)> =
-        read.query_row((seq, fence), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let failed = failed.map(|(error, retry_at)| (error, retry_at.map(Time)));
+    let failed = read.query_row((seq, fence), |row| {
+        let (error, retry_at) = (row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?.map(Time));
+        Ok(FailedAttempt { expired: AttemptError::expired_from(row.get(2)?, &error), retry_at })
+    });
+    let failed = failed.optional()?;
     let mut read = db.prepare_cached(sql::DONE_READ)?;
     let done = read.query_row([seq], done).optional()?;
     let done = done.filter(|done| done.queue == handed.queue);

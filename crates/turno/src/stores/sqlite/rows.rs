@@ -115,15 +115,17 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
 }
 
 pub(super) fn attempt_error(row: &Row<'_>) -> Result<AttemptError, Error> {
+    let error: String = row.get(4)?;
     Ok(AttemptError {
         seq: Seq(row.get(0)?),
         attempt: row.get(1)?,
         fence: Fence(row.get(2)?),
         at: Time(row.get(3)?),
-        error: row.get(4)?,
         retry_at: row.get::<_, Option<i64>>(5)?.map(Time),
         holder: row.get::<_, Option<Arc<str>>>(6)?.map(Taker::from),
         handed_at: row.get::<_, Option<i64>>(7)?.map(Time),
+        expired: AttemptError::expired_from(row.get(8)?, &error),
+        error,
     })
 }
 

@@ -30,7 +30,7 @@ CREATE TABLE attempt_error (
     error text not null,
     retry_at integer,
     holder text
-, handed_at integer) strict;
+, handed_at integer, expired integer) strict;
 
 CREATE INDEX attempt_error_age on attempt_error (at);
 

@@ -1,6 +1,6 @@
 -- error_list
 -- In the order of writing; attempts start anew after a retry by a person.
-select seq, attempt, fence, at, error, retry_at, holder, handed_at
+select seq, attempt, fence, at, error, retry_at, holder, handed_at, expired
 from attempt_error
 where seq = ?1
 order by rowid

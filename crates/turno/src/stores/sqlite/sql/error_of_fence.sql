@@ -1,5 +1,5 @@
 -- error_of_fence
-select error, retry_at
+select error, retry_at, expired
 from attempt_error
 where seq = ?1 and fence = ?2
 order by rowid desc
