@@ -46,7 +46,7 @@ pub use manage::{
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};
-pub use settle::{Act, Handed, Loaded, Member, Settle, SettleOutcome, settle};
+pub use settle::{Act, Handed, LimitedBy, Loaded, Member, Settle, SettleOutcome, settle};
 pub use state::ItemState;
 pub use taker::Taker;
 pub use token::BadDelivery;

@@ -125,6 +125,9 @@ pub enum SettleOutcome {
     Renewed {
         /// Until when.
         expires_at: Time,
+        /// What kept the heartbeat from extending it: `expires_at` is then the stored one, and no later heartbeat
+        /// moves it either.
+        limited_by: Option<LimitedBy>,
     },
     /// The claim had expired and was taken back.
     Expired,
@@ -132,6 +135,22 @@ pub enum SettleOutcome {
     Stale,
     /// The named item is not in this delivery: nothing has changed.
     NotInDelivery,
+}
+
+/// Which setting keeps a heartbeat from extending a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LimitedBy {
+    /// The policy's `max_hold`: a delivery ends so long after its hand-out, whatever the heartbeats.
+    MaxHold,
+}
+
+impl LimitedBy {
+    /// Returns the name that callers see.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitedBy::MaxHold => "max_hold",
+        }
+    }
 }
 
 /// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
@@ -202,19 +221,21 @@ fn is_whole(handed: &Handed, members: &[Member]) -> bool {
 fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
     let first = &loaded.members[0].item;
     let wanted = now + policy.lock_timeout;
-    let claimed_at = first.claimed_at.unwrap_or(now);
-    let wanted = policy.max_hold.map_or(wanted, |hold| wanted.min(claimed_at + hold));
+    let latest = policy.max_hold.map(|hold| first.claimed_at.unwrap_or(now) + hold);
+    let allowed = latest.map_or(wanted, |latest| wanted.min(latest));
     let stored = first.expires_at.unwrap_or(now);
     // As for leases: a beat that would gain next to nothing is answered without writing.
     let quiet = Span((policy.lock_timeout.0 / 20).min(1_000));
-    if wanted - stored < quiet {
-        return SettleOutcome::Renewed { expires_at: stored };
+    if allowed - stored < quiet {
+        // So close to the latest end no beat extends it, now or later.
+        let limited_by = latest.filter(|latest| *latest - stored < quiet).map(|_| LimitedBy::MaxHold);
+        return SettleOutcome::Renewed { expires_at: stored, limited_by };
     }
     for member in &mut loaded.members {
-        member.item.expires_at = Some(wanted);
+        member.item.expires_at = Some(allowed);
         changes.update.push(member.item.clone());
     }
-    SettleOutcome::Renewed { expires_at: wanted }
+    SettleOutcome::Renewed { expires_at: allowed, limited_by: None }
 }
 
 struct Work<'a> {

@@ -170,6 +170,7 @@ async fn a_claim_is_renewed_while_the_command_runs_and_a_lost_one_stops_it(world
         let started = shell.start(&[&["queue", "work", "mails"], place, &script].concat()).await;
         let said = started.ended().await;
         assert!(said.talk.contains("was lost"), "{said:?}");
+        assert!(said.talk.contains("max_hold_ms of its queue ends it"), "the reason is told before: {said:?}");
         let record = item(&queue, id).await;
         assert_eq!(record.state(record.now), ItemState::Exhausted);
         assert_eq!(record.last_error(), Some("not settled in time"), "nothing was settled in its name");

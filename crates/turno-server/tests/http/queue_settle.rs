@@ -134,11 +134,13 @@ async fn a_heartbeat_renews_but_not_beyond_the_longest_hold(world: World) {
     let beat = settle(&eva, "mails", "heartbeat", &got, json!({})).await;
     assert_eq!(beat["outcome"], "renewed");
     assert!(beat["expires_at"].as_str() >= got["expires_at"].as_str());
+    assert_eq!(beat["limited_by"], json!(null), "nothing limits it");
     let held = made(&world, "bot", json!({ "kind": "lane", "window_ms": 0 })).await;
     add(&held, "bot", json!({ "key": "ana", "payload": 1 })).await;
     let got = claim(&held, "bot", "w").await.remove(0);
     let beat = settle(&held, "bot", "heartbeat", &got, json!({})).await;
     assert_eq!((&beat["outcome"], &beat["expires_at"]), (&json!("renewed"), &got["expires_at"]), "15 s and no more");
+    assert_eq!(beat["limited_by"], "max_hold", "and the answer says why it did not grow");
 }
 
 async fn deliveries_that_are_not_ours_are_stale_and_the_others_go_on(world: World) {

@@ -246,6 +246,11 @@ impl QueueHandle {
         &self.turno
     }
 
+    /// The queue's name.
+    pub(super) fn name(&self) -> &QueueName {
+        &self.name
+    }
+
     /// The engine's clock.
     pub(super) fn clock(&self) -> &Arc<Clock> {
         &self.turno.inner.clock

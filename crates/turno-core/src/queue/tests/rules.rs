@@ -281,9 +281,10 @@ fn a_beat_extends_and_stops_at_max_hold() {
     let taken = shelf.now;
     shelf.pass(10_000);
     let end = taken + Span::from_secs(20);
-    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: end });
+    let renewed = |expires_at, limited_by| SettleOutcome::Renewed { expires_at, limited_by };
+    assert_eq!(shelf.settle(&got, Act::Beat), renewed(end, None));
     shelf.pass(9_000);
-    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: end }, "with what is left");
+    assert_eq!(shelf.settle(&got, Act::Beat), renewed(end, Some(LimitedBy::MaxHold)), "with what is left");
     shelf.pass(1_000);
     assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Stale);
 }
@@ -293,8 +294,24 @@ fn the_lane_default_is_held_for_fifteen_seconds_at_most() {
     let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..lane() });
     shelf.put("ana", "1");
     let got = shelf.claim_one();
-    shelf.pass(14_000);
-    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Renewed { expires_at: got.expires_at });
+    let limited_by = Some(LimitedBy::MaxHold);
+    for pause in [0, 14_000] {
+        shelf.pass(pause);
+        let renewed = SettleOutcome::Renewed { expires_at: got.expires_at, limited_by };
+        assert_eq!(shelf.settle(&got, Act::Beat), renewed, "at any time");
+    }
+}
+
+#[test]
+fn beat_that_gains_too_little_to_be_written_is_not_limited_by_max_hold() {
+    for max_hold in [None, Some(Span::from_secs(60))] {
+        let mut shelf = Shelf::new(Policy { max_hold, ..strict() });
+        shelf.put("ana", "1");
+        let got = shelf.claim_one();
+        shelf.pass(1);
+        let unchanged = SettleOutcome::Renewed { expires_at: got.expires_at, limited_by: None };
+        assert_eq!(shelf.settle(&got, Act::Beat), unchanged, "{max_hold:?}");
+    }
 }
 
 #[test]

@@ -159,6 +159,10 @@ async fn settle(client: &Client, queue: &str, verb: &str, body: Body, json: bool
             String::new()
         };
         talk(&format!("{}{again}", word("item", &cell(&result["outcome"]))));
+        if result["limited_by"].is_string() {
+            let when = answer.when(&result["expires_at"]);
+            talk(&format!("it cannot be kept longer: max_hold_ms of its queue ends it {when}"));
+        }
     }
     if result["outcome"] == "not_in_delivery" {
         return Err(Failure::failed(

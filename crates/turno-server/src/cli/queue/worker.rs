@@ -106,7 +106,7 @@ pub(super) async fn work(client: Client, wish: &Work, place: &PlaceArgs) -> Resu
     let back = wish.until_empty.then(|| Arc::new(GivenBack::default()));
     for _ in 0..wish.concurrency {
         let (site, command, back) = (site.clone(), wish.command.clone(), back.clone());
-        let hand = Hand { site, instance: instance.clone(), command, back, stop: stop.clone() };
+        let hand = Hand { site, instance: instance.clone(), command, back, stop: stop.clone(), told_limit: false };
         hands.spawn(hand.run());
     }
     let (mut failed, mut grace) = (None, Box::pin(tokio::time::sleep(Duration::MAX)));
@@ -146,6 +146,8 @@ struct Hand {
     /// What the run has given back, if it is one that ends by itself.
     back: Option<Arc<GivenBack>>,
     stop: watch::Receiver<Stop>,
+    /// It has told that the queue does not let heartbeats extend a delivery.
+    told_limit: bool,
 }
 
 impl Hand {
@@ -246,6 +248,10 @@ impl Hand {
                 () = tokio::time::sleep(taken.beat_in()), if !lost => {
                     let beat = tokio::time::timeout(taken.left(), self.site.beat(taken)).await;
                     lost = matches!(beat, Ok(Beat::Lost)) || taken.left().is_zero();
+                    if matches!(beat, Ok(Beat::Limited)) && !std::mem::replace(&mut self.told_limit, true) {
+                        let name = taken.name();
+                        talk(&format!("{name} cannot be kept longer: max_hold_ms of its queue ends it"));
+                    }
                     if lost {
                         command.terminate();
                         told.get_or_insert_with(Uptime::start);

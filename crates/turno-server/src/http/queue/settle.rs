@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use turno::core::id::{Fence, ItemId, QueueName};
 use turno::core::limits::{BATCH_MAX, SPAN_MAX};
-use turno::core::queue::{Act, Handed, SettleOutcome};
+use turno::core::queue::{Act, Handed, LimitedBy, SettleOutcome};
 use turno::{Settled, Settlement, SyncHandle};
 
 use crate::http::app::{App, Shared};
@@ -89,6 +89,11 @@ pub(super) struct SettledView {
     /// Until when it lives on.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Stamp>,
+    /// `max_hold` if the queue's `max_hold_ms` keeps heartbeats from extending the delivery: `expires_at` stays as it
+    /// is. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "max_hold")]
+    limited_by: Option<&'static str>,
     /// The same had been said before; this is the answer that it had.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeated: bool,
@@ -98,18 +103,22 @@ impl SettledView {
     fn new(delivery: String, settled: Option<Settled>) -> SettledView {
         let Settled { outcome, repeated } =
             settled.unwrap_or(Settled { outcome: SettleOutcome::Stale, repeated: false });
+        let limited_by = match outcome {
+            SettleOutcome::Renewed { limited_by, .. } => limited_by.map(LimitedBy::name),
+            _ => None,
+        };
         let (outcome, retry_at, expires_at) = match outcome {
             SettleOutcome::Acked => ("acked", None, None),
             SettleOutcome::Retrying { retry_at } => ("retrying", Some(retry_at.into()), None),
             SettleOutcome::Exhausted => ("exhausted", None, None),
             SettleOutcome::Superseded => ("superseded", None, None),
             SettleOutcome::Returned => ("returned", None, None),
-            SettleOutcome::Renewed { expires_at } => ("renewed", None, Some(expires_at.into())),
+            SettleOutcome::Renewed { expires_at, .. } => ("renewed", None, Some(expires_at.into())),
             // Expiry is the engine's own settlement, and nobody's here.
             SettleOutcome::Stale | SettleOutcome::Expired => ("stale", None, None),
             SettleOutcome::NotInDelivery => ("not_in_delivery", None, None),
         };
-        SettledView { delivery, outcome, retry_at, expires_at, repeated }
+        SettledView { delivery, outcome, retry_at, expires_at, limited_by, repeated }
     }
 }
 

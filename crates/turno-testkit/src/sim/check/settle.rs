@@ -71,10 +71,11 @@ impl Queues<'_> {
             return Ok(false);
         };
         let members = delivered.members.clone();
-        if let SettleOutcome::Renewed { expires_at } = outcome {
+        if let SettleOutcome::Renewed { expires_at, limited_by } = outcome {
             let latest = settle.policy.max_hold.map(|hold| delivered.since + hold);
             let beat = settle.act == Act::Beat;
-            if !beat || Some(*expires_at) < until || latest.is_some_and(|latest| *expires_at > latest) {
+            let wrong_limit = limited_by.is_some() && (latest.is_none() || until != Some(*expires_at));
+            if !beat || Some(*expires_at) < until || latest.is_some_and(|latest| *expires_at > latest) || wrong_limit {
                 return fault("Q6", name, format!("{:?} was {outcome:?} after {until:?}", settle.act));
             }
             if let Some(delivered) = self.deliveries.get_mut(&fence) {

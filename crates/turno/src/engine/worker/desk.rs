@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 use turno_core::id::Fence;
 use turno_core::limits::BATCH_MAX;
-use turno_core::queue::{Act, Handed, SettleOutcome};
+use turno_core::queue::{Act, Handed, LimitedBy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 /// A running worker.
@@ -51,6 +51,8 @@ pub(super) struct Desk {
     dropped: bool,
     /// Why it ended by itself.
     ended_by: Option<Error>,
+    /// It has logged that the queue's policy keeps deliveries from being extended.
+    warned_limited: bool,
 }
 
 /// Whether a call is under way, and when the next one may be.
@@ -100,6 +102,7 @@ impl Desk {
             until: None,
             dropped: false,
             ended_by: None,
+            warned_limited: false,
         }
     }
 
@@ -334,9 +337,26 @@ impl Desk {
         }
     }
 
+    /// Warns once per worker: every long delivery of the queue has the same limit.
+    fn warn_limited(&mut self, limit: LimitedBy, expires_at: Time) {
+        if !std::mem::replace(&mut self.warned_limited, true) {
+            let (queue, instance, limit) = (self.queue.name(), &self.instance, limit.name());
+            tracing::warn!(
+                %queue, %instance, limited_by = limit, expires_at = expires_at.0,
+                "heartbeats do not extend this delivery; a handler that takes longer needs a larger max_hold_ms"
+            );
+        }
+    }
+
     fn renewed(&mut self, fence: Fence, outcome: &SettleOutcome, asked: Time) {
         match outcome {
-            SettleOutcome::Renewed { expires_at } => self.held.renewed(fence, *expires_at, asked),
+            SettleOutcome::Renewed { expires_at, limited_by } => {
+                // Also without gain the heartbeats go on: they tell the worker when the delivery was taken from it.
+                self.held.renewed(fence, *expires_at, asked);
+                if let Some(limit) = *limited_by {
+                    self.warn_limited(limit, *expires_at);
+                }
+            }
             _ => {
                 if let Some(holding) = self.held.lose(fence) {
                     lost(holding, "somebody else may have it");

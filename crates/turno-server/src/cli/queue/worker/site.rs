@@ -100,6 +100,8 @@ impl Taken {
 /// What a renewal came to.
 pub(super) enum Beat {
     Kept,
+    /// It lives on, and no heartbeat makes it live longer.
+    Limited,
     Lost,
     /// Nobody answered: it lives for as long as was said before.
     Unknown,
@@ -220,9 +222,9 @@ impl Site {
                 }
             }
             Site::Database { queue, .. } => match settle_one(queue, taken, Act::Beat).await {
-                Ok(SettleOutcome::Renewed { expires_at }) => {
+                Ok(SettleOutcome::Renewed { expires_at, limited_by }) => {
                     taken.expires_at = expires_at.0;
-                    Beat::Kept
+                    if limited_by.is_some() { Beat::Limited } else { Beat::Kept }
                 }
                 Ok(_) => Beat::Lost,
                 Err(_) => Beat::Unknown,
@@ -271,7 +273,7 @@ impl Taken {
         match expires_at {
             Some(at) if result["outcome"] == "renewed" => {
                 self.expires_at = at.as_millisecond();
-                Beat::Kept
+                if result["limited_by"].is_string() { Beat::Limited } else { Beat::Kept }
             }
             _ => Beat::Lost,
         }
