@@ -1,6 +1,7 @@
 //! The rows: each does one kind of work, round after round, beside what it is compared with.
 
 mod beats;
+mod bulk;
 mod drain;
 mod enqueue;
 mod growth;
@@ -10,6 +11,7 @@ mod overload;
 mod pairs;
 mod pickup;
 
+pub(crate) use bulk::Sender;
 pub(crate) use http::HttpWork;
 
 use crate::args::Args;
@@ -34,6 +36,7 @@ pub(crate) async fn measure(home: &Home, args: &Args, row: &Row) -> Outcome<Meas
         Work::Drain(batch) => drain::measure(&bench, batch).await,
         Work::Ordered => ordered::measure(&bench).await,
         Work::PickUp => pickup::measure(&bench).await,
+        Work::BesideBulk(sender) => bulk::measure(&bench, sender).await,
         Work::Heartbeats => beats::measure(&bench).await,
         Work::Pairs(holders) => pairs::measure(&bench, holders).await,
         Work::Backlog => growth::backlog(&bench).await,

@@ -3,7 +3,7 @@
 //! Goals and peers' figures are those of the design's table. Peers were measured on the same kind of machine
 //! (2 cores, PostgreSQL 15, the same durability), not in this run and not by this program.
 
-use crate::rows::HttpWork;
+use crate::rows::{HttpWork, Sender};
 use crate::site::Database::{self, Postgres, Sqlite};
 
 /// What must be reached.
@@ -33,6 +33,8 @@ pub(crate) enum Work {
     Drain(u32),
     Ordered,
     PickUp,
+    /// As `PickUp`, beside a bulk change in another queue.
+    BesideBulk(Sender),
     Heartbeats,
     /// With how many holders.
     Pairs(usize),
@@ -129,6 +131,9 @@ pub(crate) const ROWS: &[Row] = &[
         "p50 / p99 ms: BullMQ/Redis 1.4 / 3.3, graphile-worker 2.8 / 7.4, graphile_worker (Rust) 3.7 / 9.3, \
              pg-boss 4.1 / 11, procrastinate 4.7 / 10, apalis 19 / 44",
     ),
+    row("pick-up-beside-bulk", "enqueued by a caller", Postgres, Work::BesideBulk(Sender::Library))
+        .goal(latency(100.0, 100.0)),
+    row("pick-up-beside-bulk", "enqueued in SQL", Postgres, Work::BesideBulk(Sender::Sql)).goal(latency(100.0, 100.0)),
     row("heartbeats", "256 holders", Postgres, Work::Heartbeats)
         .rate(200e3, Some(12e3))
         .peers("Redis 33-38k/s, row in PostgreSQL 16k, etcd 4-5k (Redis and etcd limited by a Node client)"),

@@ -166,7 +166,7 @@ impl Clock {
     }
 }
 
-/// Measures how long something takes, for figures. No decision may depend on it.
+/// Measures how long something takes, for figures and for the size of background work. No rule may depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 

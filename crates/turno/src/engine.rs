@@ -166,8 +166,7 @@ impl Turno {
         let beats = beats::Beats::start(&mut tasks, &store, &committers, &telemetry);
         let queues = Arc::<Queues>::default();
         listen(&mut tasks, store.clone(), signals.clone(), queues.clone());
-        let sweep =
-            Sweep::new(store.clone(), options.clock.clone(), committers.clone(), intake.clone(), telemetry.clone());
+        let sweep = Sweep::new(store.clone(), options.clock.clone(), committers.clone(), telemetry.clone());
         if options.sweep {
             tasks.spawn(intake.clone().run());
             tasks.spawn(sweep.clone().run());

@@ -9,7 +9,6 @@ use crate::engine::Committers;
 use crate::engine::Job;
 use crate::engine::telemetry::Telemetry;
 use crate::error::Error;
-use crate::intake::Intake;
 use crate::store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +28,6 @@ pub(crate) struct Sweep {
     store: Arc<dyn Store>,
     clock: Arc<Clock>,
     committers: Committers,
-    intake: Intake,
     telemetry: Telemetry,
     looked: Arc<Mutex<Option<Looked>>>,
 }
@@ -46,14 +44,8 @@ struct Looked {
 }
 
 impl Sweep {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<Clock>,
-        committers: Committers,
-        intake: Intake,
-        telemetry: Telemetry,
-    ) -> Sweep {
-        Sweep { store, clock, committers, intake, telemetry, looked: Arc::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<Clock>, committers: Committers, telemetry: Telemetry) -> Sweep {
+        Sweep { store, clock, committers, telemetry, looked: Arc::default() }
     }
 
     /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
@@ -72,8 +64,6 @@ impl Sweep {
         let mut found = false;
         *looked = Some(Looked { at, found, next });
         if !expired.is_empty() {
-            // What an application has completed in time is settled, and not taken back.
-            self.intake.try_now().await;
             let queues = self.store.queues().await?;
             queues.iter().for_each(|queue| self.telemetry.knows(queue));
             let policies: HashMap<QueueId, Policy> = queues.into_iter().map(|queue| (queue.id, queue.policy)).collect();
@@ -85,7 +75,8 @@ impl Sweep {
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
             let (_, answers) = self.committers.submit(None, |reply| Job::Settle(settlements, reply)).await?;
-            // Not what an application is completing at this moment: that stays, and looking again would not help.
+            // Not what an application has completed, or is completing at this moment: that stays, and looking again would
+            // not help.
             found = answers.contains(&SettleOutcome::Expired);
             *looked = Some(Looked { at, found, next });
         }

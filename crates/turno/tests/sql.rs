@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "unwrapping is how a test says that something must be so")]
 
+#[path = "sql/bulk.rs"]
+mod bulk;
 #[path = "sql/complete.rs"]
 mod complete;
 #[path = "sql/enqueue.rs"]

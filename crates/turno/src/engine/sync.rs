@@ -288,7 +288,7 @@ impl SyncHandle {
             }
             (queue, _) => queue?,
         };
-        self.turno.inner.intake.now().await?;
+        self.turno.inner.intake.read(queue).await?;
         let since = Time(self.turno.now().0.saturating_sub(RECENT.0));
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
         let destination = self.turno.inner.store.destination(queue).await?;

@@ -71,10 +71,10 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Folded, Group, Hint, ItemQuery,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, IntakeSlice, ItemQuery,
     ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue,
     QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError,
-    TaskPage, TaskQuery, TokenFound,
+    TakesIn, TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -443,8 +443,12 @@ impl Store for PostgresStore {
         true
     }
 
-    fn fold(&self) -> Pending<'_, Folded> {
-        Box::pin(self.take_in())
+    fn find_intake(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>> {
+        Box::pin(self.find_intake(who))
+    }
+
+    fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice> {
+        Box::pin(self.take_in(queue, who))
     }
 
     fn completing(&self, first: Seq) -> Pending<'_, bool> {

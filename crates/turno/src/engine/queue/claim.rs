@@ -190,9 +190,13 @@ impl QueueHandle {
                         continue;
                     }
                     // Nothing was due: perhaps an application left something, or somebody's hand-out has expired.
-                    let fresh = inner.intake.try_now().await;
+                    let fresh = inner.intake.try_slice(row.id).await;
+                    if fresh.more {
+                        // What was taken in may not be due; something behind it may be.
+                        continue;
+                    }
                     let (found, next_expiry) = inner.sweep.now().await?;
-                    if (fresh || found) && !std::mem::replace(&mut swept, true) {
+                    if (fresh.found || found) && !std::mem::replace(&mut swept, true) {
                         continue;
                     }
                     if wait == Span::ZERO {
@@ -287,8 +291,8 @@ impl QueueHandle {
                 }
             }
             if !std::mem::replace(&mut swept, true) {
-                let fresh = inner.intake.try_now().await;
-                if inner.sweep.now().await?.0 || fresh {
+                let fresh = inner.intake.read(row.id).await?;
+                if inner.sweep.now().await?.0 || fresh.found {
                     continue;
                 }
             }

@@ -144,6 +144,7 @@ impl QueueHandle {
     /// May be looked after, with what applications have left by now taken in.
     async fn managed(&self) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
-        self.turno.inner.intake.now().await.map(drop)
+        let row = self.row().await?;
+        self.turno.inner.intake.read(row.id).await.map(drop)
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::{Job, Turno};
 use crate::error::Error;
 use crate::store::{ClearGroup, LaneLocks, QueueRow};
 use turno_core::access::Permission;
-use turno_core::id::Lane;
+use turno_core::id::{Lane, QueueId};
 use turno_core::queue::Kind;
 use turno_core::time::Time;
 
@@ -30,7 +30,9 @@ impl Turno {
     /// ```
     pub async fn lane_locks(&self) -> Result<LaneLocks, Error> {
         self.reads(Needs::READING).await?;
-        self.inner.intake.now().await?;
+        for queue in self.lanes_waiting().await? {
+            self.inner.intake.read(queue).await?;
+        }
         Ok(self.inner.store.lane_locks().await?)
     }
 
@@ -54,7 +56,9 @@ impl Turno {
     /// ```
     pub async fn lane_clear(&self) -> Result<u64, Error> {
         self.reads(Needs::of(Permission::QueuesManage)).await?;
-        self.inner.intake.now().await?;
+        for queue in self.lanes_waiting().await? {
+            self.inner.intake.all(queue).await?;
+        }
         let until = self.inner.clock.estimate();
         let mut sum = 0;
         for queue in self.inner.store.queues().await? {
@@ -72,6 +76,16 @@ impl Turno {
             }
         }
         Ok(sum)
+    }
+
+    /// The queues of kind lane for which applications have left something.
+    async fn lanes_waiting(&self) -> Result<Vec<QueueId>, Error> {
+        let waiting = self.inner.intake.waiting().await?;
+        if waiting.is_empty() {
+            return Ok(waiting);
+        }
+        let lanes = self.inner.store.queues().await?.into_iter().filter(|queue| queue.policy.kind == Kind::Lane);
+        Ok(lanes.map(|queue| queue.id).filter(|queue| waiting.contains(queue)).collect())
     }
 
     async fn clear(&self, queue: &QueueRow, lane: Lane, until: Time) -> Result<u64, Error> {

@@ -87,7 +87,7 @@ impl QueueHandle {
     /// ```
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
         let row = self.looked_at().await?;
-        let Some(record) = self.turno.inner.store.item(row.id, id).await? else { return Ok(None) };
+        let Some(record) = self.find(&row, &id).await? else { return Ok(None) };
         let live = |item: &Item| item.expires_at.is_none_or(|at| record.now < at);
         let Some(item) = record.item.clone().filter(|item| !live(item)) else { return Ok(Some(record)) };
         // An application may be completing it all the same.
@@ -243,7 +243,7 @@ impl QueueHandle {
         decide: impl Fn(&WhyRead<'_>, &FrontItem, Option<&AttemptError>) -> Why,
     ) -> Result<Option<Why>, Error> {
         let row = self.turno.inner.refresh(&self.name).await?;
-        let Some(record) = self.turno.inner.store.item(row.id, id.clone()).await? else {
+        let Some(record) = self.find(&row, id).await? else {
             return Ok(None);
         };
         let (error, key) = (record.errors.last(), record.body.key.clone());
@@ -289,11 +289,21 @@ impl QueueHandle {
         Ok(items)
     }
 
-    /// May be looked at, with what applications have left by now taken in.
+    /// Reads an item by its id. If there is none, it may be further behind in a large backlog of what applications left.
+    async fn find(&self, row: &QueueRow, id: &ItemId) -> Result<Option<ItemRecord>, Error> {
+        let inner = &self.turno.inner;
+        match inner.store.item(row.id, id.clone()).await? {
+            None if inner.intake.all(row.id).await?.found => Ok(inner.store.item(row.id, id.clone()).await?),
+            found => Ok(found),
+        }
+    }
+
+    /// May be looked at, with what applications have left for it by now taken in.
     async fn looked_at(&self) -> Result<Arc<QueueRow>, Error> {
         self.turno.reads(Needs::READING).await?;
-        self.turno.inner.intake.now().await?;
-        self.row().await
+        let row = self.row().await?;
+        self.turno.inner.intake.read(row.id).await?;
+        Ok(row)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::store::{ManageGroup, ManageOutcome, QueueRow, TypingGroup};
 use std::sync::Arc;
 use turno_core::access::Permission;
 use turno_core::id::{ItemId, Key};
-use turno_core::queue::Manage;
+use turno_core::queue::{Manage, ManageRefused};
 
 impl QueueHandle {
     /// Somebody is typing: a window that is open for this key stays open a little longer.
@@ -28,7 +28,7 @@ impl QueueHandle {
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
         // The message may be one that an application left, and nobody has taken in yet.
-        self.turno.inner.intake.try_now().await;
+        self.turno.inner.intake.try_slice(row.id).await;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
         self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
     }
@@ -104,8 +104,15 @@ impl QueueHandle {
     }
 
     async fn manage(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {
-        self.turno.inner.intake.now().await?;
-        self.manage_one(id, wish).await
+        let row = self.row().await?;
+        self.turno.inner.intake.read(row.id).await?;
+        match self.manage_one(id.clone(), wish.clone()).await? {
+            // It may be further behind in a large backlog.
+            Err(ManageRefused::Unknown) if self.turno.inner.intake.all(row.id).await?.found => {
+                self.manage_one(id, wish).await
+            }
+            outcome => Ok(outcome),
+        }
     }
 
     pub(super) async fn manage_one(&self, id: ItemId, wish: Manage) -> Result<ManageOutcome, Error> {

@@ -157,7 +157,7 @@ impl SyncHandle {
 
     async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<Kept>, Error> {
         // What was left is found by its key once it is taken in, and by reading all of it before.
-        self.turno.inner.intake.now().await?;
+        self.turno.inner.intake.read(queue).await?;
         Ok(self.tables()?.walk(self.source.clone(), queue, walk, after, PAGE).await??)
     }
 

@@ -1,49 +1,52 @@
 //! Taking in what applications have left in transactions of their own.
 //!
-//! One process at a time does it, in the order of calls, some hundred at once, through the same code as everybody's
-//! commands: what was left and what became of it change in one transaction. So nothing is taken in twice, whatever
-//! happens, and a lost connection needs no question.
+//! It is done queue by queue and slice by slice. One process at a time takes in from a queue, in the order of calls,
+//! through the same code as everybody's commands: what was left and what became of it change in one transaction. So nothing
+//! is taken in twice, whatever happens, and a lost connection needs no question. Queues do not wait for each other, and a
+//! slice is some milliseconds of work.
 //!
 //! A look remembers its snapshot. The next one asks only for what became visible since: it reads over nothing dead, and
 //! finds the row of a transaction that was open for an hour as quickly as any other.
 
+mod backlog;
+
 use super::call::{self, Call};
 use super::failure::Failure;
+use super::read::free;
 use super::row::{self, garbled, get, maybe_name, name};
 use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
-use crate::store::{EnqueueGroup, Folded, QueueRow, SettleGroup, StoreError};
+use crate::clock::Stopwatch;
+use crate::store::{EnqueueGroup, IntakeSlice, QueueRow, SettleGroup, StoreError, TakesIn};
+use backlog::{Backlog, Found, LIST, Share};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use tokio_postgres::Row;
 use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{Act, Enqueue, Handed, Kind, NewItem, Settle};
 use turno_core::time::{Span, Time};
 
-/// Most that one look lists: its numbers are kept in memory.
+/// Most pairs of transaction and queue that one look finds.
 const LOOK: usize = 10_000;
-/// Most that one transaction takes in, and the most bytes of payload: some milliseconds of work.
-const AT_ONCE: usize = 500;
-const BYTES_AT_ONCE: i64 = 16 * 1024 * 1024;
 /// How often everything is looked at, in case what is remembered is wrong in a way nobody has thought of.
 const FULL_EVERY: Span = Span::from_secs(30);
 /// How often a transaction is tried again that another one came in between.
 const REDO_MAX: u32 = 3;
-/// How long another process that takes in is waited for: much longer than it needs.
-const BUSY_PAUSE: Duration = Duration::from_millis(5);
-const BUSY_MAX: u32 = 1_000;
 
-/// The connection for it, and what was seen last.
+/// The connections for it, and what was seen last.
 #[derive(Default)]
 pub(super) struct Intake {
-    slot: Slot,
+    /// Callers never wait for the background task's connection: it may be at work for another queue.
+    background: Slot,
+    callers: [Slot; 2],
     seen: Mutex<Option<Seen>>,
+    /// By queue. As many as there are queues.
+    shares: Mutex<HashMap<QueueId, Arc<Share>>>,
 }
 
-/// A look after which everything that it could see was taken in.
+/// A look: everything that it could see is in the shares, or was taken in.
 #[derive(Clone, Debug)]
 struct Seen {
     /// In which life of the server: after a crash it gives some numbers of transactions again.
@@ -56,111 +59,161 @@ struct Seen {
     open: Vec<i64>,
 }
 
-/// What one look found: the snapshot, and the numbers of what is to be settled and to be admitted.
-struct Look {
-    seen: Seen,
-    acks: Vec<Vec<i64>>,
-    items: Vec<Vec<i64>>,
-    all: bool,
-}
-
 /// One row, understood.
 enum Left {
     Ack(Settle),
     Item(Enqueue),
 }
 
-/// What was changed by it.
-#[derive(Default)]
-struct Changed {
-    queues: BTreeSet<QueueId>,
-    /// Deliveries of sync queues.
-    completed: Vec<Handed>,
-}
-
 /// What became of an attempt to take rows in.
 enum Step {
-    /// Another process is at it.
+    /// Another process takes in from this queue.
     Busy,
-    /// These queues changed; these rows cannot be taken in.
-    Planned(Box<Plan>, Changed, Vec<(i64, String)>),
+    /// These deliveries of a sync queue were completed; these rows cannot be taken in.
+    Planned(Box<Plan>, Vec<Handed>, Vec<(i64, String)>),
 }
 
-impl PostgresStore {
-    /// Takes in everything that was committed when it was called.
-    pub(super) async fn take_in(&self) -> Result<Folded, StoreError> {
-        let mut changed = Changed::default();
-        loop {
-            let look = self.intake_look().await?;
-            // What is settled first may make room for what is admitted, never the other way round.
-            for part in look.acks.into_iter().chain(look.items) {
-                self.intake_part(part, &mut changed).await?;
-            }
-            if look.all {
-                *self.intake.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(look.seen);
-                return Ok(Folded { changed: changed.queues.into_iter().collect(), completed: changed.completed });
-            }
+impl Intake {
+    fn slot(&self, who: TakesIn) -> &Slot {
+        match who {
+            TakesIn::Background => &self.background,
+            TakesIn::Caller => free(&self.callers),
         }
     }
 
-    async fn intake_look(&self) -> Result<Look, StoreError> {
+    fn share(&self, queue: QueueId) -> Arc<Share> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner).entry(queue).or_default().clone()
+    }
+
+    /// The queues that something waits for, as far as is known.
+    fn waiting(&self) -> Vec<QueueId> {
+        let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.iter().filter(|(_, share)| share.waits()).map(|(queue, _)| *queue).collect()
+    }
+}
+
+impl PostgresStore {
+    /// Looks for what was committed since the last look; answers the queues that something waits for.
+    pub(super) async fn find_intake(&self, who: TakesIn) -> Result<Vec<QueueId>, StoreError> {
         let mut again = true;
         loop {
             let now = self.shared.clock.estimate();
-            let mut link = self.intake.slot.take(&self.address).await?;
+            let mut link = self.intake.slot(who).take(&self.address).await?;
             let life = link.life.clone();
             let seen = self.intake.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let seen = seen.filter(|seen| seen.life == life && seen.full <= now && now < seen.full + FULL_EVERY);
             let seen = seen.unwrap_or(Seen { life, full: now, xmax: 0, open: Vec::new() });
             let look = Call::new(&call::INTAKE_LOOK).big(seen.xmax).bigs(seen.open.iter().copied()).big(LOOK as i64);
-            let calls = [Call::new(&call::BEGIN), look, Call::new(&call::COMMIT)];
-            match link.trip(&calls).await {
+            match link.trip(&[Call::new(&call::BEGIN), look, Call::new(&call::COMMIT)]).await {
                 Ok(mut answers) => {
                     link.put_back();
                     let rows = answers.pop().and(answers.pop()).unwrap_or_default();
-                    return Ok(Look::of(seen, &rows)?);
+                    self.note_found(who, seen, &rows).await?;
+                    return Ok(self.intake.waiting());
                 }
                 Err(failure) => again = self.intake_failed(link, failure, again).await?,
             }
         }
     }
 
-    /// Takes these rows in: together, or one by one if together does not work.
-    async fn intake_part(&self, numbers: Vec<i64>, changed: &mut Changed) -> Result<(), StoreError> {
-        match self.intake_rows(&numbers, changed).await {
-            Err(StoreError::Rejected(_) | StoreError::Schema(_)) if numbers.len() > 1 => {
-                for number in numbers {
-                    Box::pin(self.intake_part(vec![number], changed)).await?;
-                }
-                Ok(())
+    async fn note_found(&self, who: TakesIn, asked: Seen, rows: &[Row]) -> Result<(), StoreError> {
+        let first = rows.first().ok_or_else(|| garbled("no snapshot"))?;
+        let seen = Seen { xmax: get(first, 0)?, open: get(first, 1)?, ..asked };
+        let mut found: HashMap<QueueId, BTreeSet<i64>> = HashMap::new();
+        for row in rows {
+            if let (Some(xid), Some(queue)) = (get(row, 2)?, get(row, 3)?) {
+                found.entry(QueueId(queue)).or_default().insert(xid);
             }
-            Err(StoreError::Rejected(error) | StoreError::Schema(error)) => {
-                self.intake_refuse(vec![(numbers[0], error)]).await
-            }
-            other => other,
         }
+        if rows.len() < LOOK {
+            found.into_iter().for_each(|(queue, xids)| self.intake.share(queue).note(Found::Xids(xids)));
+        } else {
+            let queues = self.read_on(self.intake.slot(who), vec![Call::new(&call::INTAKE_QUEUES)]).await?.take();
+            for row in &queues {
+                self.intake.share(QueueId(get(row, 0)?)).note(Found::Everywhere);
+            }
+        }
+        *self.intake.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+        Ok(())
     }
 
-    async fn intake_rows(&self, numbers: &[i64], changed: &mut Changed) -> Result<(), StoreError> {
-        let (mut again, mut redo, mut busy) = (true, 0, 0);
+    /// Takes in one slice of what waits for a queue, as far as looks have found it.
+    pub(super) async fn take_in(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, StoreError> {
+        let share = self.intake.share(queue);
+        let mut backlog = share.backlog.lock().await;
+        if let Some(found) = backlog.to_list(&share) {
+            let rows = self.intake_list(queue, &found, who).await?;
+            backlog.list(rows);
+        }
+        let mut slice = self.take_slice(queue, &mut backlog, who).await?;
+        slice.more = !backlog.is_over() || share.has_news();
+        Ok(slice)
+    }
+
+    async fn intake_list(
+        &self,
+        queue: QueueId,
+        found: &Found,
+        who: TakesIn,
+    ) -> Result<Vec<(i64, bool, i64)>, StoreError> {
+        let list = match found {
+            Found::Xids(xids) => Call::new(&call::INTAKE_LIST).int(queue.0).bigs(xids.iter().copied()),
+            Found::Everywhere => Call::new(&call::INTAKE_LIST_ALL).int(queue.0),
+        };
+        let rows = self.read_on(self.intake.slot(who), vec![list.big(LIST as i64)]).await?.take();
+        let listed = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)));
+        Ok(listed.collect::<Result<_, Failure>>()?)
+    }
+
+    /// Takes in the front of the backlog. Rows that do not work together are tried in halves, each as a slice of its own.
+    async fn take_slice(&self, queue: QueueId, backlog: &mut Backlog, who: TakesIn) -> Result<IntakeSlice, StoreError> {
+        let numbers = backlog.slice();
+        if numbers.is_empty() {
+            return Ok(IntakeSlice::default());
+        }
+        let watch = Stopwatch::start();
+        let taken = self.intake_rows(queue, &numbers, who).await;
+        let rows = numbers.len();
+        match taken {
+            Ok(None) => {
+                backlog.forget();
+                return Ok(IntakeSlice { busy: true, ..IntakeSlice::default() });
+            }
+            Ok(Some(completed)) => {
+                backlog.taken(rows, watch.elapsed());
+                return Ok(IntakeSlice { rows, completed, ..IntakeSlice::default() });
+            }
+            Err(StoreError::Rejected(_) | StoreError::Schema(_)) if rows > 1 => backlog.halve(rows),
+            Err(StoreError::Rejected(error) | StoreError::Schema(error)) => {
+                self.intake_refuse(vec![(numbers[0], error)], who).await?;
+                backlog.taken(rows, watch.elapsed());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(IntakeSlice::default())
+    }
+
+    /// Takes these rows in, together; nothing if another process takes in from the queue.
+    async fn intake_rows(
+        &self,
+        queue: QueueId,
+        numbers: &[i64],
+        who: TakesIn,
+    ) -> Result<Option<Vec<Handed>>, StoreError> {
+        let (mut again, mut redo) = (true, 0);
         loop {
-            let mut link = self.intake.slot.take(&self.address).await?;
-            let step = self.intake_plan(&mut link, numbers).await;
+            let mut link = self.intake.slot(who).take(&self.address).await?;
+            let step = self.intake_plan(&mut link, queue, numbers).await;
             match step {
                 Ok(Step::Busy) => {
                     link.abandon();
                     link.put_back();
-                    busy += 1;
-                    if busy > BUSY_MAX {
-                        return Err(StoreError::Conflict("another process does not finish taking in".into()));
-                    }
-                    tokio::time::sleep(BUSY_PAUSE).await;
+                    return Ok(None);
                 }
-                Ok(Step::Planned(plan, now, refused)) => match self.finish(link, *plan).await {
+                Ok(Step::Planned(plan, completed, refused)) => match self.finish(link, *plan).await {
                     Ok(_) => {
-                        changed.queues.extend(now.queues);
-                        changed.completed.extend(now.completed);
-                        return self.intake_refuse(refused).await;
+                        self.intake_refuse(refused, who).await?;
+                        return Ok(Some(completed));
                     }
                     Err(StoreError::Conflict(_)) if redo < REDO_MAX => redo += 1,
                     Err(error) => return Err(error),
@@ -189,10 +242,11 @@ impl PostgresStore {
         if again && (pooler || stale) { Ok(false) } else { Err(failure.into()) }
     }
 
-    async fn intake_plan(&self, link: &mut Taken<'_>, numbers: &[i64]) -> Result<Step, Failure> {
+    async fn intake_plan(&self, link: &mut Taken<'_>, queue: QueueId, numbers: &[i64]) -> Result<Step, Failure> {
         let tx = &mut Tx::new(link, &self.shared, None);
         let read = Call::new(&call::INTAKE_READ).bigs(numbers.iter().copied());
-        let mut answers = tx.trip(vec![Call::new(&call::INTAKE_LOCK), read, Call::new(&call::QUEUE_LIST)]).await?;
+        let lock = Call::new(&call::INTAKE_LOCK).int(queue.0);
+        let mut answers = tx.trip(vec![lock, read, Call::new(&call::QUEUE_LIST)]).await?;
         let lock = answers.take();
         if !lock.first().map_or(Ok(false), |row| get(row, 0))? {
             return Ok(Step::Busy);
@@ -202,18 +256,16 @@ impl PostgresStore {
         let queues: HashMap<QueueId, QueueRow> = queues.collect::<Result<_, _>>()?;
         let now = self.shared.clock.estimate();
         let (mut settlements, mut calls): (Vec<Settle>, Vec<Enqueue>) = (Vec::new(), Vec::new());
-        let (mut taken_in, mut changed, mut refused) = (Vec::new(), Changed::default(), Vec::new());
+        let (mut taken_in, mut completed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for row in &rows {
             let number: i64 = get(row, 0)?;
             match understand(row, &queues, now) {
                 Ok(Left::Ack(settle)) => {
-                    changed.queues.insert(settle.handed.queue);
-                    changed.completed.extend(Some(settle.handed).filter(|_| settle.policy.kind == Kind::Sync));
+                    completed.extend(Some(settle.handed).filter(|_| settle.policy.kind == Kind::Sync));
                     settlements.push(settle);
                     taken_in.push(number);
                 }
                 Ok(Left::Item(call)) => {
-                    changed.queues.insert(call.queue);
                     calls.push(call);
                     taken_in.push(number);
                 }
@@ -225,53 +277,18 @@ impl PostgresStore {
         } else {
             enqueue::plan(tx, &self.shared, &EnqueueGroup { calls }).await?
         };
-        Ok(Step::Planned(Box::new(Plan { taken_in, ..plan }), changed, refused))
+        Ok(Step::Planned(Box::new(Plan { taken_in, ..plan }), completed, refused))
     }
 
     /// Puts rows aside that cannot be taken in: they must not hold up the others.
-    async fn intake_refuse(&self, refused: Vec<(i64, String)>) -> Result<(), StoreError> {
+    async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: TakesIn) -> Result<(), StoreError> {
         for (number, error) in refused {
             tracing::warn!(number, error, "what an application left could not be taken in; see turno.intake_refused");
             let call = Call::new(&call::INTAKE_REFUSE).big(number).text(&error);
-            self.read_on(&self.intake.slot, vec![call]).await?;
+            self.read_on(self.intake.slot(who), vec![call]).await?;
         }
         Ok(())
     }
-}
-
-impl Look {
-    fn of(asked: Seen, rows: &[Row]) -> Result<Look, Failure> {
-        let first = rows.first().ok_or_else(|| garbled("no snapshot"))?;
-        let seen = Seen { xmax: get(first, 0)?, open: get(first, 1)?, ..asked };
-        let (mut acks, mut items) = (Vec::new(), Vec::new());
-        for row in rows {
-            if let Some(number) = get::<Option<i64>>(row, 2)? {
-                if get(row, 3)? {
-                    acks.push((number, 0));
-                } else {
-                    items.push((number, get(row, 4)?));
-                }
-            }
-        }
-        Ok(Look { seen, acks: parts(acks), items: parts(items), all: rows.len() < LOOK })
-    }
-}
-
-/// In the same order, in parts that a transaction can take.
-fn parts(rows: Vec<(i64, i64)>) -> Vec<Vec<i64>> {
-    let mut parts: Vec<Vec<i64>> = Vec::new();
-    let mut sum = 0;
-    for (number, bytes) in rows {
-        sum += bytes;
-        match parts.last_mut() {
-            Some(part) if part.len() < AT_ONCE && sum <= BYTES_AT_ONCE => part.push(number),
-            _ => {
-                sum = bytes;
-                parts.push(vec![number]);
-            }
-        }
-    }
-    parts
 }
 
 fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<Left, Failure> {
@@ -326,14 +343,5 @@ mod tests {
         assert_eq!(left_of(delay, Time(5_000), Time(5_400)), Span(600));
         assert_eq!(left_of(delay, Time(5_000), Time(9_000)), Span::ZERO);
         assert_eq!(left_of(delay, Time(5_000), Time(1_000)), delay, "whatever the clocks say");
-    }
-
-    #[test]
-    fn parts_are_bounded_in_number_and_in_bytes() {
-        let small = parts((0..1_200).map(|n| (n, 1)).collect());
-        assert_eq!(small.iter().map(Vec::len).collect::<Vec<_>>(), [500, 500, 200]);
-        assert_eq!(small.concat(), (0..1_200).collect::<Vec<_>>());
-        let large = parts((0..5).map(|n| (n, 8 * 1024 * 1024)).collect());
-        assert_eq!(large, [vec![0, 1], vec![2, 3], vec![4]]);
     }
 }

@@ -141,3 +141,45 @@ async fn no_hot_statement_reads_a_whole_table() {
         client.batch_execute("deallocate p").await.unwrap();
     }
 }
+
+/// How many pages a statement touches.
+async fn pages(client: &Client, sql: &str) -> i64 {
+    let explain = format!("explain (analyze, buffers, timing off, costs off, summary off) {sql}");
+    let plan: Vec<String> = client.query(&explain, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+    let number = |line: &String, name: &str| {
+        let digits = line.split(name).nth(1)?.split(|one: char| !one.is_ascii_digit()).next()?;
+        digits.parse::<i64>().ok()
+    };
+    let first = plan.iter().find(|line| line.contains("Buffers:")).expect("pages are told");
+    number(first, "hit=").unwrap_or(0) + number(first, "read=").unwrap_or(0)
+}
+
+/// 100,000 rows of one transaction, committed or still open, are one pair of transaction and queue to a look; and to the
+/// list of another queue they are nothing.
+#[tokio::test]
+async fn large_transaction_in_the_intake_costs_a_look_and_other_queues_next_to_nothing() {
+    let (_store, url) = fresh_store().await;
+    let (client, open) = (outside(&url).await, outside(&url).await);
+    let bulk = "insert into turno.intake (kind, at, queue, id, payload)
+        select 'enqueue', 7, 1, 'b-' || n, 'null' from generate_series(1, 100000) n";
+    client.batch_execute(bulk).await.unwrap();
+    open.batch_execute(&format!("begin; {bulk}")).await.unwrap();
+    for queue in 2..=4 {
+        let small =
+            format!("insert into turno.intake (kind, at, queue, id, payload) values ('enqueue', 7, {queue}, 's', '1')");
+        client.batch_execute(&small).await.unwrap();
+    }
+    let xid = "select xid from turno.intake where queue = 3";
+    let xid = number(&client, xid).await;
+    client.batch_execute(call::BEGIN.text).await.unwrap();
+    for (name, sql) in [("look", &call::INTAKE_LOOK), ("list", &call::INTAKE_LIST)] {
+        client.batch_execute(&format!("prepare {name} as {}", sql.text)).await.unwrap();
+    }
+    let found = client.query("execute look(0, '{}', 10000)", &[]).await.unwrap();
+    assert_eq!(found.len(), 4, "a transaction of each queue, and not the open one");
+    let look = pages(&client, "execute look(0, '{}', 10000)").await;
+    let list = pages(&client, &format!("execute list(3, array[{xid}], 10000)")).await;
+    // The control: all rows of the large one.
+    let large = pages(&client, "select count(octet_length(id)) from turno.intake").await;
+    assert!(look <= 100 && list <= 20 && large > 500, "look {look}, list {list}, all {large}");
+}

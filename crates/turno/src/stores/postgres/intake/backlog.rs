@@ -1,0 +1,267 @@
+//! What this process knows of the marks that wait in the intake, queue by queue.
+//!
+//! A look finds transactions that became visible, and which queues they left something for. A *share* collects them for one
+//! queue. Its backlog lists their rows in the order of calls, and is worked off in slices from the front.
+//!
+//! The order within a queue holds because of two rules. A row is listed only once everything that was committed before it
+//! was called is either listed, too, or taken in. And a list is worked off from the front, by one transaction at a time.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Most rows that a backlog lists: their numbers are kept in memory.
+pub(super) const LIST: usize = 10_000;
+/// Most transactions that are remembered for a queue. Beyond them all rows of the queue are listed.
+const XIDS: usize = 10_000;
+/// Most that one slice takes in, and the most bytes of payload.
+const ROWS: usize = 500;
+const BYTES: i64 = 2 * 1024 * 1024;
+/// A slice that took longer than this is followed by a smaller one, because it holds the mutexes of its lanes meanwhile.
+const LONG: Duration = Duration::from_millis(20);
+/// So few rows are not worth a transaction of their own, however slow the machine is.
+const LEAST: usize = 25;
+/// The size of the first slice.
+const FIRST: usize = 100;
+
+/// Where the rows of a queue are to be looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In these transactions.
+    Xids(BTreeSet<i64>),
+    /// In the whole intake: there were too many transactions to remember.
+    Everywhere,
+}
+
+impl Default for Found {
+    fn default() -> Found {
+        Found::Xids(BTreeSet::new())
+    }
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        matches!(self, Found::Xids(xids) if xids.is_empty())
+    }
+
+    fn merge(&mut self, other: Found) {
+        match (&mut *self, other) {
+            (Found::Xids(known), Found::Xids(xids)) if known.len() + xids.len() <= XIDS => known.extend(xids),
+            (_, other) if other.is_empty() => {}
+            _ => *self = Found::Everywhere,
+        }
+    }
+}
+
+/// One queue's share of the intake.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    found: Mutex<Found>,
+    /// Held by the one who takes in.
+    pub(super) backlog: tokio::sync::Mutex<Backlog>,
+}
+
+impl Share {
+    /// Notes what a look has found.
+    pub(super) fn note(&self, found: Found) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+    }
+
+    /// Returns whether a look has found something that is not listed yet.
+    pub(super) fn has_news(&self) -> bool {
+        !self.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Returns whether something may wait. Somebody who takes in at this moment counts as something.
+    pub(super) fn waits(&self) -> bool {
+        self.has_news() || self.backlog.try_lock().map_or(true, |backlog| !backlog.is_over())
+    }
+
+    fn take_news(&self) -> Found {
+        std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Rows that wait, and how many of them to take at once.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    /// Where the listed rows are from, and those that did not fit into the list.
+    of: Found,
+    /// What was completed. It is settled first: that may make room for what is admitted, never the other way round.
+    acks: VecDeque<(i64, i64)>,
+    /// What was enqueued. Numbers with bytes.
+    items: VecDeque<(i64, i64)>,
+    /// The list has all of them.
+    whole: bool,
+    rows: usize,
+}
+
+impl Default for Backlog {
+    fn default() -> Backlog {
+        let (acks, items) = (VecDeque::new(), VecDeque::new());
+        Backlog { of: Found::default(), acks, items, whole: false, rows: FIRST }
+    }
+}
+
+impl Backlog {
+    /// Where to list rows from, if the list is at its end: nothing if nothing waits.
+    pub(super) fn to_list(&mut self, share: &Share) -> Option<Found> {
+        if !self.acks.is_empty() || !self.items.is_empty() {
+            return None;
+        }
+        self.of.merge(share.take_news());
+        (!self.of.is_empty()).then(|| self.of.clone())
+    }
+
+    /// Takes a list: numbers, whether each is an ack, and bytes, in the order of calls.
+    pub(super) fn list(&mut self, rows: Vec<(i64, bool, i64)>) {
+        self.whole = rows.len() < LIST;
+        for (number, ack, bytes) in rows {
+            let list = if ack { &mut self.acks } else { &mut self.items };
+            list.push_back((number, bytes));
+        }
+        self.end();
+    }
+
+    /// The next slice. It stays in the list until it is taken in.
+    pub(super) fn slice(&self) -> Vec<i64> {
+        let rows = if self.acks.is_empty() { &self.items } else { &self.acks };
+        let mut sum = 0;
+        let fits = |(place, (_, bytes)): &(usize, &(i64, i64))| {
+            sum += bytes;
+            *place == 0 || sum <= BYTES
+        };
+        rows.iter().take(self.rows).enumerate().take_while(fits).map(|(_, (number, _))| *number).collect()
+    }
+
+    /// The slice of so many rows is taken in, and took so long.
+    pub(super) fn taken(&mut self, rows: usize, took: Duration) {
+        let from = if self.acks.is_empty() { &mut self.items } else { &mut self.acks };
+        from.drain(..rows.min(from.len()));
+        if took > LONG {
+            self.rows = (self.rows / 2).max(LEAST.min(self.rows));
+        } else if took < LONG / 2 {
+            self.rows = (self.rows * 2).min(ROWS);
+        }
+        self.end();
+    }
+
+    /// The slice of so many rows does not work together: half of it is next, down to the one that is to blame.
+    pub(super) fn halve(&mut self, rows: usize) {
+        self.rows = (rows / 2).max(1);
+    }
+
+    /// Forgets the list: another process takes in from it, so it is to be made anew.
+    pub(super) fn forget(&mut self) {
+        self.acks.clear();
+        self.items.clear();
+        self.whole = false;
+    }
+
+    /// Nothing waits, as far as is known.
+    pub(super) fn is_over(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    fn end(&mut self) {
+        if self.whole && self.acks.is_empty() && self.items.is_empty() {
+            self.of = Found::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn xids(all: &[i64]) -> Found {
+        Found::Xids(all.iter().copied().collect())
+    }
+
+    fn listed(rows: impl Iterator<Item = (i64, bool, i64)>) -> Backlog {
+        let (share, mut backlog) = (Share::default(), Backlog::default());
+        share.note(xids(&[7]));
+        assert_eq!(backlog.to_list(&share), Some(xids(&[7])));
+        backlog.list(rows.collect());
+        backlog
+    }
+
+    #[test]
+    fn slices_are_bounded_in_rows_and_bytes_and_keep_the_order() {
+        let mut small = listed((0..1_200).map(|n| (n, false, 1)));
+        let (mut sizes, mut all) = (Vec::new(), Vec::new());
+        while !small.is_over() {
+            let slice = small.slice();
+            small.taken(slice.len(), Duration::ZERO);
+            sizes.push(slice.len());
+            all.extend(slice);
+        }
+        assert_eq!(sizes, [100, 200, 400, 500]);
+        assert_eq!(all, (0..1_200).collect::<Vec<_>>());
+        let large = listed((0..5).map(|n| (n, false, BYTES / 2)));
+        assert_eq!(large.slice(), [0, 1]);
+        assert_eq!(listed((0..5).map(|n| (n, false, BYTES * 4))).slice(), [0], "one at least");
+    }
+
+    #[test]
+    fn slice_that_took_long_is_followed_by_a_smaller_one() {
+        let mut backlog = listed((0..10_000).map(|n| (n, false, 1)));
+        let mut sizes = Vec::new();
+        for took in [50, 50, 50, 15, 1] {
+            let rows = backlog.slice().len();
+            sizes.push(rows);
+            backlog.taken(rows, Duration::from_millis(took));
+        }
+        assert_eq!(sizes, [100, 50, 25, 25, 25]);
+        assert_eq!(backlog.slice().len(), 50);
+    }
+
+    #[test]
+    fn completed_deliveries_are_settled_before_items_are_admitted() {
+        let mut backlog = listed([(1, false, 1), (2, true, 0), (3, false, 1), (4, true, 0)].into_iter());
+        assert_eq!(backlog.slice(), [2, 4]);
+        backlog.taken(2, Duration::ZERO);
+        assert_eq!(backlog.slice(), [1, 3]);
+    }
+
+    #[test]
+    fn row_that_is_to_blame_is_found_by_halving() {
+        let mut backlog = listed((0..100).map(|n| (n, false, 1)));
+        let mut tries = 0;
+        while backlog.slice().len() > 1 {
+            let rows = backlog.slice().len();
+            backlog.halve(rows);
+            tries += 1;
+        }
+        assert_eq!((backlog.slice(), tries), (vec![0], 6));
+    }
+
+    #[test]
+    fn list_that_was_cut_is_continued_with_what_was_found_meanwhile() {
+        let share = Share::default();
+        let mut backlog = Backlog::default();
+        share.note(xids(&[7]));
+        backlog.to_list(&share);
+        backlog.list((0..LIST as i64).map(|n| (n, false, 1)).collect());
+        share.note(xids(&[9]));
+        assert_eq!(backlog.to_list(&share), None, "first the list");
+        backlog.taken(LIST, Duration::ZERO);
+        assert_eq!(backlog.to_list(&share), Some(xids(&[7, 9])));
+        backlog.list(Vec::new());
+        assert!(backlog.is_over() && !share.has_news());
+    }
+
+    #[test]
+    fn beyond_the_bound_all_rows_of_the_queue_are_listed() {
+        let share = Share::default();
+        for xid in 0..=XIDS as i64 {
+            share.note(xids(&[xid]));
+        }
+        let mut backlog = Backlog::default();
+        assert_eq!(backlog.to_list(&share), Some(Found::Everywhere));
+        backlog.list(Vec::new());
+        assert!(backlog.is_over(), "and then transactions are remembered again");
+        share.note(xids(&[1]));
+        assert_eq!(backlog.to_list(&share), Some(xids(&[1])));
+    }
+}
