@@ -42,7 +42,8 @@ pub use known::{Digest, Known};
 pub use lapse::Lapsed;
 pub use latency::{Latency, Quantiles, Waited};
 pub use manage::{
-    ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, clear, fingerprint, manage, typing,
+    ClearRead, Cleared, Manage, ManageAnswer, ManageRead, ManageRefused, Managed, Probe, clear, fingerprint, manage,
+    typing,
 };
 pub use policy::{BadPolicy, Kind, OnExhausted, Policy};
 pub use repair::{Lost, RepairRead, RepairRow, Repaired, repair};

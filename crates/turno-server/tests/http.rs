@@ -42,6 +42,8 @@ mod operation;
 mod people;
 #[path = "http/push.rs"]
 mod push;
+#[path = "http/push_alone.rs"]
+mod push_alone;
 #[path = "http/push_guard.rs"]
 mod push_guard;
 #[path = "http/push_guide.rs"]
@@ -139,6 +141,7 @@ fn main() {
             push_guard::all(),
             push_guide::all(),
             push_many::all(),
+            push_alone::all(),
             push_outage::all(),
             push_sync::all(),
             queue::all(),

@@ -2,7 +2,7 @@
 
 use super::lapse::{joined, take_back};
 use super::settle::promote;
-use super::{Body, Changes, Done, Ended, FrontItem, Handed, Item, Kind, Last, Policy};
+use super::{Body, Changes, Done, Ended, FrontItem, Handed, Item, Kind, Last, Policy, Taker};
 use crate::audit::Hash;
 use crate::id::{Fence, Lane, Numbers, QueueId};
 use crate::limits::BATCH_MAX;
@@ -23,6 +23,16 @@ pub enum Manage {
     Cancel,
     /// Its destination is back: as [`Manage::Retry`], but of exhausted items only.
     Revive,
+    /// Hand an exhausted item out to one caller who asks with it whether its destination is back. If the destination does
+    /// not take it, [`Act::Park`] makes it exhausted again.
+    ///
+    /// [`Act::Park`]: super::Act::Park
+    Probe {
+        /// The caller.
+        taker: Taker,
+    },
+    /// The destination took the item that it was probed with: exhausted no more. Only told, before the item is acked.
+    Probed,
     /// The policy has changed and exhausted items do not hold their lanes any more: it stays exhausted, and what stands
     /// behind it goes on.
     Release,
@@ -51,9 +61,14 @@ pub struct ManageRead {
 }
 
 impl Manage {
-    /// Whether what the item carries is replaced, so that it must be read, and a fresh number taken.
+    /// Whether what the item carries is replaced, so that it must be read.
     pub fn edits(&self) -> bool {
         matches!(self, Manage::RetryWith { .. })
+    }
+
+    /// Whether the decision needs a fresh number: for a newer change, or for the fence of a hand-out.
+    pub fn takes_number(&self) -> bool {
+        self.edits() || matches!(self, Manage::Probe { .. })
     }
 }
 
@@ -66,6 +81,25 @@ pub enum ManageAnswer {
     Cancelled,
     /// It does not hold its lane any more.
     Released,
+    /// It is handed out for a probe.
+    Probing(Probe),
+    /// The probe with it succeeded.
+    Probed,
+}
+
+/// An exhausted item, handed out to ask whether its destination is back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Names the delivery.
+    pub handed: Handed,
+    /// The attempts that the item has had; the probe is none.
+    pub attempt: u32,
+    /// The change that is handed out.
+    pub revision: i64,
+    /// When it was handed out.
+    pub now: Time,
+    /// Over from here on unless settled.
+    pub expires_at: Time,
 }
 
 /// Why not.
@@ -115,6 +149,15 @@ pub fn manage(policy: &Policy, wish: &Manage, mut read: ManageRead) -> Managed {
             Some(item) if !item.parked => Err(ManageRefused::Waiting),
             _ => retry(policy, None, read, &mut changes),
         },
+        Manage::Probe { taker } => probe(policy, taker, read, &mut changes),
+        Manage::Probed => match read.item {
+            Some(item) if item.expires_at.is_some() => {
+                changes.tell(policy, &item, "item.revived", None, read.now);
+                Ok(ManageAnswer::Probed)
+            }
+            Some(_) => Err(ManageRefused::Waiting),
+            None => Err(ManageRefused::Finished),
+        },
     };
     Managed { changes: joined(over, changes), answer, expired }
 }
@@ -153,6 +196,39 @@ fn retry(
     }
     settle_front(policy, item, read.front, now, changes);
     Ok(ManageAnswer::Retried)
+}
+
+/// Hands an exhausted item out. Its attempts stay as they are, because a probe is none.
+fn probe(
+    policy: &Policy,
+    taker: &Taker,
+    mut read: ManageRead,
+    changes: &mut Changes,
+) -> Result<ManageAnswer, ManageRefused> {
+    let now = read.now;
+    let item = match (read.item, read.done) {
+        (Some(item), _) if item.parked => item,
+        (Some(_), _) => return Err(ManageRefused::Waiting),
+        (None, Some(_)) => return Err(ManageRefused::Finished),
+        (None, None) => return Err(ManageRefused::Unknown),
+    };
+    let expires_at = now + policy.lock_timeout;
+    let item = Item {
+        parked: false,
+        ready_at: None,
+        expires_at: Some(expires_at),
+        claimed_at: Some(now),
+        fence: Fence(read.numbers.take()),
+        last: Last::None,
+        handed: item.revision,
+        holder: Some(taker.clone()),
+        size: 1,
+        ..item
+    };
+    let handed = Handed { queue: item.queue, seq: item.seq, lane: item.lane, size: 1, fence: item.fence };
+    let (attempt, revision) = (item.attempt, item.revision);
+    changes.update.push(item);
+    Ok(ManageAnswer::Probing(Probe { handed, attempt, revision, now, expires_at }))
 }
 
 fn cancel(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {

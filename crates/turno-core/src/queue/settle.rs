@@ -3,6 +3,8 @@
 //! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
 //! attempts, not the errors, not the lane.
 
+mod park;
+
 use super::trace::NOT_SETTLED;
 use super::{AttemptError, CameBack, Changes, Delivery, Ended, Item, Kind, Last, Policy};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
@@ -75,6 +77,11 @@ pub enum Act {
         error: Option<String>,
         /// How long it waits.
         retry_in: Span,
+    },
+    /// The destination did not take the exhausted item that it was probed with: exhausted as before, with no attempt more.
+    Park {
+        /// What went wrong.
+        error: Option<String>,
     },
     /// Still working on it.
     Beat,
@@ -190,6 +197,7 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
         Act::Skip => work.ack(members, None, "item.skipped"),
         Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
         Act::Return { error } => work.give_back(members, error.as_deref()),
+        Act::Park { error } => work.park(members, error.as_deref()),
         Act::Defer { error, retry_in } => work.defer(members, error.as_deref(), *retry_in),
         Act::Expire | Act::Beat => work.expire(members),
     };

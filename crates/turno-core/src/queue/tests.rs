@@ -3,6 +3,7 @@
 mod ids;
 mod lapse;
 mod outside;
+mod probe;
 mod properties;
 mod repair;
 mod rules;

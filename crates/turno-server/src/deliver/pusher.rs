@@ -3,9 +3,12 @@
 //! Claiming, renewing, settling and stopping are the library's worker's. Here: what a call's end means, and how many
 //! hands the worker may use. While the destination is down that is none, or one for the probe that this process has
 //! taken; a probe that fails is given back, so that it is no attempt. What cannot be read to be delivered waits with the
-//! error, and says nothing of the destination: nobody was called.
+//! error, and says nothing of the destination: nobody was called. Probing and reviving are in `keeper`.
+
+mod keeper;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,11 +26,6 @@ use super::figures::{Figures, Outcome};
 use super::signature::Secret;
 use crate::config::endpoint::Endpoint;
 use crate::uptime::Uptime;
-
-/// The longest that anybody waits without looking, and how long after a failure of the database.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How many items are revived before others are looked at.
-const REVIVE_MAX: u32 = 1_000_000;
 
 /// The longest that what could not be read waits until it is read again: whoever repairs the table sees it go on soon.
 pub(crate) const READ_AGAIN: Span = Span::from_secs(60);
@@ -83,6 +81,8 @@ struct Inner {
     ticket: Mutex<Option<Time>>,
     /// What could not be read: how often in a row, and why the last time.
     unread: Mutex<HashMap<Seq, (u32, String)>>,
+    /// Items that were revived after the outage that ended last.
+    revived: AtomicU64,
 }
 
 /// Why nobody has taken a delivery.
@@ -91,6 +91,14 @@ enum Missed {
     Refused(Refused),
     /// There was none: what it was to carry could not be read.
     Unread(String),
+}
+
+/// Whether the worker renews a delivery while its call goes on.
+#[derive(Clone, Copy)]
+enum Renewed {
+    Yes,
+    /// It is over when it expires.
+    No,
 }
 
 /// Where a delivery went that did not fail.
@@ -116,6 +124,7 @@ impl Pusher {
             hands,
             ticket: Mutex::default(),
             unread: Mutex::default(),
+            revived: AtomicU64::default(),
             shared,
         });
         inner.saw(destination);
@@ -167,7 +176,7 @@ impl Inner {
         let began = Uptime::start();
         let policy = self.queue.row().await.map(|row| row.policy.clone());
         let answer = match policy {
-            Ok(policy) => self.call(&got, &policy).await.map_err(|missed| (missed, Some(policy))),
+            Ok(policy) => self.call(&got, &policy, Renewed::Yes).await.map_err(|missed| (missed, Some(policy))),
             Err(error) => Err((Missed::Unread(error.to_string()), None)),
         };
         if !matches!(answer, Err((Missed::Unread(_), _))) {
@@ -198,7 +207,7 @@ impl Inner {
         good.map(|_| true)
     }
 
-    async fn call(&self, got: &Got, policy: &Policy) -> Result<Went, Missed> {
+    async fn call(&self, got: &Got, policy: &Policy, renewed: Renewed) -> Result<Went, Missed> {
         let Endpoint { url, method, timeout, .. } = &self.target.endpoint;
         let Some(body) = self.target.form.body(&self.name, policy.kind, got).await.map_err(Missed::Unread)? else {
             self.target.form.skipped(got).await.map_err(|error| Missed::Unread(error.to_string()))?;
@@ -217,7 +226,7 @@ impl Inner {
             attempt: got.attempt,
             at: now,
             body: body.bytes.clone(),
-            within: within(*timeout, got, policy, now),
+            within: within(*timeout, got, policy, renewed, now),
         };
         self.shared.caller.call(call).await.map_err(Missed::Refused)?;
         // Should it not be kept, a comparison finds a difference later, and sends it once more.
@@ -262,7 +271,9 @@ impl Inner {
                 self.answered(probe).await;
                 false
             }
-            fault => self.was_down(got, &refused.error, fault).await || probe,
+            fault => {
+                self.was_down(got, &refused.error, fault, self.round_began(got, policy.as_ref()).await).await || probe
+            }
         };
         if spared {
             return (Outcome::Returned, Act::Return { error: Some(refused.error) });
@@ -273,10 +284,18 @@ impl Inner {
         (Outcome::Failed, Act::Fail { error: refused.error, item: None, retry_in, give_up: false })
     }
 
+    /// Of a key of a sync queue that has at most one attempt left: when its first failed attempt was handed out. Elsewhere a
+    /// person decides about what is exhausted, see `revive`.
+    async fn round_began(&self, got: &Got, policy: Option<&Policy>) -> Option<Time> {
+        let policy = policy.filter(|policy| policy.kind == Kind::Sync && got.attempt + 1 >= policy.max_attempts)?;
+        let began = self.queue.round_began(got).await;
+        began.inspect_err(|error| tracing::warn!(%error, queue = %self.name, attempts = policy.max_attempts, "an outage of one key may go unnoticed")).ok()
+    }
+
     /// Notes a failure of the destination; answers whether it was down before that.
-    async fn was_down(&self, got: &Got, error: &str, fault: Fault) -> bool {
+    async fn was_down(&self, got: &Got, error: &str, fault: Fault, round_began: Option<Time>) -> bool {
         let unreached = fault == Fault::Unreached;
-        let failure = Failure { of: whose(got), handed_at: got.now, error: error.to_owned(), unreached };
+        let failure = Failure { of: whose(got), handed_at: got.now, error: error.to_owned(), unreached, round_began };
         let noted = self.queue.destination_failed(&failure, self.target.endpoint.probe).await;
         match noted {
             Ok((was_down, destination)) => {
@@ -329,86 +348,6 @@ impl Inner {
         };
         self.hands.send_if_modified(|now| std::mem::replace(now, hands) != hands);
     }
-
-    /// Takes probes while the destination is down, and revives what it exhausted once it is back.
-    async fn keep(self: Arc<Self>) {
-        let mut seen = self.seen.subscribe();
-        loop {
-            let destination = seen.borrow_and_update().clone();
-            let wait = match destination {
-                Some(down) if down.is_down() => self.probe(&down).await,
-                Some(Destination { revive_since: Some(since), .. }) => self.revive(since).await,
-                _ => Ok(None),
-            };
-            let wait = wait.unwrap_or_else(|error| {
-                tracing::warn!(%error, queue = %self.name, "how the destination is doing is looked at again later");
-                Some(LOOK_AGAIN)
-            });
-            tokio::select! {
-                changed = seen.changed() => if changed.is_err() { return },
-                () = pause(wait) => {}
-            }
-        }
-    }
-
-    /// Takes the probe if it is due; answers how long to wait otherwise.
-    async fn probe(&self, down: &Destination) -> Result<Option<Duration>, Error> {
-        let wait = self.shared.turno.now().until(down.probe_at);
-        if wait > Span::ZERO {
-            // A ticket of an earlier probe may have run out.
-            self.allow_hands();
-            return Ok(Some(Duration::from_millis(wait.0.unsigned_abs()).min(LOOK_AGAIN)));
-        }
-        let timeout = Span(i64::try_from(self.target.endpoint.timeout.as_millis()).unwrap_or(i64::MAX));
-        let hold = self.target.endpoint.probe.max(Span(timeout.0.saturating_add(1_000)));
-        let Some(taken) = self.queue.destination_probe(hold).await? else {
-            // Somebody else was faster.
-            let destination = self.queue.destination().await?;
-            self.saw(destination);
-            return Ok(Some(LOOK_AGAIN));
-        };
-        // Before there is a hand for it: a probe that has succeeded by the time of the look would leave nothing waiting, and
-        // another one would be revived for a probe that is over.
-        let found = self.find_probe(taken.began_at).await;
-        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken.probe_at);
-        self.saw(Some(taken));
-        self.allow_hands();
-        found.map(|()| None)
-    }
-
-    /// With nothing waiting, the oldest item that this outage has exhausted is what the probe is made with.
-    async fn find_probe(&self, since: Time) -> Result<(), Error> {
-        if self.queue.row().await?.policy.kind != Kind::Sync {
-            return Ok(());
-        }
-        let counts = self.queue.counts().await?;
-        if counts.pending + counts.error + counts.in_process == 0 {
-            self.queue.revive(since, 1).await?;
-        }
-        Ok(())
-    }
-
-    /// Sends round again what the outage has exhausted: of a sync queue, whose newest state must arrive. Elsewhere a
-    /// person decides, because later items have gone past it.
-    async fn revive(&self, since: Time) -> Result<Option<Duration>, Error> {
-        let mut count = 0;
-        if self.queue.row().await?.policy.kind == Kind::Sync {
-            count = self.queue.revive(since, REVIVE_MAX).await?;
-        }
-        if count > 0 {
-            tracing::info!(queue = %self.name, count, "what the outage had exhausted is delivered again");
-        }
-        let destination = self.queue.destination_revived(since, count).await?;
-        self.saw(destination);
-        Ok(None)
-    }
-}
-
-async fn pause(wait: Option<Duration>) {
-    match wait {
-        Some(wait) => tokio::time::sleep(wait).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Whose failure it is.
@@ -427,9 +366,13 @@ fn margin(policy: &Policy) -> Span {
 
 /// How long a call may take: its timeout, and not beyond the time that heartbeats can stretch its delivery to, with a
 /// margin in which its failure can still be settled.
-fn within(timeout: Duration, got: &Got, policy: &Policy, now: Time) -> Duration {
-    let Some(hold) = policy.max_hold else { return timeout };
-    let left = now.until(got.now + hold).0 - 2 * margin(policy).0;
+fn within(timeout: Duration, got: &Got, policy: &Policy, renewed: Renewed, now: Time) -> Duration {
+    let over_at = match renewed {
+        Renewed::Yes => policy.max_hold.map(|hold| got.now + hold),
+        Renewed::No => Some(got.expires_at),
+    };
+    let Some(over_at) = over_at else { return timeout };
+    let left = now.until(over_at).0 - 2 * margin(policy).0;
     timeout.min(Duration::from_millis(left.max(1).unsigned_abs()))
 }
 
@@ -446,9 +389,12 @@ mod tests {
         let got = Got { handed, key: None, attempt: 1, revision: 1, now, expires_at, items: Vec::new() };
         let lane = Policy::of(Kind::Lane);
         let timeout = Duration::from_secs(10);
-        assert_eq!(within(timeout, &got, &lane, Time(100_000)), timeout);
-        assert_eq!(within(timeout, &got, &lane, Time(107_000)), Duration::from_secs(6), "two seconds before the end");
-        assert_eq!(within(timeout, &got, &lane, Time(120_000)), Duration::from_millis(1));
-        assert_eq!(within(timeout, &got, &Policy::of(Kind::Sync), Time(900_000)), timeout, "heartbeats stretch it");
+        let within = |policy, renewed, now| within(timeout, &got, policy, renewed, Time(now));
+        assert_eq!(within(&lane, Renewed::Yes, 100_000), timeout);
+        assert_eq!(within(&lane, Renewed::Yes, 107_000), Duration::from_secs(6), "two seconds before the end");
+        assert_eq!(within(&lane, Renewed::Yes, 120_000), Duration::from_millis(1));
+        let sync = Policy::of(Kind::Sync);
+        assert_eq!(within(&sync, Renewed::Yes, 900_000), timeout, "heartbeats stretch it");
+        assert_eq!(within(&sync, Renewed::No, 107_000), Duration::from_secs(6), "nobody renews a probe");
     }
 }

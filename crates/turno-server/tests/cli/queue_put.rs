@@ -95,6 +95,7 @@ async fn the_condition_of_a_destination_is_shown(world: World) {
             handed_at: world.turno.now(),
             error: "HTTP 503: lunch".to_owned(),
             unreached: false,
+            round_began: None,
         };
         queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
     }

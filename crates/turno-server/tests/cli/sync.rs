@@ -84,8 +84,8 @@ async fn the_status_says_how_the_destination_is_doing(world: World) {
     );
     // Three calls in a row fail, for more than one key: it is down as a whole.
     for (lane, said) in [(1, "the last call failed"), (2, "the last 2 calls failed"), (3, "down for")] {
-        let failure =
-            Failure { of: Lane(lane), handed_at: world.turno.now(), error: "HTTP 503".to_owned(), unreached: false };
+        let (of, error) = (Lane(lane), "HTTP 503".to_owned());
+        let failure = Failure { of, handed_at: world.turno.now(), error, unreached: false, round_began: None };
         queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
         let card = shell.run(&["sync", "status"]).await;
         assert!(card.done().contains(said) && card.out.contains("HTTP 503"), "{said}: {card:?}");

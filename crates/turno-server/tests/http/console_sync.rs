@@ -90,6 +90,7 @@ fn failure(n: u32) -> turno::core::destination::Failure {
         handed_at: turno::core::time::Time(1_760_000_000_000),
         error,
         unreached: false,
+        round_began: None,
     }
 }
 

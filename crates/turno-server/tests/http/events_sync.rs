@@ -48,7 +48,7 @@ fn keys(told: &[Block], name: &str) -> Vec<String> {
 
 async fn an_outage_and_every_key_of_a_sync_queue_is_told_as_sync_and_not_as_queues(world: World) {
     let mut receiver = Receiver::start().await;
-    let push = json!({ "url": receiver.url("/"), "probe_ms": 100, "concurrency": 1 });
+    let push = json!({ "url": receiver.url("/"), "probe_ms": 2_000, "concurrency": 1 });
     let eva = pushed(&world, "users", json!({ "kind": "sync", "max_attempts": 1 }), push).await;
     let mut sync = Listener::open(&eva, "/v1/events?topics=sync").await;
     let mut queues = Listener::open(&eva, "/v1/events?topics=queues").await;
@@ -89,7 +89,8 @@ async fn a_recovery_that_revives_nothing_is_not_told_as_if_it_did(world: World) 
     for revived in [0, 2] {
         for of in [1, 2, 1] {
             let handed_at = world.turno.now();
-            let failure = Failure { of: Lane(of), handed_at, error: "HTTP 503".to_owned(), unreached: false };
+            let (of, error) = (Lane(of), "HTTP 503".to_owned());
+            let failure = Failure { of, handed_at, error, unreached: false, round_began: None };
             queue.destination_failed(&failure, Span::from_secs(30)).await.unwrap();
         }
         let back = queue.destination_succeeded().await.unwrap().unwrap();

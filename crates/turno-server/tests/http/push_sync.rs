@@ -91,11 +91,13 @@ async fn what_turno_delivers_is_taken_and_acked_by_nobody_else(world: World) {
 
 async fn d9_an_outage_of_the_destination_spends_no_attempts_and_its_end_revives_what_it_exhausted(world: World) {
     let mut receiver = Receiver::start().await;
-    let (_server, eva) = synced(&world, &receiver, "max_attempts = 1\nprobe_ms = 100").await;
+    let (_server, eva) = synced(&world, &receiver, "max_attempts = 1\nprobe_ms = 1000").await;
+    let changes = ["1", "2", "3"].map(|key| change(&format!("c-{key}"), key));
+    add(&eva, "usuarios_modulo", json!(changes)).await;
+    for _ in 0..3 {
+        receiver.next().await.answer(503);
+    }
     for key in ["1", "2", "3"] {
-        add(&eva, "usuarios_modulo", change(&format!("c-{key}"), key)).await;
-        let call = receiver.next().await;
-        call.answer(503);
         item_in(&eva, "usuarios_modulo", &format!("c-{key}"), "exhausted").await;
     }
     // A change that comes during the outage waits, whatever the probes.

@@ -15,6 +15,9 @@ super::cases![
     failures_noted_at_the_same_time_are_all_counted,
     of_two_instances_that_want_to_probe_one_does,
     what_was_exhausted_since_then_is_revived_and_nothing_else,
+    a_stuck_key_is_known_to_every_instance_and_after_a_restart,
+    an_exhausted_key_is_handed_out_for_a_probe_and_is_exhausted_again_if_it_fails,
+    exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once,
     a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue,
     a_worker_without_hands_claims_nothing_until_it_has_some,
 ];
@@ -22,7 +25,7 @@ super::cases![
 const PROBE: Span = Span::from_secs(30);
 
 fn failure(of: i64, handed_at: Time) -> Failure {
-    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}"), unreached: false }
+    Failure { of: Lane(of), handed_at, error: format!("HTTP 503 for {of}"), unreached: false, round_began: None }
 }
 
 async fn fail(queue: &QueueHandle, of: i64, handed_at: Time) -> (bool, Destination) {
@@ -49,6 +52,8 @@ async fn a_destination_is_known_to_every_instance_and_after_a_restart(mut world:
         probe_at: down.probe_at,
         error: "HTTP 503 for 9".to_owned(),
         revive_since: None,
+        revive_until: None,
+        stuck_at: None,
     };
     assert_eq!(other.destination().await.unwrap(), Some(expected.clone()));
     let id = queue.row().await.unwrap().id;
@@ -124,14 +129,23 @@ async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World)
         put(&queue, "c", &["second"]).await;
         exhaust(&queue).await;
         put(&queue, "d", &["waits"]).await;
-        assert_eq!(queue.revive(since, 1).await.unwrap(), 1, "no more than asked for, the oldest first");
-        assert_eq!(queue.revive(since, 100).await.unwrap(), 1);
-        assert_eq!(queue.revive(since, 100).await.unwrap(), 0, "none is left");
+        // Handed out after the end of the outage: it failed for another reason.
+        world.time.advance(Span(2));
+        put(&queue, "e", &["after"]).await;
+        let waits = take(&queue, 1).await.remove(0);
+        exhaust(&queue).await;
+        settle(&queue, waits.handed, Act::Return { error: None }).await;
+        let until = since + Span(1);
+        assert_eq!(queue.revive(since, until, 1).await.unwrap(), 1, "no more than asked for, the oldest first");
+        assert_eq!(queue.revive(since, until, 100).await.unwrap(), 1);
+        assert_eq!(queue.revive(since, until, 100).await.unwrap(), 0, "none is left");
         let state = async |id: &str| {
             let record = queue.item(ItemId::new(id).unwrap()).await.unwrap().unwrap();
             (record.state(record.now), record.item.map(|item| item.attempt))
         };
-        assert_eq!(state("before").await.0, ItemState::Exhausted);
+        for id in ["before", "after"] {
+            assert_eq!(state(id).await.0, ItemState::Exhausted, "{id}");
+        }
         for id in ["first", "second", "waits"] {
             assert_eq!(state(id).await, (ItemState::Pending, Some(0)), "{id}");
         }
@@ -143,6 +157,68 @@ async fn what_was_exhausted_since_then_is_revived_and_nothing_else(world: World)
         let mine: Vec<_> = mine.map(|entry| (entry.actor.user.as_str(), entry.resource.clone())).collect();
         assert_eq!(mine, [("system", format!("{name}/first")), ("system", format!("{name}/second"))]);
     }
+}
+
+async fn a_stuck_key_is_known_to_every_instance_and_after_a_restart(mut world: World) {
+    let queue = world.queue(Policy::of(Kind::Sync)).await;
+    let name = queue.row().await.unwrap().name.clone();
+    let began = super::START;
+    let ran_out = Failure { round_began: Some(began), ..failure(7, began) };
+    let (_, stuck) = queue.destination_failed(&ran_out, PROBE).await.unwrap();
+    assert!(stuck.is_probed() && !stuck.is_down(), "{stuck:?}");
+    world.reopen().await;
+    let queue = world.turno.queue(name).await.unwrap();
+    assert_eq!(queue.destination().await.unwrap(), Some(stuck));
+    let back = queue.destination_succeeded().await.unwrap().unwrap();
+    assert_eq!((back.is_probed(), back.revive_since, back.revive_until.is_some()), (false, Some(began), true));
+    assert_eq!(queue.destination().await.unwrap(), Some(back));
+}
+
+async fn an_exhausted_key_is_handed_out_for_a_probe_and_is_exhausted_again_if_it_fails(world: World) {
+    let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
+    put(&queue, "a", &["x"]).await;
+    let since = exhaust(&queue).await.now;
+    assert_eq!(queue.probe_exhausted("pusher", since + Span(1)).await.unwrap(), None, "exhausted earlier");
+    let got = queue.probe_exhausted("pusher", since).await.unwrap().expect("there is one");
+    let probed = (got.key.as_ref().map(ToString::to_string), got.attempt, got.items[0].id.as_str());
+    assert_eq!(probed, (Some("a".to_owned()), 1, "x"));
+    assert_eq!(queue.probe_exhausted("pusher", since).await.unwrap(), None, "one at a time");
+    assert!(queue.handed_out_before(got.now).await.unwrap());
+    assert!(!queue.handed_out_before(Time(got.now.0 - 1)).await.unwrap(), "it was handed out later");
+    let park = Act::Park { error: Some("HTTP 503".to_owned()) };
+    assert_eq!(settle(&queue, got.handed, park.clone()).await.outcome, SettleOutcome::Returned);
+    let again = settle(&queue, got.handed, park).await;
+    assert_eq!((again.outcome, again.repeated), (SettleOutcome::Returned, true));
+    let record = queue.item(ItemId::new("x").unwrap()).await.unwrap().unwrap();
+    assert_eq!((record.state(record.now), record.attempts()), (ItemState::Exhausted, 1));
+    assert_eq!((record.errors.len(), record.came_back.len()), (1, 1), "a probe is not an attempt");
+    assert_eq!(queue.counts().await.unwrap().exhausted, 1);
+}
+
+async fn exhausted_keys_take_turns_as_probes_and_a_success_is_audited_once(world: World) {
+    let queue = world.queue(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) }).await;
+    put(&queue, "a", &["x"]).await;
+    let since = exhaust(&queue).await.now;
+    world.time.advance(Span(1));
+    put(&queue, "b", &["y"]).await;
+    exhaust(&queue).await;
+    let mut turns = Vec::new();
+    for _ in 0..3 {
+        world.time.advance(Span(1));
+        let got = queue.probe_exhausted("pusher", since).await.unwrap().unwrap();
+        turns.push(got.items[0].id.to_string());
+        settle(&queue, got.handed, Act::Park { error: None }).await;
+    }
+    assert_eq!(turns, ["x", "y", "x"], "a key that always fails does not keep the others from being asked with");
+    let got = queue.probe_exhausted("pusher", since).await.unwrap().unwrap();
+    queue.probe_succeeded(got.items[0].id.clone()).await.unwrap();
+    assert_eq!(settle(&queue, got.handed, Act::Ack { through: None }).await.outcome, SettleOutcome::Acked);
+    let action = Some("sync_revived".to_owned());
+    let query = AuditQuery { after: Some(0), action, limit: 100, ..AuditQuery::default() };
+    let entries = world.turno.audit(query).await.unwrap();
+    let name = queue.row().await.unwrap().name.to_string();
+    let told: Vec<_> = entries.iter().map(|entry| entry.resource.clone()).collect();
+    assert_eq!(told, [format!("{name}/y")]);
 }
 
 async fn a_push_is_kept_beside_the_policy_and_a_change_of_it_is_a_change_of_the_queue(world: World) {

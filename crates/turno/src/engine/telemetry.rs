@@ -91,8 +91,8 @@ impl Telemetry {
     fn managed(&self, life: &Telling<'_>, group: &ManageGroup, answer: &ManageOutcome) {
         let fate = match (answer, &group.wish) {
             // What is released was counted as exhausted when it was.
-            (Err(_), _) | (Ok(ManageAnswer::Released), Manage::Release) => return,
-            (Ok(_), Manage::Retry | Manage::RetryWith { .. } | Manage::Revive) => Fate::Retried,
+            (Err(_), _) | (Ok(ManageAnswer::Released), Manage::Release) | (Ok(_), Manage::Probe { .. }) => return,
+            (Ok(_), Manage::Retry | Manage::RetryWith { .. } | Manage::Revive | Manage::Probed) => Fate::Retried,
             (Ok(_), Manage::Cancel | Manage::Release) => Fate::Cancelled,
         };
         self.queue(group.queue).count(fate, 1);

@@ -353,7 +353,7 @@ impl ManageGroup {
 
     /// How many fresh numbers the decision uses.
     pub fn numbers(&self) -> usize {
-        usize::from(self.wish.edits())
+        usize::from(self.wish.takes_number())
     }
 
     /// Decides the wish; what was done is audited. `head` is the head of the audit, locked after everything else.
@@ -361,18 +361,24 @@ impl ManageGroup {
         let now = read.now;
         let before = read.body.as_ref().map(|body| fingerprint(&body.payload));
         let mut managed = manage(&self.policy, &self.wish, read);
-        // That a lane is released follows from its policy, whose change is audited.
-        if managed.answer.is_ok() && self.wish != Manage::Release {
-            let entry = |action| Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id));
-            let entry = match &self.wish {
-                Manage::Retry => entry("item_retry"),
-                Manage::Cancel | Manage::Release => entry("item_cancel"),
-                Manage::Revive => entry("sync_revived"),
-                Manage::RetryWith { payload } => entry("item_edit").with([
+        let entry = |action| Some(Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id)));
+        let entry = match &self.wish {
+            _ if managed.answer.is_err() => None,
+            // That a lane is released follows from its policy, whose change is audited.
+            Manage::Release => None,
+            // A failed probe leaves the item as it was. A successful one is audited as `Probed`.
+            Manage::Probe { .. } => None,
+            Manage::Retry => entry("item_retry"),
+            Manage::Cancel => entry("item_cancel"),
+            Manage::Revive | Manage::Probed => entry("sync_revived"),
+            Manage::RetryWith { payload } => entry("item_edit").map(|entry| {
+                entry.with([
                     ("payload_before", before.map_or(Value::Null, |hash| hash.to_string().into())),
                     ("payload_after", fingerprint(payload).to_string().into()),
-                ]),
-            };
+                ])
+            }),
+        };
+        if let Some(entry) = entry {
             managed.changes.audit = chain(&mut head, now, vec![entry]);
         }
         managed

@@ -147,11 +147,12 @@ impl Shelf {
     }
 
     pub(super) fn settle(&mut self, delivery: &Delivery, act: Act) -> SettleOutcome {
-        let size = delivery.items.len() as u32;
-        let handed = Handed { queue: QUEUE, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence };
-        let is_member =
-            |item: &Item| item.fence == delivery.fence && item.expires_at.is_some() && item.seq >= delivery.seq;
-        let live = self.hot.iter().any(|item| item.seq == delivery.seq && is_member(item));
+        self.settle_handed(Handed::of(QUEUE, delivery), act)
+    }
+
+    pub(super) fn settle_handed(&mut self, handed: Handed, act: Act) -> SettleOutcome {
+        let is_member = |item: &Item| item.fence == handed.fence && item.expires_at.is_some() && item.seq >= handed.seq;
+        let live = self.hot.iter().any(|item| item.seq == handed.seq && is_member(item));
         let id = |item: &Item| self.bodies.iter().find(|body| body.seq == item.seq).map(|body| body.id.clone());
         let members: Vec<Member> = self
             .sorted()
@@ -159,10 +160,8 @@ impl Shelf {
             .filter(|item| live && is_member(item))
             .map(|item| Member { id: id(&item), item })
             .collect();
-        let next = self
-            .sorted()
-            .into_iter()
-            .find(|item| item.lane.is_some() && item.lane == delivery.lane && !is_member(item));
+        let next =
+            self.sorted().into_iter().find(|item| item.lane.is_some() && item.lane == handed.lane && !is_member(item));
         let mut loaded = Loaded { members, next };
         let mut changes = Changes::default();
         let command = Settle { handed, policy: self.policy.clone(), act };

@@ -114,7 +114,7 @@ pub(super) struct DestinationView {
     down: bool,
     /// Since when; null unless it is down.
     down_since: Option<Stamp>,
-    /// When it is asked again; null unless it is down.
+    /// When it is asked again; null unless it is down, or a key has run out of attempts while it answered nobody.
     next_probe_at: Option<Stamp>,
     /// Calls that failed in a row.
     failures: u32,
@@ -136,7 +136,7 @@ impl From<Option<Destination>> for DestinationView {
         DestinationView {
             down: known.is_down(),
             down_since: known.down_at.map(|_| Stamp(known.began_at)),
-            next_probe_at: known.down_at.map(|_| Stamp(known.probe_at)),
+            next_probe_at: known.is_probed().then_some(Stamp(known.probe_at)),
             failures: known.failures,
             last_error: Some(known.error),
         }

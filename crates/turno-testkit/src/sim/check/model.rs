@@ -214,6 +214,8 @@ impl<'a> Queues<'a> {
                 !finished && !matches!(item.is, Is::Handed(_)) && group.wish == Manage::Cancel
             }
             Ok(ManageAnswer::Released) => item.is == Is::Parked && group.wish == Manage::Release,
+            // Nobody in the simulation has a destination that is probed.
+            Ok(ManageAnswer::Probing(_) | ManageAnswer::Probed) => false,
         };
         if !right {
             let text = format!("{:?} of an item that is {:?} was answered {answer:?}", group.wish, item.is);
@@ -235,7 +237,7 @@ impl<'a> Queues<'a> {
                 }
             }
             Ok(ManageAnswer::Released) => self.now_is(seq, Is::Done(Ended::Exhausted)),
-            Err(_) => {}
+            Ok(ManageAnswer::Probing(_) | ManageAnswer::Probed) | Err(_) => {}
         }
         Ok(())
     }

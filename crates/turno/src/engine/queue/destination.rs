@@ -3,16 +3,16 @@
 //! What is known is read, changed by the rules of the core, and stored if nobody else was faster; otherwise it is
 //! looked at anew.
 
-use super::QueueHandle;
+use super::{Got, GotItem, QueueHandle};
 use crate::engine::Turno;
 use crate::engine::access::Needs;
 use crate::error::Error;
-use crate::store::ItemQuery;
+use crate::store::{ItemQuery, ItemRecord};
 use turno_core::access::Permission;
-use turno_core::destination::{Destination, Failure, REVIVED};
+use turno_core::destination::{Destination, Failure, REVIVED, round_began};
 use turno_core::event::{Event, Topic};
-use turno_core::id::QueueId;
-use turno_core::queue::{ItemState, Manage};
+use turno_core::id::{Instance, ItemId, QueueId, Seq};
+use turno_core::queue::{ItemState, Manage, ManageAnswer, Taker};
 use turno_core::time::{Span, Time};
 
 const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
@@ -40,7 +40,8 @@ impl QueueHandle {
     /// # use turno::core::{destination::Failure, id::Lane, time::Span};
     /// assert_eq!(queue.destination().await?, None);
     /// for key in [1, 2, 1] {
-    ///     let failure = Failure { of: Lane(key), handed_at: turno.now(), error: "HTTP 503".to_owned(), unreached: false };
+    ///     let (of, error) = (Lane(key), "HTTP 503".to_owned());
+    ///     let failure = Failure { of, handed_at: turno.now(), error, unreached: false, round_began: None };
     ///     queue.destination_failed(&failure, Span::from_secs(30)).await?;
     /// }
     /// assert!(queue.destination().await?.is_some_and(|destination| destination.is_down()));
@@ -72,10 +73,10 @@ impl QueueHandle {
 
     /// A call succeeded; answers how the destination is doing if that changed anything.
     pub async fn destination_succeeded(&self) -> Result<Option<Destination>, Error> {
-        self.change(None, |before| before?.succeeded()).await
+        self.change(None, |before| before?.succeeded(self.turno.now())).await
     }
 
-    /// Takes the probe of a destination that is down, if one is due; of all who ask, one gets it. If nothing is heard of
+    /// Takes the probe of a destination that is down, or of one with a stuck key, if a probe is due; of all who ask, one gets it. If nothing is heard of
     /// it, the next one is due after `hold`.
     pub async fn destination_probe(&self, hold: Span) -> Result<Option<Destination>, Error> {
         self.change(None, |before| before?.probing(self.turno.now(), hold)).await
@@ -134,8 +135,60 @@ impl QueueHandle {
         Ok(stored)
     }
 
-    /// Sends round again what was exhausted since then, because its destination is back, oldest first and at most
-    /// `limit`; answers how many. Each is audited as `sync_revived`. What changed or was retried meanwhile stays as it is.
+    /// Returns when the first failed attempt of the present round of a delivery's item was handed out, for
+    /// [`Failure::round_began`].
+    pub async fn round_began(&self, got: &Got) -> Result<Time, Error> {
+        let Some(first) = got.items.first() else { return Ok(got.now) };
+        let record = self.item(first.id.clone()).await?;
+        Ok(record.map_or(got.now, |record| round_began(&record.errors, got.attempt, got.now)))
+    }
+
+    /// Hands out an exhausted item of a sync queue, to ask with it whether the destination is back; nothing if none was
+    /// exhausted since then. Of several, the one that was handed out least recently, so that a key that always fails does
+    /// not keep the others from showing that the destination is back.
+    ///
+    /// The caller settles the delivery before it expires: with [`Act::Park`] if the probe failed, and otherwise, after
+    /// [`QueueHandle::probe_succeeded`], with an ack.
+    ///
+    /// [`Act::Park`]: turno_core::queue::Act::Park
+    pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Got>, Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        let mut after = None;
+        let mut chosen: Option<ItemRecord> = None;
+        while let Some((found, last)) = self.exhausted_by(since, Time(i64::MAX), after).await? {
+            after = Some(last);
+            let claimed = |record: &ItemRecord| record.item.as_ref().and_then(|item| item.claimed_at);
+            chosen = chosen.into_iter().chain(found).min_by_key(claimed);
+        }
+        let Some(record) = chosen else { return Ok(None) };
+        let taker = Taker::from(Instance::new(instance)?.as_str());
+        let body = record.body;
+        let answer = self.manage_one(body.id.clone(), Manage::Probe { taker }).await?;
+        // Somebody else was faster: it changed, or a person has sent it round.
+        let Ok(ManageAnswer::Probing(probe)) = answer else { return Ok(None) };
+        let attempt = probe.attempt;
+        let (id, enqueued_at) = (body.id, body.enqueued_at);
+        let item = GotItem { id, action: body.action, payload: body.payload, attempt, enqueued_at };
+        Ok(Some(Got {
+            handed: probe.handed,
+            key: body.key,
+            attempt,
+            revision: probe.revision,
+            now: probe.now,
+            expires_at: probe.expires_at,
+            items: vec![item],
+        }))
+    }
+
+    /// Writes down that the destination took the exhausted item that it was probed with. Audited as `sync_revived`.
+    pub async fn probe_succeeded(&self, id: ItemId) -> Result<(), Error> {
+        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.manage_one(id, Manage::Probed).await.map(drop)
+    }
+
+    /// Sends round again what was exhausted between two times, because its destination is back, oldest first and at most
+    /// `limit`; answers how many. The end counts by the hand-out of the last attempt: what was handed out later failed for
+    /// another reason. Each is audited as `sync_revived`. What changed or was retried meanwhile stays as it is.
     ///
     /// ```
     /// # use turno::*;
@@ -144,33 +197,63 @@ impl QueueHandle {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("users", Policy::of(Kind::Sync)).await?;
-    /// # use turno::core::{queue::Act, time::Span};
+    /// # use turno::core::{queue::Act, time::{Span, Time}};
     /// queue.enqueue(vec![Draft::json("ana")?.key("1")?]).await?;
     /// let got = queue.claim("worker-1", 1, Span::ZERO).await?.remove(0);
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await?;
-    /// assert_eq!(queue.revive(turno.now() + Span::from_secs(1), 10).await?, 0, "it was exhausted earlier");
-    /// assert_eq!(queue.revive(got.now, 10).await?, 1);
+    /// let later = turno.now() + Span::from_secs(1);
+    /// assert_eq!(queue.revive(later, later, 10).await?, 0, "it was exhausted earlier");
+    /// assert_eq!(queue.revive(got.now, later, 10).await?, 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
-    pub async fn revive(&self, since: Time, limit: u32) -> Result<u64, Error> {
+    pub async fn revive(&self, since: Time, until: Time, limit: u32) -> Result<u64, Error> {
         self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
-        let row = self.row().await?;
         let (mut after, mut sum) = (None, 0);
-        while sum < u64::from(limit) {
-            let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after, limit: PAGE };
-            let found = self.records(&row, query).await?;
-            let Some(last) = found.last() else { break };
-            after = Some(last.body.seq);
-            for record in found {
-                let failed = record.errors.last().map(|error| error.at);
-                let exhausted = record.done.as_ref().map(|done| done.at).or(failed);
-                if sum < u64::from(limit) && exhausted.is_some_and(|at| at >= since) {
-                    sum += u64::from(self.manage_one(record.body.id, Manage::Revive).await?.is_ok());
-                }
+        while sum < u64::from(limit)
+            && let Some((found, last)) = self.exhausted_by(since, until, after).await?
+        {
+            after = Some(last);
+            for record in found.into_iter().take(usize::try_from(u64::from(limit) - sum).unwrap_or(usize::MAX)) {
+                sum += u64::from(self.manage_one(record.body.id, Manage::Revive).await?.is_ok());
             }
         }
         Ok(sum)
+    }
+
+    /// Whether something is in process that was handed out before then.
+    pub async fn handed_out_before(&self, then: Time) -> Result<bool, Error> {
+        self.turno.reads(Needs::READING).await?;
+        let row = self.row().await?;
+        let mut after = None;
+        loop {
+            let query = ItemQuery { state: Some(ItemState::InProcess), key: None, after, limit: PAGE };
+            let found = self.records(&row, query).await?;
+            let Some(last) = found.last() else { return Ok(false) };
+            after = Some(last.body.seq);
+            if found.iter().filter_map(|record| record.item.as_ref()?.claimed_at).any(|at| at <= then) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The next page of exhausted items, reduced to those of an outage, and how far that was; nothing at the end.
+    async fn exhausted_by(
+        &self,
+        since: Time,
+        until: Time,
+        after: Option<Seq>,
+    ) -> Result<Option<(Vec<ItemRecord>, Seq)>, Error> {
+        let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after, limit: PAGE };
+        let mut found = self.records(&*self.row().await?, query).await?;
+        let Some(last) = found.last().map(|record| record.body.seq) else { return Ok(None) };
+        found.retain(|record| {
+            let failed = record.errors.last();
+            let ended = record.done.as_ref().map(|done| done.at).or(failed.map(|error| error.at));
+            let handed = failed.map(|error| error.handed_at.unwrap_or(error.at)).or(ended);
+            ended.is_some_and(|at| at >= since) && handed.is_some_and(|at| at <= until)
+        });
+        Ok(Some((found, last)))
     }
 }

@@ -160,6 +160,7 @@ fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
         Act::Ack { .. } | Act::Complete | Act::Skip => matches!(outcome, Acked | Superseded),
         Act::Fail { .. } => matches!(outcome, Retrying { .. } | Exhausted | Superseded),
         Act::Return { .. } => matches!(outcome, Returned),
+        Act::Park { .. } => matches!(outcome, Returned | Superseded),
         Act::Defer { .. } => matches!(outcome, Retrying { .. } | Superseded),
         Act::Beat | Act::Expire => false,
     }

@@ -41,6 +41,8 @@ impl PostgresStore {
             .big(new.probe_at.0)
             .text(&new.error)
             .maybe_big(new.revive_since.map(|at| at.0))
+            .maybe_big(new.revive_until.map(|at| at.0))
+            .maybe_big(new.stuck_at.map(|at| at.0))
             .maybe_text(news.map(|news| news.topic.as_str()))
             .maybe_text(news.map(|news| &*news.name))
             .maybe_text(news.map(|news| &*news.resource))
@@ -61,6 +63,8 @@ fn destination(row: &Row) -> Result<(QueueId, Destination), Failure> {
         probe_at: Time(get(row, 7)?),
         error: get(row, 8)?,
         revive_since: get::<Option<i64>>(row, 9)?.map(Time),
+        revive_until: get::<Option<i64>>(row, 10)?.map(Time),
+        stuck_at: get::<Option<i64>>(row, 11)?.map(Time),
     };
     Ok((QueueId(get(row, 0)?), destination))
 }

@@ -53,6 +53,8 @@ destination.down_at bigint
 destination.probe_at bigint not null
 destination.error text not null
 destination.revive_since bigint
+destination.stuck_at bigint
+destination.revive_until bigint
 done.seq bigint not null
 done.queue integer not null
 done.ended smallint not null

@@ -21,10 +21,23 @@ pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, Store
 
 /// Whether nobody else has changed it meanwhile.
 pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[Event]) -> Result<bool, StoreError> {
-    let Destination { version, failures, first, several, began_at, down_at, probe_at, error, revive_since } = new;
-    let (down_at, revive_since) = (down_at.map(|at| at.0), revive_since.map(|at| at.0));
-    let values =
-        params![queue.0, version, failures, first.0, several, began_at.0, down_at, probe_at.0, error, revive_since];
+    let Destination { version, failures, first, several, began_at, probe_at, error, .. } = new;
+    let [down_at, revive_since, revive_until, stuck_at] =
+        [new.down_at, new.revive_since, new.revive_until, new.stuck_at].map(|at| at.map(|at| at.0));
+    let values = params![
+        queue.0,
+        version,
+        failures,
+        first.0,
+        several,
+        began_at.0,
+        down_at,
+        probe_at.0,
+        error,
+        revive_since,
+        revive_until,
+        stuck_at
+    ];
     let written = write.tx.prepare_cached(sql::DESTINATION_SAVE)?.execute(values)?;
     if written > 0 {
         event::add(&write.tx, news)?;
@@ -44,6 +57,8 @@ fn destination(row: &Row<'_>) -> Result<(QueueId, Destination), rusqlite::Error>
         probe_at: Time(row.get(7)?),
         error: row.get(8)?,
         revive_since: row.get::<_, Option<i64>>(9)?.map(Time),
+        revive_until: row.get::<_, Option<i64>>(10)?.map(Time),
+        stuck_at: row.get::<_, Option<i64>>(11)?.map(Time),
     };
     Ok((QueueId(row.get(0)?), destination))
 }

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, min_compatible: 5, text: include_str!("migrations/0012_action.sql") },
     Migration { version: 13, min_compatible: 5, text: include_str!("migrations/0013_lives.sql") },
     Migration { version: 14, min_compatible: 5, text: include_str!("migrations/0014_lease_expiry.sql") },
+    Migration { version: 15, min_compatible: 5, text: include_str!("migrations/0015_outage.sql") },
     Migration { version: 16, min_compatible: 5, text: include_str!("migrations/0016_intake.sql") },
 ];
 

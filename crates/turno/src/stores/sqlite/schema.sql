@@ -101,7 +101,7 @@ CREATE TABLE destination (
     probe_at integer not null,
     error text not null,
     revive_since integer
-) strict;
+, stuck_at integer, revive_until integer) strict;
 
 CREATE TABLE done (
     seq integer primary key,

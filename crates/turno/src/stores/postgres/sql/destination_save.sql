@@ -1,18 +1,21 @@
 -- destination_save
 -- Of two who change the same version, the first wins and the other is told so; only the first tells others.
 with saved as (
-    insert into turno.destination as d (queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since)
-    values ($1::int, $2::bigint, $3::int, $4::bigint, $5::boolean, $6::bigint, $7::bigint, $8::bigint, $9::text, $10::bigint)
+    insert into turno.destination as d (
+        queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since, revive_until, stuck_at
+    )
+    values ($1::int, $2::bigint, $3::int, $4::bigint, $5::boolean, $6::bigint, $7::bigint, $8::bigint, $9::text, $10::bigint,
+            $11::bigint, $12::bigint)
     on conflict (queue) do update
     set version = excluded.version, failures = excluded.failures, first = excluded.first, several = excluded.several,
         began_at = excluded.began_at, down_at = excluded.down_at, probe_at = excluded.probe_at, error = excluded.error,
-        revive_since = excluded.revive_since
+        revive_since = excluded.revive_since, revive_until = excluded.revive_until, stuck_at = excluded.stuck_at
     where d.version = excluded.version - 1
     returning true
 ), told as (
     insert into turno.event_in (topic, name, resource, at, detail)
-    select $11::text, $12::text, $13::text, $14::bigint, $15::text
+    select $13::text, $14::text, $15::text, $16::bigint, $17::text
     from saved
-    where $12::text is not null
+    where $14::text is not null
 )
 select true from saved

@@ -1,0 +1,80 @@
+//! An exhausted item that is handed out to ask whether its destination is back.
+
+use super::shelf::Shelf;
+use crate::queue::{
+    Act, Ended, ItemState, Kind, Last, Manage, ManageAnswer, ManageRefused, Policy, Probe, SettleOutcome,
+};
+
+fn exhausted() -> Shelf {
+    let mut shelf = Shelf::new(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) });
+    shelf.put("ana", "1");
+    let got = shelf.claim(1).remove(0);
+    assert_eq!(shelf.fail(&got, None), SettleOutcome::Exhausted);
+    shelf
+}
+
+fn probe(shelf: &mut Shelf) -> Probe {
+    match shelf.manage("1", Manage::Probe { taker: "pusher-1".into() }) {
+        Ok(ManageAnswer::Probing(probe)) => probe,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_exhausted_item_whose_probe_fails_is_exhausted_as_before() {
+    let mut shelf = exhausted();
+    let errors = shelf.errors.len();
+    for _ in 0..3 {
+        let fence = shelf.hot[0].fence;
+        let probe = probe(&mut shelf.pass(1_000));
+        assert!(probe.handed.fence > fence, "each hand-out raises the fence");
+        assert_eq!((probe.attempt, probe.expires_at), (1, shelf.now + shelf.policy.lock_timeout));
+        assert!(shelf.claim(1).is_empty(), "nobody else has it meanwhile");
+        assert_eq!(shelf.manage("1", Manage::Revive), Err(ManageRefused::Waiting));
+        let act = Act::Park { error: Some("HTTP 503".to_owned()) };
+        assert_eq!(shelf.settle_handed(probe.handed, act), SettleOutcome::Returned);
+        let item = &shelf.hot[0];
+        assert_eq!((item.state(shelf.now), item.attempt, item.parked), (ItemState::Exhausted, 1, true));
+    }
+    assert_eq!(shelf.errors.len(), errors, "a probe is not an attempt");
+    assert_eq!(shelf.came_back.last().map(|back| back.how), Some(Last::Returned), "what it said is kept");
+}
+
+#[test]
+fn an_exhausted_item_whose_probe_succeeds_is_done() {
+    let mut shelf = exhausted();
+    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "it was not probed with");
+    let probe = probe(&mut shelf);
+    assert_eq!(shelf.manage("1", Manage::Probed), Ok(ManageAnswer::Probed));
+    assert_eq!(shelf.settle_handed(probe.handed, Act::Ack { through: None }), SettleOutcome::Acked);
+    assert_eq!(shelf.done[0].ended, Ended::Processed);
+    assert_eq!(shelf.manage("1", Manage::Probe { taker: "x".into() }), Err(ManageRefused::Finished));
+}
+
+#[test]
+fn a_change_during_a_probe_is_queued_whatever_becomes_of_the_probe() {
+    let mut shelf = exhausted();
+    let probe = probe(&mut shelf);
+    shelf.put("ana", "2");
+    assert_eq!(shelf.settle_handed(probe.handed, Act::Park { error: None }), SettleOutcome::Superseded);
+    assert_eq!(shelf.claim(1).remove(0).attempt, 1, "with all its attempts");
+}
+
+#[test]
+fn a_probe_that_nobody_settles_leaves_its_item_exhausted() {
+    let mut shelf = exhausted();
+    probe(&mut shelf);
+    let lock = shelf.policy.lock_timeout;
+    shelf.pass(lock.0);
+    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "its time is over");
+    assert_eq!((shelf.hot[0].parked, shelf.hot[0].attempt), (true, 1));
+}
+
+#[test]
+fn what_is_not_exhausted_is_not_handed_out_for_a_probe() {
+    let mut shelf = Shelf::new(Policy::of(Kind::Sync));
+    shelf.put("ana", "1");
+    let wish = || Manage::Probe { taker: "pusher-1".into() };
+    assert_eq!(shelf.manage("1", wish()), Err(ManageRefused::Waiting));
+    assert_eq!(shelf.manage("2", wish()), Err(ManageRefused::Unknown));
+}
