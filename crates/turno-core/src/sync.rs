@@ -100,6 +100,8 @@ pub const NOTHING: &str = "nothing_to_do";
 ///
 /// - the old row's key, if that row spoke and took part, and it was deleted, has another key now, does not speak any more,
 ///   or, with [`OnLeave::Deactivate`], does not take part any more;
+/// - the old row's key, if that row spoke without taking part, it was deleted, has another key now or does not speak any
+///   more, and the destination was last told that the key is active, or is being told something;
 /// - the new row's key, if that row speaks and takes part, and it is new, a watched column is really another one, or it did
 ///   not speak or take part before.
 #[derive(Clone, Debug, PartialEq, Eq)]

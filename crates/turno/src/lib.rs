@@ -20,7 +20,7 @@ pub use engine::check::{CheckProgress, Mended, Repair};
 pub use engine::hold::{Hold, HoldWish, Loss};
 pub use engine::queue::{ClaimedItem, Draft, Exhausted, Got, GotItem, Overview, QueueHandle, Settled, Settlement};
 pub use engine::schema::schema;
-pub use engine::sync::{Installed, SourceTrouble, SyncCheck, SyncHandle, SyncProgress, SyncStatus};
+pub use engine::sync::{Installed, SourceTrouble, SyncCheck, SyncFault, SyncHandle, SyncProgress, SyncStatus};
 pub use engine::task::{FinalizeAnswer, TaskAnswer, TaskCursor, TaskEvent, TaskHistory};
 pub use engine::worker::{Failed, Hands, Job, RunningWorker, Worker};
 pub use engine::{LeaseAnswer, LeasePage, Options, Turno};

@@ -14,6 +14,8 @@ mod altered;
 mod compare;
 #[path = "sync/conditions.rs"]
 mod conditions;
+#[path = "sync/gone.rs"]
+mod gone;
 #[path = "sync/install.rs"]
 mod install;
 #[path = "sync/keys.rs"]

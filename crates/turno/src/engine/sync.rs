@@ -54,6 +54,48 @@ pub struct SyncStatus {
     /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; nothing
     /// where it was not counted.
     pub left: Option<i64>,
+    /// Keys that the destination believes active, whose row is gone and that have no event on its way; nothing where it was
+    /// not counted.
+    pub gone: Option<i64>,
+}
+
+/// Why a source does not do what it is for. What has [left] is none: that was wished.
+///
+/// [left]: SyncStatus::left
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncFault {
+    /// Its triggers are not there, or not as configured, or cannot be.
+    NotInstalled(Installed),
+    /// So many events have no attempts left.
+    Exhausted(i64),
+    /// The destination believes so many keys active whose row is gone.
+    Gone(i64),
+    /// So many changes cannot become an event.
+    Refused(i64),
+}
+
+impl SyncFault {
+    /// Everything that is wrong by a status; none where not even the queue is there. A source in [trouble] is not judged
+    /// here, because its trouble says more.
+    ///
+    /// [trouble]: SyncStatus::trouble
+    pub fn all(status: Option<&SyncStatus>, has_triggers: bool) -> Vec<SyncFault> {
+        let mut faults = Vec::new();
+        let is_known = status.is_none_or(|status| status.trouble.is_none());
+        let installed = Installed::of(status, has_triggers);
+        if is_known && installed != Installed::Yes {
+            faults.push(SyncFault::NotInstalled(installed));
+        }
+        if let Some(status) = status {
+            let counted = [
+                (status.pulse.counts.exhausted, SyncFault::Exhausted as fn(i64) -> SyncFault),
+                (status.gone.unwrap_or(0), SyncFault::Gone),
+                (status.refused, SyncFault::Refused),
+            ];
+            faults.extend(counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, fault)| fault(count)));
+        }
+        faults
+    }
 }
 
 /// What is wrong with a source.
@@ -265,19 +307,19 @@ impl SyncHandle {
         Ok(removed)
     }
 
-    /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, and how many have
-    /// left without the destination being told. A source that is in trouble still has a queue: that is told, and what the
+    /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, how many have
+    /// left without the destination being told, and how many are gone. A source that is in trouble still has a queue: that is told, and what the
     /// trouble is. Refused only where there is not even a queue.
     pub async fn status(&self) -> Result<SyncStatus, Error> {
         self.look(true).await
     }
 
-    /// The same without counting who has left, which goes through all that was ever delivered.
+    /// The same without counting who has left or is gone, which goes through all that was ever delivered.
     pub async fn glance(&self) -> Result<SyncStatus, Error> {
         self.look(false).await
     }
 
-    async fn look(&self, count_left: bool) -> Result<SyncStatus, Error> {
+    async fn look(&self, count_unmatched: bool) -> Result<SyncStatus, Error> {
         self.turno.reads(Needs::READING).await?;
         let tables = self.turno.inner.store.source_tables();
         let queue = match (self.queue().await, tables) {
@@ -292,10 +334,16 @@ impl SyncHandle {
         let since = Time(self.turno.now().0.saturating_sub(RECENT.0));
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
         let destination = self.turno.inner.store.destination(queue).await?;
-        let mut status = SyncStatus { trouble: None, parts: Vec::new(), pulse, destination, refused: 0, left: None };
+        let (trouble, parts, refused) = (None, Vec::new(), 0);
+        // Without a table that could be read, every key has what was enqueued for it.
+        let none = (count_unmatched && tables.is_none()).then_some(0);
+        let mut status = SyncStatus { trouble, parts, pulse, destination, refused, left: none, gone: none };
         let Some(tables) = tables else { return Ok(status) };
-        match tables.look(self.source.clone(), queue, count_left).await {
-            Ok(Ok(look)) => (status.parts, status.refused, status.left) = (look.parts, look.refused, look.left),
+        match tables.look(self.source.clone(), queue, count_unmatched).await {
+            Ok(Ok(look)) => {
+                (status.parts, status.refused) = (look.parts, look.refused);
+                (status.left, status.gone) = (look.left, look.gone);
+            }
             Ok(Err(refused)) => status.trouble = Some(SourceTrouble::Refused(refused)),
             Err(StoreError::Rejected(cause)) => status.trouble = Some(SourceTrouble::Rejected(cause)),
             Err(error) => return Err(error.into()),

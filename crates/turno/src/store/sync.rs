@@ -82,6 +82,9 @@ pub struct SourceLook {
     /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; counted
     /// up to [`SourceLook::MOST`]. Nothing if it was not asked for: it goes through all that was delivered.
     pub left: Option<i64>,
+    /// Keys that the destination believes active, that no row speaks for, and that have no event on its way; counted
+    /// together with `left`. Nothing if it was not asked for.
+    pub gone: Option<i64>,
 }
 
 impl SourceLook {
@@ -112,8 +115,8 @@ pub trait SourceTables: Send + Sync {
     /// Removes what was installed for the source of this name, and nothing else; answers what that was.
     fn remove(&self, source: Arc<Source>) -> Sourced<'_, Vec<String>>;
 
-    /// What is installed, and whether it is what the source says; counts who has left only if asked to.
-    fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook>;
+    /// What is installed, and whether it is what the source says; counts who has left or is gone only if asked to.
+    fn look(&self, source: Arc<Source>, queue: QueueId, count_unmatched: bool) -> Sourced<'_, SourceLook>;
 
     /// How many keys have a row that speaks for them and takes part, counted up to [`SourceLook::MOST`].
     fn size(&self, source: Arc<Source>) -> Sourced<'_, i64>;

@@ -152,7 +152,7 @@ impl PostgresStore {
         &self,
         source: &Source,
         queue: QueueId,
-        count_left: bool,
+        count_unmatched: bool,
     ) -> Result<Result<SourceLook, SourceRefused>, Failure> {
         let Seen { facts, found, rendered } = match self.source_seen(source).await? {
             Ok(seen) => seen,
@@ -160,11 +160,14 @@ impl PostgresStore {
         };
         let rows = self.read(vec![Call::new(&call::SYNC_REFUSED).int(queue.0)]).await?.take();
         let refused = rows.first().map_or(Ok(0), |row| get(row, 0))?;
-        let left = match count_left {
-            true => Some(self.source_left(source, queue, &facts, SourceLook::MOST).await?),
-            false => None,
+        let (left, gone) = match count_unmatched {
+            true => {
+                let (left, gone) = self.source_unmatched(source, queue, &facts, SourceLook::MOST).await?;
+                (Some(left), Some(gone))
+            }
+            false => (None, None),
         };
-        Ok(Ok(SourceLook { parts: found.parts(source, &facts, &rendered), refused, left }))
+        Ok(Ok(SourceLook { parts: found.parts(source, &facts, &rendered), refused, left, gone }))
     }
 }
 
@@ -181,8 +184,8 @@ impl SourceTables for PostgresStore {
         Box::pin(async move { Ok(self.source_remove(&source).await?) })
     }
 
-    fn look(&self, source: Arc<Source>, queue: QueueId, count_left: bool) -> Sourced<'_, SourceLook> {
-        Box::pin(async move { Ok(self.source_look(&source, queue, count_left).await?) })
+    fn look(&self, source: Arc<Source>, queue: QueueId, count_unmatched: bool) -> Sourced<'_, SourceLook> {
+        Box::pin(async move { Ok(self.source_look(&source, queue, count_unmatched).await?) })
     }
 
     fn size(&self, source: Arc<Source>) -> Sourced<'_, i64> {

@@ -16,7 +16,11 @@ begin
     begin
         if tg_op = 'TRUNCATE' then
             turno_keys := array(
-                select distinct r.{key}::text from {table} as r where {speaks} and {takes_part}
+                select distinct r.{key}::text from {table} as r
+                where {speaks} and ({takes_part} or exists (
+                    select from turno.sync_delivered d join turno.queue q on q.id = d.queue
+                    where q.name = {queue} and d.key = r.{key}::text and d.digest is not null
+                ))
             );
         else
             if tg_op <> 'INSERT' then
@@ -37,6 +41,23 @@ begin
                 and (turno_old is distinct from turno_new or not turno_new_speaks{or_left})
             then
                 turno_keys := array_append(turno_keys, turno_old);
+            elsif turno_old_speaks and not turno_old_takes_part
+                and (turno_old is distinct from turno_new or not turno_new_speaks)
+            then
+                -- The row took no part, so nothing was told when it left by its condition. If the destination was last told
+                -- that the key is active, or is being told something at this moment, it must hear that the row is gone.
+                if exists (
+                    select from turno.queue q
+                    where q.name = {queue} and (exists (
+                        select from turno.sync_delivered d
+                        where d.queue = q.id and d.key = turno_old and d.digest is not null
+                    ) or exists (
+                        select from turno.body b join turno.hot h on h.seq = b.seq
+                        where b.queue = q.id and b.key = turno_old
+                    ))
+                ) then
+                    turno_keys := array_append(turno_keys, turno_old);
+                end if;
             end if;
             if turno_new_speaks and turno_new_takes_part
                 and (turno_changed or turno_old is distinct from turno_new

@@ -119,17 +119,26 @@ impl Texts {
         )
     }
 
-    fn left(&self, facts: &Facts) -> String {
+    /// Of the keys that the destination believes active and that no row takes part for: those whose row has left by its
+    /// condition, and those without a row and without an event on its way.
+    fn unmatched(&self, facts: &Facts) -> String {
         let Texts { table, key, speaks, takes_part, ignores, .. } = self;
-        let matches = facts.key.matches(key, "d.key");
+        let matches = facts.key.matches(key, "s.key");
         format!(
-            "select count(*) from (
-                 select from turno.sync_delivered d
-                 where {ignores} and d.queue = $1 and d.digest is not null
-                     and exists (select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true)
+            "select count(*) filter (where u.stays), count(*) filter (where not u.stays and not u.queued)
+             from (
+                 select {ignores} and exists (
+                            select from {table} as r where {matches} and {speaks} and ({takes_part}) is not true
+                        ) as stays,
+                        {MARKED} or exists (
+                            select from turno.body b join turno.hot h on h.seq = b.seq
+                            where b.queue = $1 and b.key = s.key and not h.parked
+                        ) as queued
+                 from turno.sync_delivered s
+                 where s.queue = $1 and s.digest is not null
                      and not exists (select from {table} as r where {matches} and {speaks} and {takes_part})
                  limit $2
-             ) l"
+             ) u"
         )
     }
 
@@ -239,18 +248,19 @@ impl PostgresStore {
         Ok(Ok(page))
     }
 
-    /// How many keys have left without the destination being told.
-    pub(super) async fn source_left(
+    /// How many keys the destination believes active although their row has left by its condition, and although their row
+    /// is gone with nothing on its way; see [`SourceLook`].
+    pub(super) async fn source_unmatched(
         &self,
         source: &Source,
         queue: QueueId,
         facts: &Facts,
         most: i64,
-    ) -> Result<i64, Failure> {
+    ) -> Result<(i64, i64), Failure> {
         let texts = Texts::of(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
         let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&most, Type::INT8)];
-        let rows = self.source_query(&texts.left(facts), &params).await?;
-        rows.first().map_or(Ok(0), |row| get(row, 0))
+        let rows = self.source_query(&texts.unmatched(facts), &params).await?;
+        rows.first().map_or(Ok((0, 0)), |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     pub(super) async fn source_size(&self, source: &Source) -> Result<Result<i64, SourceRefused>, Failure> {
