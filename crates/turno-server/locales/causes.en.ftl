@@ -165,6 +165,8 @@ because-chain-kept = entry { $n } has another hash than the head kept elsewhere;
 # Sources.
 
 because-no-triggers = triggers need PostgreSQL; on SQLite a sync queue is fed through the API
+because-secret-not-set = the variable { $name }, which is to sign deliveries, is not set
+because-set-the-secret = set { $name } to the secret, or remove `secret_env` to send unsigned requests
 because-no-triggers-next = put changes into the queue with `turno queue enqueue` or { $way }, or use PostgreSQL
 because-no-table = there is no table { $table }
 because-no-table-next = create it first, or correct `table` of the source: capitals count, and it is written without quotes

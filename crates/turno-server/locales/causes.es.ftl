@@ -161,6 +161,8 @@ because-chain-kept = la entrada { $n } tiene otra huella que la guardada en otra
 # Sources.
 
 because-no-triggers = los triggers necesitan PostgreSQL; en SQLite una cola de sincronización se alimenta por la API
+because-secret-not-set = la variable { $name }, que debe firmar las entregas, no está definida
+because-set-the-secret = ponga el secreto en { $name }, o quite `secret_env` para enviar sin firma
 because-no-triggers-next = ponga los cambios en la cola con `turno queue enqueue` o { $way }, o use PostgreSQL
 because-no-table = no existe la tabla { $table }
 because-no-table-next = créela primero, o corrija `table` de la fuente: las mayúsculas cuentan, y va sin comillas

@@ -54,6 +54,8 @@ pub(crate) struct Deliveries {
     fixed: BTreeMap<QueueName, Target>,
     /// Something may have changed.
     changed: Notify,
+    /// Queues of sources whose destination is not called, with the reason: the preset's secret is missing.
+    unsigned: BTreeMap<QueueName, String>,
     /// Queues that cannot be pushed, by the version that was complained about.
     silent: Mutex<BTreeMap<QueueId, i64>>,
 }
@@ -62,7 +64,8 @@ impl Deliveries {
     /// Without a file.
     pub(crate) fn new(environment: Environment) -> Deliveries {
         let guard = Arc::new(Guard::new(&PushGuard::default(), environment));
-        Deliveries { guard, fixed: BTreeMap::new(), changed: Notify::new(), silent: Mutex::default() }
+        let (fixed, unsigned) = (BTreeMap::new(), BTreeMap::new());
+        Deliveries { guard, fixed, unsigned, changed: Notify::new(), silent: Mutex::default() }
     }
 
     /// As the file says. A secret that is to sign and is not there is refused.
@@ -77,7 +80,7 @@ impl Deliveries {
             let secret = endpoint.secret(&env)?.as_deref().map(Secret::new);
             Ok::<_, Failure>(Target { endpoint: endpoint.clone(), secret, guarded: false, form })
         };
-        let mut fixed = BTreeMap::new();
+        let (mut fixed, mut unsigned) = (BTreeMap::new(), BTreeMap::new());
         for (name, settings) in queues {
             if let Some(endpoint) = &settings.push {
                 fixed.insert(name.clone(), target(endpoint, Form::Delivery)?);
@@ -88,15 +91,16 @@ impl Deliveries {
                 // Whoever takes the preset as it is gets triggers and queue; its example of a destination is used once
                 // its secret is there, and never unsigned.
                 if let (true, Err(missing)) = (source.deliver_is_presets, endpoint.secret(&env)) {
-                    let source = source.name.as_str();
-                    tracing::warn!(target: "turno::deliver", source, "the preset's destination is not used: {}; {}", missing.cause, missing.next);
+                    let why = format!("{}; {}", missing.cause, missing.next);
+                    tracing::warn!(target: "turno::deliver", source = source.name.as_str(), "the preset's destination is not used: {why}");
+                    unsigned.insert(source.queue.clone(), why);
                     continue;
                 }
                 let form = Form::Change(turno.sync(source.source.clone()));
                 fixed.insert(source.queue.clone(), target(endpoint, form)?);
             }
         }
-        Ok(Deliveries { guard: Arc::new(guard), fixed, changed: Notify::new(), silent: Mutex::default() })
+        Ok(Deliveries { guard: Arc::new(guard), fixed, unsigned, changed: Notify::new(), silent: Mutex::default() })
     }
 
     /// Whether an endpoint may be set over the API; answers what is kept.
@@ -132,6 +136,11 @@ impl Deliveries {
     /// Whether changes of this queue's source are sent to its destination from here: then nobody else takes them.
     pub(crate) fn has_changes_of(&self, queue: &QueueName) -> bool {
         self.fixed.get(queue).is_some_and(|target| matches!(target.form, Form::Change(_)))
+    }
+
+    /// Returns why the destination of this queue's source is not called, if it is not.
+    pub(crate) fn unsigned(&self, queue: &QueueName) -> Option<&str> {
+        self.unsigned.get(queue).map(String::as_str)
     }
 
     /// A queue was set: whoever pushes looks at once.

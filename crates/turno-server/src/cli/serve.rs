@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use turno::core::id::QueueName;
+use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
 use turno::store::PushChange;
 use turno::{LinkFor, Options, Turno};
@@ -81,6 +82,10 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
 fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure> {
     let guard = Guard::new(&settings.push, settings.environment);
     let env = |name: &str| std::env::var(name).ok();
+    for source in settings.sync.iter().filter(|source| !turno.sync(source.source.clone()).has_triggers()) {
+        let refused = SourceRefused::NoTriggers;
+        tracing::warn!(source = source.name.as_str(), "its table is not watched: {refused}; {}", refused.next());
+    }
     Deliveries::of(guard, &settings.queues, &settings.sync, env, turno)
 }
 

@@ -55,7 +55,7 @@ enum What {
     Plan(Chosen),
     /// Install the triggers of the configured sources, each in one transaction; again and again with the same end
     Install(Chosen),
-    /// Show whether what is installed is what is configured, what waits and what fails
+    /// Show whether what is installed is what is configured, what waits and what fails; exit code 1 if something is wrong
     Status(Chosen),
     /// Send rows again: those that were there before, or were loaded with triggers off
     Resync(walk::ResyncArgs),

@@ -59,7 +59,8 @@ pub(crate) struct SourceView {
     pub(crate) installed: &'static str,
     /// What belongs to it in the database, each with its state.
     pub(crate) parts: Vec<PartView>,
-    /// Why the database could not say how it is; null if it could.
+    /// Why it does not work: the database cannot say how it is, something else has a name that it needs, or its destination
+    /// is not called for want of a secret. Null if none of them.
     pub(crate) problem: Option<String>,
     /// Changes that wait for their first attempt.
     pub(crate) waiting: i64,
@@ -71,6 +72,9 @@ pub(crate) struct SourceView {
     pub(crate) refused: i64,
     /// Keys whose row stopped taking part without the destination being told; null in lists, where it is not counted.
     pub(crate) left: Option<i64>,
+    /// Keys that the destination believes active, whose row is gone, with nothing on its way; null in lists, where it is not
+    /// counted.
+    pub(crate) gone: Option<i64>,
     /// Where its changes wait, with its destination; null until the queue exists.
     queue: Option<QueueView>,
     pub(crate) queue_name: String,
@@ -124,7 +128,7 @@ pub(crate) async fn sources(app: &Shared, caller: &Caller) -> Result<Vec<SourceV
     Ok(sources)
 }
 
-/// One source, with how many have left without the destination being told.
+/// One source, with how many have left without the destination being told, and how many are gone.
 #[utoipa::path(get, path = "/v1/sync/sources/{name}", tag = "sync", params(("name" = String, Path)),
     responses((status = 200, body = SourceView)))]
 async fn source_get(
@@ -268,6 +272,7 @@ async fn shown(
         SourceTrouble::Refused(refused) => format!("{refused}; {}", refused.next()),
         SourceTrouble::Rejected(cause) => cause,
     });
+    let problem = problem.or_else(|| app.deliveries.unsigned(&source.queue).map(str::to_owned));
     let counts = status.as_ref().map(|status| status.pulse.counts).unwrap_or_default();
     Ok(SourceView {
         name: source.name.clone(),
@@ -289,6 +294,7 @@ async fn shown(
         exhausted: counts.exhausted,
         refused: status.as_ref().map_or(0, |status| status.refused),
         left: status.as_ref().and_then(|status| status.left),
+        gone: status.as_ref().and_then(|status| status.gone),
         parts: status.map(|status| status.parts.into_iter().map(PartView::from).collect()).unwrap_or_default(),
         queue,
         queue_name: source.queue.to_string(),

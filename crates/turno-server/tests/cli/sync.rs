@@ -1,14 +1,15 @@
 //! `turno sync`, beside a running server.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 use turno::core::destination::Failure;
 use turno::core::id::Lane;
+use turno::core::queue::Act;
 use turno::core::time::Span;
-use turno::{Draft, Kind, Policy};
+use turno::{Draft, Kind, Policy, Settlement};
 
 use crate::cases;
-use crate::shell::Shell;
+use crate::shell::{Said, Shell};
 use crate::world::World;
 
 cases![
@@ -27,6 +28,8 @@ cases![
         one_key_is_sent_again,
         a_key_that_cannot_be_queued_is_named_and_fails_the_check,
         a_source_that_fails_does_not_hide_the_others_and_the_end_names_it,
+        r10_a_status_without_the_secret_fails_and_names_the_variable,
+        s12_a_status_fails_for_what_is_gone_exhausted_refused_or_without_trigger_and_not_for_what_left,
     ],
     SQLITE: [on_sqlite_triggers_are_refused_with_another_way],
 ];
@@ -43,7 +46,7 @@ fn configured(world: &World, name: &str, text: &str) -> Shell {
     let port = world.server.base.rsplit(':').next().unwrap();
     let file = std::env::temp_dir().join(format!("turno-{name}-{port}.toml"));
     std::fs::write(&file, text).unwrap();
-    Shell::at(world).with("TURNO_CONFIG", file.to_str().unwrap())
+    Shell::at(world).with("TURNO_CONFIG", file.to_str().unwrap()).with("MODULE_SECRET", "hush")
 }
 
 /// The users' table, and somebody who writes into it.
@@ -57,6 +60,12 @@ async fn users(world: &World) -> Client {
 async fn add(client: &Client, idper: i32) {
     let add = include_str!("sync_user.sql");
     client.execute(add, &[&idper]).await.unwrap();
+}
+
+/// What a status says for programs, whatever it judges.
+fn source_in(said: &Said) -> Value {
+    let seen: Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("no JSON: {said:?}"));
+    seen["sources"][0].clone()
 }
 
 async fn without_a_source_the_way_to_one_is_told(world: World) {
@@ -79,7 +88,7 @@ async fn the_status_says_how_the_destination_is_doing(world: World) {
     let queue = world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
     let well = shell.run(&["sync", "status"]).await;
     assert!(
-        well.done().contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("nothing known against it"),
+        well.out.contains("http://127.0.0.1:9000/usuarios/{key}") && well.out.contains("nothing known against it"),
         "{well:?}"
     );
     // Three calls in a row fail, for more than one key: it is down as a whole.
@@ -88,10 +97,10 @@ async fn the_status_says_how_the_destination_is_doing(world: World) {
         let failure = Failure { of, handed_at: world.turno.now(), error, unreached: false, round_began: None };
         queue.destination_failed(&failure, Span::from_secs(600)).await.unwrap();
         let card = shell.run(&["sync", "status"]).await;
-        assert!(card.done().contains(said) && card.out.contains("HTTP 503"), "{said}: {card:?}");
+        assert!(card.out.contains(said) && card.out.contains("HTTP 503"), "{said}: {card:?}");
     }
-    let seen = shell.run(&["sync", "status", "--json"]).await.json();
-    let destination = &seen["sources"][0]["destination"];
+    let source = source_in(&shell.run(&["sync", "status", "--json"]).await);
+    let destination = &source["destination"];
     assert_eq!((&destination["down"], &destination["failures"]), (&json!(true), &json!(3)));
     assert!(destination["down_since"].is_string() && destination["next_probe_at"].is_string(), "{destination}");
     assert_eq!(destination["last_error"], "HTTP 503");
@@ -113,8 +122,8 @@ async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
     let (shell, client) = (shell(&world), users(&world).await);
     let plan = shell.run(&["sync", "plan"]).await;
     assert!(plan.done().contains("tr_sincro_usuarios_modulo_global"), "{plan:?}");
-    let absent = shell.run(&["sync", "status", "--json"]).await.json();
-    assert_eq!(absent["sources"][0]["installed"], "absent", "to plan changes nothing");
+    let absent = shell.run(&["sync", "status", "--json"]).await;
+    assert_eq!((absent.code, &source_in(&absent)["installed"]), (Some(1), &json!("absent")), "to plan changes nothing");
     client.batch_execute(plan.done()).await.unwrap();
     let status = shell.run(&["sync", "status", "--json"]).await.json();
     assert_eq!(status["sources"][0]["installed"], "installed", "{status}");
@@ -122,7 +131,9 @@ async fn the_plan_is_sql_that_a_dba_can_run(world: World) {
 
 async fn a_source_is_installed_seen_and_removed(world: World) {
     let (shell, client) = (shell(&world), users(&world).await);
-    assert!(shell.run(&["sync", "status"]).await.done().contains("turno sync install"));
+    let absent = shell.run(&["sync", "status"]).await;
+    assert!(absent.refused(1).contains("its triggers are not installed"), "{absent:?}");
+    assert!(absent.out.contains("no: `turno sync install`"), "{absent:?}");
     for _ in 0..2 {
         let installed = shell.run(&["sync", "install"]).await;
         assert_eq!(installed.done(), "");
@@ -149,13 +160,14 @@ async fn a_status_does_not_advise_to_install_where_something_else_has_a_name_it_
     world.turno.put_queue("usuarios_modulo", Policy::of(Kind::Sync)).await.unwrap();
     let cause = "table siper.cola_sincronizacion_usuarios_modulo exists already and is not of this source";
     let card = shell.run(&["sync", "status"]).await;
-    assert!(card.done().contains("no, and `turno sync install` refuses") && card.out.contains(cause), "{card:?}");
+    assert!(card.refused(1).contains(cause), "{card:?}");
+    assert!(card.out.contains("no, and `turno sync install` refuses") && card.out.contains(cause), "{card:?}");
     assert!(card.out.contains("choose another name in the source"), "{card:?}");
     assert!(!card.out.contains("is missing"), "what is not there yet is no news: {card:?}");
     let spanish = configured(&world, "sync", PRESET).with("TURNO_LANG", "es").run(&["sync", "status"]).await;
-    assert!(spanish.done().contains("la tabla siper.cola_sincronizacion_usuarios_modulo ya existe"), "{spanish:?}");
+    assert!(spanish.out.contains("la tabla siper.cola_sincronizacion_usuarios_modulo ya existe"), "{spanish:?}");
     assert!(spanish.out.contains("qué hacer") && spanish.out.contains("elija otro nombre en la fuente"), "{spanish:?}");
-    let source = shell.run(&["sync", "status", "--json"]).await.json()["sources"][0].clone();
+    let source = source_in(&shell.run(&["sync", "status", "--json"]).await);
     assert_eq!((&source["installed"], &source["problem"]), (&json!("blocked"), &json!(cause)), "{source}");
     assert!(shell.run(&["sync", "install"]).await.refused(1).contains(cause), "install says the same");
     client.batch_execute("drop table siper.cola_sincronizacion_usuarios_modulo").await.unwrap();
@@ -170,7 +182,7 @@ async fn duplicate_principals_are_listed_and_nothing_is_installed(world: World) 
     let said = refused.refused(1);
     assert!(said.contains("more than one current row for 1 key of siper.usuarios: 7 (2 rows)"), "{said}");
     assert!(said.contains("one_current_per_key = false"), "{said}");
-    assert_eq!(shell.run(&["sync", "status", "--json"]).await.json()["sources"][0]["installed"], "absent");
+    assert_eq!(source_in(&shell.run(&["sync", "status", "--json"]).await)["installed"], "absent");
 }
 
 async fn rows_that_were_there_before_are_sent_and_compared(world: World) {
@@ -278,9 +290,82 @@ async fn on_sqlite_triggers_are_refused_with_another_way(world: World) {
         let said = refused.refused(1);
         assert!(said.contains("triggers need PostgreSQL") && said.contains("turno queue enqueue"), "{said}");
     }
-    let status = shell.run(&["sync", "status", "--json"]).await.json();
-    assert_eq!(
-        (&status["sources"][0]["installed"], &status["sources"][0]["waiting"]),
-        (&json!("no_triggers"), &json!(1))
+    let status = shell.run(&["sync", "status", "--json"]).await;
+    let source = source_in(&status);
+    assert_eq!((&source["installed"], &source["waiting"]), (&json!("no_triggers"), &json!(1)));
+    assert_eq!((&source["left"], &source["gone"]), (&json!(0), &json!(0)));
+    let said = status.refused(1);
+    assert!(said.contains("triggers need PostgreSQL"), "a source whose table nobody watches is no success: {said}");
+}
+
+async fn r10_a_status_without_the_secret_fails_and_names_the_variable(world: World) {
+    let (shell, _client) = (shell(&world), users(&world).await);
+    shell.run(&["sync", "install"]).await.done();
+    shell.run(&["sync", "status"]).await.done();
+    let shell = shell.without("MODULE_SECRET");
+    let said = shell.run(&["sync", "status"]).await;
+    assert!(
+        said.refused(1).contains("the variable MODULE_SECRET, which is to sign deliveries, is not set"),
+        "{said:?}"
     );
+    let source = source_in(&shell.run(&["sync", "status", "--json"]).await);
+    assert_eq!(source["problems"].as_array().map(Vec::len), Some(1), "{source}");
+    // Without a destination of Turno's the source is complete: workers claim its queue.
+    let workers = "[[sync.source]]\nname = \"usuarios\"\nqueue = \"usuarios_modulo\"\ntable = \"siper.usuarios\"\nkey = \"idper\"\n\
+                   watch = [\"nombre\"]\n";
+    let shell = configured(&world, "workers", workers).without("MODULE_SECRET");
+    shell.run(&["sync", "install"]).await.done();
+    assert!(shell.run(&["sync", "status"]).await.done().contains("somebody claims its changes from the queue"));
+}
+
+/// Delivers everything that waits in the source's queue, as a destination that takes it.
+async fn delivered(world: &World) {
+    let sync = world.turno.sync(turno::core::sync::Source::siper());
+    let queue = world.turno.queue("usuarios_modulo").await.unwrap();
+    while let Some(got) = queue.claim("worker", 1, Span::ZERO).await.unwrap().pop() {
+        let data = sync.current(got.key.as_ref().unwrap()).await.unwrap().into_data();
+        sync.delivered(&got, sync.source().action(data.is_some()), data.as_deref()).await.unwrap();
+        queue.ack([got.handed]).await.unwrap();
+    }
+}
+
+async fn s12_a_status_fails_for_what_is_gone_exhausted_refused_or_without_trigger_and_not_for_what_left(world: World) {
+    let (shell, client) = (shell(&world), users(&world).await);
+    shell.run(&["sync", "install"]).await.done();
+    for idper in [1, 2, 3] {
+        add(&client, idper).await;
+    }
+    delivered(&world).await;
+    let status = async || shell.run(&["sync", "status", "--json"]).await;
+    let counted = |said: &Said| ["left", "gone", "exhausted", "refused"].map(|name| source_in(said)[name].as_i64());
+    let said = status().await;
+    assert_eq!((said.code, counted(&said)), (Some(0), [Some(0); 4]), "{said:?}");
+    client.batch_execute("update siper.usuarios set algoritmo_pass = 'MD5' where idper = 1").await.unwrap();
+    let said = status().await;
+    assert_eq!((said.code, counted(&said)[0]), (Some(0), Some(1)), "who left was wished: {said:?}");
+    let missed = "set session_replication_role = replica; delete from siper.usuarios where idper = 2; reset session_replication_role";
+    client.batch_execute(missed).await.unwrap();
+    let said = status().await;
+    assert_eq!((said.code, counted(&said)[1]), (Some(1), Some(1)), "{said:?}");
+    assert!(said.refused(1).contains("active at the destination, without a row: 1 key"), "{said:?}");
+    let card = shell.run(&["sync", "status"]).await;
+    assert!(card.out.contains("1 key active at the destination, and the row is gone"), "{card:?}");
+    shell.run(&["sync", "check", "--queue-differences"]).await;
+    let said = status().await;
+    assert_eq!((said.code, counted(&said)[1]), (Some(0), Some(0)), "its deactivation is queued: {said:?}");
+    let queue = world.turno.queue("usuarios_modulo").await.unwrap();
+    let got = queue.claim("worker", 1, Span::ZERO).await.unwrap().remove(0);
+    let act = Act::Fail { error: "HTTP 500".to_owned(), item: None, retry_in: None, give_up: true };
+    queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
+    let said = status().await;
+    assert!(said.refused(1).contains("exhausted: 1 key"), "{said:?}");
+    assert_eq!(counted(&said)[2], Some(1));
+    let worker = shell.run(&["sync", "status"]).await;
+    assert!(worker.talk.contains("turno queue retry-exhausted usuarios_modulo"), "{worker:?}");
+    queue.retry_exhausted(None, 10).await.unwrap();
+    delivered(&world).await;
+    assert_eq!(status().await.code, Some(0), "and all is well again");
+    client.batch_execute("alter table siper.usuarios disable trigger tr_sincro_usuarios_modulo_global").await.unwrap();
+    let said = status().await;
+    assert!(said.refused(1).contains("its triggers are not as configured"), "{said:?}");
 }

@@ -1,15 +1,18 @@
 //! `turno sync status`: whether what is installed is what is configured, what waits, what fails, and how old the oldest is.
+//!
+//! It judges: a source that loses changes, or may, ends the command with exit code 1.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use turno::core::destination::Destination;
+use turno::core::sync::SourceRefused;
 use turno::core::text::counted;
 use turno::core::time::Time;
 use turno::store::{Part, PartState};
-use turno::{Installed, SyncStatus};
+use turno::{Error, Installed, SyncFault, SyncStatus};
 
 use super::{Sources, refused};
-use crate::cli::output::{Card, Format, between, say};
+use crate::cli::output::{Card, Format, between, say, talk};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
 use crate::http::Stamp;
@@ -20,28 +23,61 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
     for (source, handle) in sources.handles() {
         // Before it was ever installed or served, not even the queue is there; that is an answer, too.
         let status = match handle.status().await {
-            Err(turno::Error::Source(turno::core::sync::SourceRefused::NoQueue(_))) => None,
+            Err(Error::Source(SourceRefused::NoQueue(_))) => None,
             Ok(status) => Some(status),
             Err(error) => {
                 views.push(broken.note(&source.name, refused(error)));
                 continue;
             }
         };
-        let trouble = status.as_ref().and_then(|status| status.trouble.clone());
         if !format.json {
             card(source, status.as_ref(), handle.has_triggers()).print(&source.name);
         }
         let mut seen = view(source, status.as_ref(), handle.has_triggers());
-        if let Some(trouble) = trouble {
-            let noted = broken.note(&source.name, refused(trouble.into()));
+        let faults = faults(source, status.as_ref(), handle.has_triggers());
+        seen["problems"] = faults.iter().map(|fault| json!(fault.cause)).collect();
+        let mut faults = faults.into_iter();
+        if let Some(first) = faults.next() {
+            let noted = broken.note(&source.name, first);
             (seen["problem"], seen["next"]) = (noted["problem"].clone(), noted["next"].clone());
         }
+        faults.for_each(|more| talk(&format!("{}: {}; {}", source.name, more.cause, more.next)));
         views.push(seen);
     }
     if format.json {
         say(&[json!({ "sources": views }).to_string()]);
     }
     broken.end()
+}
+
+/// Everything that is wrong with a source, worst first. The secret is looked for in this command's own environment.
+fn faults(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Vec<Failure> {
+    let trouble = status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()));
+    let secret = source.deliver.as_ref().and_then(|to| to.secret(|name| std::env::var(name).ok()).err());
+    let found = SyncFault::all(status, has_triggers).into_iter().map(|fault| match fault {
+        SyncFault::NotInstalled(Installed::NoTriggers) => refused(SourceRefused::NoTriggers.into()),
+        SyncFault::NotInstalled(Installed::Absent) => {
+            Failure::failed("its triggers are not installed", "run `turno sync install`")
+        }
+        SyncFault::NotInstalled(_) => match status.and_then(SyncStatus::taken) {
+            Some(taken) => refused(taken.into()),
+            None => Failure::failed("its triggers are not as configured", "run `turno sync install`"),
+        },
+        SyncFault::Exhausted(count) => Failure::failed(
+            format!("exhausted: {}", counted(count, "key", "keys")),
+            format!("read their errors, then send them again: `turno queue retry-exhausted {}`", source.queue),
+        ),
+        SyncFault::Gone(count) => Failure::failed(
+            format!("active at the destination, without a row: {}", counted(count, "key", "keys")),
+            "send them: `turno sync check --queue-differences`",
+        ),
+        SyncFault::Refused(count) => Failure::failed(
+            format!("cannot be sent: {}", counted(count, "key", "keys")),
+            "change them in the table, then delete their rows from turno.intake_refused",
+        ),
+    });
+    let secret = secret.map(|missing| Failure::failed(missing.cause, missing.next));
+    trouble.into_iter().chain(secret).chain(found).collect()
 }
 
 fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Card {
@@ -93,6 +129,10 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     if let Some(left) = status.left.filter(|left| *left > 0) {
         let told = "left the condition and the destination was not told (on_leave = \"ignore\")";
         card.line("left", format!("{} {told}", counted(left, "key", "keys")));
+    }
+    if let Some(gone) = status.gone.filter(|gone| *gone > 0) {
+        let told = "active at the destination, and the row is gone with nothing queued";
+        card.line("gone", format!("{} {told}", counted(gone, "key", "keys")));
     }
     if status.refused > 0 {
         card.line(
@@ -154,10 +194,9 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         "queue": source.queue,
         "installed": installed(status, has_triggers),
     });
+    // Nothing was ever delivered where there is no queue.
+    (view["left"], view["gone"]) = (json!(0), json!(0));
     let Some(status) = status else { return view };
-    if let Some(taken) = status.taken().map(|taken| refused(taken.into())) {
-        (view["problem"], view["next"]) = (taken.cause.into(), taken.next.into());
-    }
     let part = |part: &Part| json!({ "what": part.what, "name": part.name, "state": part.state.as_str() });
     let counts = status.pulse.counts;
     view["parts"] = status.parts.iter().map(part).collect();
@@ -174,13 +213,13 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
             "summary": endpoint.shown(),
             "down": down.is_some(),
             "down_since": down.map(|known| Stamp(known.began_at)),
-            "next_probe_at": down.map(|known| Stamp(known.probe_at)),
+            "next_probe_at": known.filter(|known| known.is_probed()).map(|known| Stamp(known.probe_at)),
             "failures": known.map_or(0, |known| known.failures),
             "last_error": known.map(|known| known.error.as_str()),
         })
     });
     view["oldest_waiting_ms"] = json!(status.oldest().map(|at| status.pulse.now.0.saturating_sub(at.0)));
-    view["left"] = json!(status.left);
+    (view["left"], view["gone"]) = (json!(status.left), json!(status.gone));
     view["refused"] = status.refused.into();
     view
 }
