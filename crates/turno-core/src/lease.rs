@@ -27,7 +27,7 @@ pub use decide::decide;
 pub use lost::Lost;
 
 use crate::id::{Fence, Instance, Resource, UserId};
-use crate::limits::{SPAN_MAX, SPAN_MIN};
+use crate::limits::{BEAT_MIN, SPAN_MAX, SPAN_MIN};
 use crate::queue::BadPolicy;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -75,19 +75,26 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Checks every time against its bounds; the first that is outside is named, as people know it.
+    /// Checks every time against its bounds; the first that is outside is named, as people know it. The heartbeat
+    /// interval must be below the ttl, because otherwise every lease expires between two heartbeats.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let times = [
             ("ttl_ms", Some(self.ttl)),
             ("max_ttl_ms", Some(self.max_ttl)),
             ("idle_guard_ms", self.idle_guard),
             ("rolling_timeout_ms", self.rolling_timeout),
-            ("heartbeat_interval_ms", Some(self.heartbeat_interval)),
             ("offer_ms", Some(self.offer)),
         ];
         let (min, max) = (SPAN_MIN.0, SPAN_MAX.0);
         let bad = times.into_iter().find(|(_, time)| time.is_some_and(|time| !(min..=max).contains(&time.0)));
-        bad.map_or(Ok(()), |(field, _)| Err(BadPolicy { field, min, max }))
+        if let Some((field, _)) = bad {
+            return Err(BadPolicy { field, min, max });
+        }
+        let (min, max) = (BEAT_MIN.0, self.ttl.0 - 1);
+        if (min..=max).contains(&self.heartbeat_interval.0) {
+            return Ok(());
+        }
+        Err(BadPolicy { field: "heartbeat_interval_ms", min, max })
     }
 }
 

@@ -16,6 +16,8 @@ pub const PAYLOAD_DEPTH_MAX: usize = 100;
 pub const BATCH_MAX: usize = 1_000;
 /// Shortest ttl, lock timeout, idle guard or rolling timeout: below it network jitter decides, not the policy.
 pub const SPAN_MIN: Span = Span(100);
+/// Shortest heartbeat interval: a third of the shortest ttl, and room below it.
+pub const BEAT_MIN: Span = Span(10);
 /// Longest configurable span: a year; anything longer is a mistake in the unit.
 pub const SPAN_MAX: Span = Span::from_secs(366 * 86_400);
 /// Most attempts that a policy may allow; attempts are stored in two bytes.

@@ -398,9 +398,4 @@ impl Settings {
     pub(crate) fn explain(&self) -> &[Shown] {
         &self.shown
     }
-
-    /// What works, and yet is probably not meant: worth a warning in the log.
-    pub(crate) fn doubts(&self) -> Vec<String> {
-        lease::doubts(&self.leases)
-    }
 }

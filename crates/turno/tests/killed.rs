@@ -58,7 +58,8 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 async fn open(url: &str) -> Turno {
-    let quick = lease::Policy { ttl: Span(400), max_ttl: Span(400), ..lease::Policy::default() };
+    let quick =
+        lease::Policy { ttl: Span(400), max_ttl: Span(400), heartbeat_interval: Span(100), ..lease::Policy::default() };
     let leases = Policies { by_prefix: [("task".to_owned(), quick)].into(), ..Policies::default() };
     Turno::open_with(url, Options { leases, ..Options::default() }).await.unwrap()
 }

@@ -56,7 +56,6 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     let _logging = logging::start(settings.log.format, &settings.log.level, settings.otlp_endpoint.as_deref())?;
     // Before anything is opened: what is counted before there is a recorder is counted nowhere.
     figures::installed();
-    settings.doubts().iter().for_each(|doubt| tracing::warn!("{doubt}"));
     let database =
         database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
     if settings.environment == Environment::Production {

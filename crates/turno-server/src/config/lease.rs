@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use turno::core::lease::{Policies, Policy};
-use turno::core::limits::{NAME_MAX, SPAN_MAX, SPAN_MIN};
+use turno::core::limits::{BEAT_MIN, NAME_MAX, SPAN_MAX, SPAN_MIN};
 use turno::core::time::Span;
 
 const TIME: Shape = Shape::Whole(SPAN_MIN.0, SPAN_MAX.0);
+const BEAT: Shape = Shape::Whole(BEAT_MIN.0, SPAN_MAX.0);
 const TIME_OR_FALSE: Shape = Shape::WholeOrFalse(SPAN_MIN.0, SPAN_MAX.0);
 
 /// The keys of every `[leases.PREFIX]`.
@@ -22,7 +23,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "max_ttl_ms", shape: TIME },
     Field { name: "idle_guard_ms", shape: TIME_OR_FALSE },
     Field { name: "rolling_timeout_ms", shape: TIME_OR_FALSE },
-    Field { name: "heartbeat_interval_ms", shape: TIME },
+    Field { name: "heartbeat_interval_ms", shape: BEAT },
     Field { name: "offer_ms", shape: TIME },
 ];
 
@@ -62,8 +63,8 @@ fn check_prefix(path: &Path, prefix: &str, line: usize) -> Result<(), Failure> {
     Err(Failure::usage(cause, "write the part of the resource's name before the first `:`, as in [leases.file]"))
 }
 
-/// A policy that starts from another one. What was not given follows what was, where it would otherwise make no
-/// sense: no claim could have its ttl, or no holder would beat in time.
+/// Builds a policy from `base` and the keys of one table. A `ttl_ms` without `max_ttl_ms` means both, so that a claim
+/// cannot outvote an operator who lowered only the first. Without `heartbeat_interval_ms` it is at most a third of the ttl.
 fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
     let time = |field| given.whole(field).map(Span);
     let guard = |field, inherited| match given.value(field) {
@@ -72,18 +73,24 @@ fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
         _ => inherited,
     };
     let ttl = time("ttl_ms").unwrap_or(base.ttl);
+    let max_ttl = time("ttl_ms").unwrap_or(base.max_ttl);
     let policy = Policy {
         ttl,
-        max_ttl: time("max_ttl_ms").unwrap_or(base.max_ttl.max(ttl)),
+        max_ttl: time("max_ttl_ms").unwrap_or(max_ttl),
         idle_guard: guard("idle_guard_ms", base.idle_guard),
         rolling_timeout: guard("rolling_timeout_ms", base.rolling_timeout),
-        heartbeat_interval: time("heartbeat_interval_ms")
-            .unwrap_or(base.heartbeat_interval.min(Span(ttl.0 / 3).max(SPAN_MIN))),
+        heartbeat_interval: time("heartbeat_interval_ms").unwrap_or(base.heartbeat_interval.min(Span(ttl.0 / 3))),
         offer: time("offer_ms").unwrap_or(base.offer),
     };
     if policy.max_ttl < policy.ttl {
         let cause = format!("is {}, but must be at least ttl_ms, which is {}", policy.max_ttl.0, policy.ttl.0);
         return Err(given.wrong("max_ttl_ms", Wrong::new(cause, "raise max_ttl_ms or lower ttl_ms")));
+    }
+    if policy.heartbeat_interval >= policy.ttl {
+        let (interval, ttl) = (policy.heartbeat_interval.0, policy.ttl.0);
+        let cause = format!("is {interval}, but must be below ttl_ms, which is {ttl}");
+        let next = "lower heartbeat_interval_ms or raise ttl_ms";
+        return Err(given.wrong("heartbeat_interval_ms", Wrong::new(cause, next)));
     }
     // Every field has its bounds above; should the engine's be narrower, it is said here and not at the start.
     policy.check().map_err(|bad| {
@@ -108,20 +115,6 @@ fn rows(policy: &Policy, given: &Given) -> Vec<Shown> {
     values.into_iter().map(row).collect()
 }
 
-/// What works, and yet is probably not meant.
-pub(super) fn doubts(policies: &Policies) -> Vec<String> {
-    let named = policies.by_prefix.iter().map(|(prefix, policy)| (prefix.as_str(), policy));
-    let mut doubts: Vec<String> = named
-        .chain([(DEFAULT, &policies.default)])
-        .filter(|(_, policy)| policy.heartbeat_interval >= policy.ttl)
-        .map(|(prefix, _)| {
-            format!("leases.{prefix}.heartbeat_interval_ms is not shorter than ttl_ms: holders will beat too late")
-        })
-        .collect();
-    doubts.sort();
-    doubts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,25 +136,41 @@ mod tests {
         let of_files = policy(file, "file:a");
         assert_eq!((of_files.ttl, of_files.offer, of_files.idle_guard), (Span(5_000), Span(7_000), None));
         let of_tasks = policy(file, "task:7");
-        assert_eq!(of_tasks, Policy { ttl: Span(60_000), ..Policy::of_tasks() });
+        assert_eq!(of_tasks, Policy { ttl: Span(60_000), max_ttl: Span(60_000), ..Policy::of_tasks() });
         assert_eq!(policy(file, "other:1").offer, Span(7_000));
     }
 
     #[test]
-    fn the_longest_ttl_rises_with_the_ttl_unless_it_is_given() {
+    fn a_ttl_without_a_longest_ttl_bounds_claims_too() {
         assert_eq!(policy("[leases.task]\nttl_ms = 600000", "task:1").max_ttl, Span(600_000));
-        assert_eq!(policy("[leases.task]\nttl_ms = 1000", "task:1").max_ttl, Span(180_000));
+        assert_eq!(policy("[leases.task]\nttl_ms = 1000", "task:1").max_ttl, Span(1_000));
+        assert_eq!(policy("[leases.default]\nttl_ms = 5000", "other:1").max_ttl, Span(5_000));
+        let file = "[leases.default]\nttl_ms = 5000\nmax_ttl_ms = 60000\n[leases.x]\noffer_ms = 700\n";
+        assert_eq!(policy(file, "x:1").max_ttl, Span(60_000), "a prefix without a ttl inherits both");
+        assert_eq!(policy(&format!("{file}ttl_ms = 9000"), "x:1").max_ttl, Span(9_000));
         let failure = refused("[leases.x]\nttl_ms = 5000\nmax_ttl_ms = 4000");
         assert!(failure.cause.contains("line 3: leases.x.max_ttl_ms is 4000, but must be at least"), "{failure:?}");
     }
 
     #[test]
-    fn holders_are_asked_to_beat_in_time_also_under_a_short_ttl() {
+    fn a_heartbeat_interval_that_is_not_below_the_ttl_is_refused() {
+        for interval in [3_000, 3_001] {
+            let failure = refused(&format!("[leases.x]\nttl_ms = 3000\nheartbeat_interval_ms = {interval}"));
+            let cause = format!(
+                "line 3: leases.x.heartbeat_interval_ms is {interval}, but must be below ttl_ms, which is 3000"
+            );
+            assert!(failure.cause.ends_with(&cause), "{failure:?}");
+        }
+        let inherited = refused("[leases.x]\nheartbeat_interval_ms = 30000");
+        assert!(inherited.cause.contains("must be below ttl_ms, which is 30000"), "{inherited:?}");
+        let file = "[leases.x]\nttl_ms = 3000\nheartbeat_interval_ms = 2999";
+        assert_eq!(policy(file, "x:1").heartbeat_interval, Span(2_999));
+    }
+
+    #[test]
+    fn a_heartbeat_interval_that_is_not_given_is_at_most_a_third_of_the_ttl() {
         assert_eq!(policy("[leases.x]\nttl_ms = 3000", "x:1").heartbeat_interval, Span(1_000));
-        let file = "[leases.x]\nttl_ms = 3000\nheartbeat_interval_ms = 3000";
-        assert_eq!(policy(file, "x:1").heartbeat_interval, Span(3_000), "who says it gets it");
-        assert_eq!(settings(file).doubts().len(), 1);
-        assert!(settings("").doubts().is_empty());
+        assert_eq!(policy("[leases.x]\nttl_ms = 100", "x:1").heartbeat_interval, Span(33));
     }
 
     #[test]
