@@ -1,5 +1,8 @@
 //! The program from outside, as a stranger and a supervisor meet it: output, exit codes, signals.
 
+#[path = "program/start.rs"]
+mod start;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -158,28 +161,6 @@ fn a_schema_is_checked_without_being_created() {
     assert!(migrated.status.success() && text(&migrated.stderr).contains("created with schema"), "{migrated:?}");
     let checked = ended(&["migrate", "--check", "--database", &url]);
     assert!(checked.status.success() && text(&checked.stderr).contains("current"), "{checked:?}");
-}
-
-#[test]
-fn the_first_administrator_is_invited_until_there_is_one() {
-    let folder = Folder::new("invite");
-    let url = folder.database();
-    let words = ["serve", "--listen", "127.0.0.1:0", "--database", &url];
-    let talk_of = |mut server: Running| {
-        assert!(server.before.is_empty(), "{:?}", server.before);
-        let page = server.get("/setup?link=nonsense", "");
-        assert_eq!(server.signal("TERM"), Some(0));
-        let mut talk = String::new();
-        server.child.stderr.take().expect("it is piped").read_to_string(&mut talk).expect("it is UTF-8");
-        (talk, page)
-    };
-    let (talk, page) = talk_of(Running::start(&words));
-    assert!(
-        talk.contains("/setup?link=turno_") && talk.contains("turno user add") && page.contains("HTTP/1.1"),
-        "{talk}"
-    );
-    assert!(ended(&["user", "add", "eva", "--role", "admin", "--database", &url]).status.success());
-    assert!(!talk_of(Running::start(&words)).0.contains("/setup?link="));
 }
 
 #[test]

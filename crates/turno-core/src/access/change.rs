@@ -126,6 +126,9 @@ pub enum ChangeRefused {
     /// It would leave nobody who can let others in.
     #[error("{0} is the last administrator; make somebody else administrator first")]
     LastAdmin(UserId),
+    /// A link for the first administrator was asked for, and there is an administrator.
+    #[error("there is an administrator already; ask them, or make a link to sign in as somebody")]
+    HasAdmin,
     /// There is such a person already.
     #[error("{0} exists already; change them, or choose another id")]
     Exists(UserId),

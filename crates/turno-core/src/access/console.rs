@@ -102,10 +102,7 @@ impl Work<'_> {
         self.is_nobodys("make a link")?;
         within("a link", ttl, LINK_TTL_MAX)?;
         match &link.to {
-            LinkFor::Setup if view.admins > 0 => {
-                let text = "there is an administrator already; ask them, or make a link to sign in as somebody";
-                return Err(ChangeRefused::Invalid(text.to_owned()));
-            }
+            LinkFor::Setup if view.admins > 0 => return Err(ChangeRefused::HasAdmin),
             LinkFor::Setup => {}
             LinkFor::SignIn(user) => drop(enabled(view.person, user)?),
         }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use turno::core::access::ChangeRefused;
 use turno::core::id::QueueName;
 use turno::core::sync::SourceRefused;
 use turno::core::time::Span;
 use turno::store::PushChange;
-use turno::{LinkFor, Options, Turno};
+use turno::{Error, LinkFor, Options, Turno};
 
 use super::demo::DEMO;
 use super::healthcheck::reached;
@@ -133,12 +134,13 @@ async fn put_queues(
 /// How long the link for the first administrator lives.
 const INVITATION: Span = Span::from_secs(30 * 60);
 
-/// Without an administrator nobody can let anybody in: says how to become the first.
+/// Prints how to become the first administrator, if there is none. The link's own transaction decides whether there is
+/// one, because an administrator can be added at any moment of the start.
 async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
-    if turno.has_admin().await.map_err(refused)? {
-        return Ok(());
-    }
-    let link = turno.make_link(LinkFor::Setup, INVITATION).await.map_err(refused)?;
+    let link = match turno.make_link(LinkFor::Setup, INVITATION).await {
+        Err(Error::Refused(ChangeRefused::HasAdmin)) => return Ok(()),
+        link => link.map_err(refused)?,
+    };
     let base = settings.public_url.clone().unwrap_or_else(|| reached(&address.to_string()));
     talk("there is no administrator yet; become the first");
     talk(&format!("  in a browser, once, within 30 minutes: {base}/setup?link={link}"));

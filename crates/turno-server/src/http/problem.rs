@@ -291,6 +291,7 @@ impl From<ChangeRefused> for Problem {
             ChangeRefused::LastAdmin(user) => Problem::new(Code::LastAdmin).arg("user", user),
             ChangeRefused::Exists(user) => Problem::new(Code::Exists).arg("thing", user),
             ChangeRefused::Unknown(what) => Problem::new(Code::NotFound).arg("thing", what),
+            ChangeRefused::HasAdmin => Problem::new(Code::Invalid).cause(refused),
             ChangeRefused::Invalid(cause) => Problem::new(Code::Invalid).cause(cause),
         }
     }

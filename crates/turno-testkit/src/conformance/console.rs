@@ -65,7 +65,7 @@ async fn a_link_for_the_setup_is_made_only_while_there_is_no_administrator(mut w
     assert!(world.turno.has_admin().await.unwrap());
     assert_eq!(world.turno.redeem_link(&second).await.unwrap(), None, "there is one now");
     let refused = world.turno.make_link(LinkFor::Setup, HOUR).await;
-    assert!(matches!(refused, Err(Error::Refused(ChangeRefused::Invalid(_)))), "{refused:?}");
+    assert_eq!(refused, Err(Error::Refused(ChangeRefused::HasAdmin)));
     let query = AuditQuery { resource: Some("setup".to_owned()), after: Some(0), limit: 9, ..AuditQuery::default() };
     let told: Vec<String> = world.turno.audit(query).await.unwrap().into_iter().map(|entry| entry.action).collect();
     assert_eq!(told, ["link_make", "link_make", "link_redeem"]);
