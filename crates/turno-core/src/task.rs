@@ -67,7 +67,8 @@ pub enum Status {
     Ready,
     /// Somebody took it; it may have been left unfinished since.
     Processing,
-    /// Finalized with lines that failed; can be taken again.
+    /// Some lines are applied and some are not: a finalize is under way, ended early, or met lines that failed. The task
+    /// can be taken again.
     PartiallyCompleted,
     /// Every line is applied.
     Completed,
@@ -101,6 +102,12 @@ impl Status {
     /// Whether somebody may take it.
     pub fn lockable(self) -> bool {
         matches!(self, Status::Ready | Status::Processing | Status::PartiallyCompleted)
+    }
+
+    /// Returns the status after a line was applied. The first applied line makes the task partially completed, in the
+    /// line's own transaction, so that a finalize that ends early leaves no task that looks untouched.
+    pub fn with_applied_line(self) -> Status {
+        if self == Status::Processing { Status::PartiallyCompleted } else { self }
     }
 }
 
@@ -140,6 +147,27 @@ impl Task {
         self.title.hash(&mut hasher);
         self.lines.iter().for_each(|line| line.hash_written(&mut hasher));
         Version(hasher.finish())
+    }
+
+    /// Returns the numbers of the lines that are applied.
+    pub fn applied_lines(&self) -> Vec<u32> {
+        self.lines.iter().filter(|line| line.applied.is_some()).map(|line| line.number).collect()
+    }
+
+    /// Returns what a finalize under `fence` that ended early has to report: every applied line, as `Applied` under this
+    /// fence or `Skipped` under another one, and the lines that it saw fail (`seen`).
+    pub fn outcomes(&self, fence: Fence, seen: &[(u32, LineOutcome)]) -> Vec<(u32, LineOutcome)> {
+        let outcome = |line: &Line| match &line.applied {
+            Some((_, by, _)) if *by == fence => Some(LineOutcome::Applied),
+            Some(_) => Some(LineOutcome::Skipped),
+            None => {
+                let failed = |(number, outcome): &&(u32, LineOutcome)| {
+                    *number == line.number && matches!(outcome, LineOutcome::Failed(_))
+                };
+                seen.iter().find(failed).map(|(_, outcome)| outcome.clone())
+            }
+        };
+        self.lines.iter().filter_map(|line| Some((line.number, outcome(line)?))).collect()
     }
 }
 
@@ -216,6 +244,8 @@ pub enum Action {
     Cancel {
         /// Why.
         reason: Option<String>,
+        /// Cancel it although lines are applied; their effects stay.
+        keep_applied: bool,
     },
     /// Everything about its lock.
     Lease(lease::Action),
@@ -277,6 +307,8 @@ pub enum Refused {
     NoSuchLine(u32),
     /// The line is applied and stays as it is.
     LineApplied(u32),
+    /// These lines are applied; cancelling the task would not take their effects back.
+    LinesApplied(Vec<u32>),
     /// The line has been changed since it was seen.
     LineChanged(u32),
     /// The line cannot be applied as it is.

@@ -256,6 +256,7 @@ cli-is-number-but-must-be-at = is { $number }, but must be at least ttl_ms, whic
 cli-raise-max-ttl-ms-or-lower = raise max_ttl_ms or lower ttl_ms
 cli-is-number-but-must-be-below = is { $number }, but must be below ttl_ms, which is { $max }
 cli-lower-heartbeat-interval-ms-or-raise = lower heartbeat_interval_ms or raise ttl_ms
+cli-keep-applied-next = repeat it with --keep-applied to cancel the task and keep those lines
 cli-is-the-same-address-as-listen = is the same address as listen
 cli-give-metrics-a-port-of-their = give metrics a port of their own
 cli-must-be-post-put-or-patch = must be POST, PUT or PATCH

@@ -256,6 +256,7 @@ cli-is-number-but-must-be-at = es { $number }, y debe ser al menos ttl_ms, que e
 cli-raise-max-ttl-ms-or-lower = suba max_ttl_ms o baje ttl_ms
 cli-is-number-but-must-be-below = es { $number }, y debe ser menor que ttl_ms, que es { $max }
 cli-lower-heartbeat-interval-ms-or-raise = baje heartbeat_interval_ms o suba ttl_ms
+cli-keep-applied-next = repita con --keep-applied para anular la tarea y conservar esas líneas
 cli-is-the-same-address-as-listen = es la misma dirección que listen
 cli-give-metrics-a-port-of-their = dé a las métricas un puerto propio
 cli-must-be-post-put-or-patch = debe ser POST, PUT o PATCH

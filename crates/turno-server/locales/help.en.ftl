@@ -203,6 +203,7 @@ help-show-a-task-with-its-lines = Show a task with its lines
 help-make-a-task = Make a task
 help-say-that-a-draft-can-be = Say that a draft can be processed
 help-cancel-a-task = Cancel a task
+help-keep-lines-that-are-applied = Cancel it although lines are applied; their effects stay
 help-take-a-task-for-processing = Take a task for processing
 help-give-a-task-back = Give a task back
 help-apply-every-line-each-once-and = Apply every line, each once, and free the task

@@ -203,6 +203,7 @@ help-show-a-task-with-its-lines = Muestra una tarea con sus líneas
 help-make-a-task = Hace una tarea
 help-say-that-a-draft-can-be = Dice que un borrador se puede procesar
 help-cancel-a-task = Cancela una tarea
+help-keep-lines-that-are-applied = Anularla aunque haya líneas aplicadas; sus efectos quedan
 help-take-a-task-for-processing = Toma una tarea para procesarla
 help-give-a-task-back = Devuelve una tarea
 help-apply-every-line-each-once-and = Aplica cada línea, una vez, y libera la tarea

@@ -51,6 +51,10 @@ task-readied = The task is ready to be processed
 task-cancel = Cancel the task
 task-cancel-title = Cancel the task?
 task-cancel-what = It will not be processed any more. What was applied stays applied.
+task-cancel-keep = { $count ->
+        [one] 1 line is applied. Keep it in stock
+       *[other] { $count } lines are applied. Keep them in stock
+    }
 task-cancel-reason = Reason (optional)
 task-cancelled = The task is cancelled
 task-no-lines = It has no lines yet

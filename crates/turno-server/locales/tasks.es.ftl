@@ -51,6 +51,10 @@ task-readied = La tarea está lista para procesar
 task-cancel = Cancelar la tarea
 task-cancel-title = ¿Cancelar la tarea?
 task-cancel-what = No se procesará más. Lo que ya se aplicó queda aplicado.
+task-cancel-keep = { $count ->
+        [one] 1 línea ya se aplicó. Conservarla en el stock
+       *[other] { $count } líneas ya se aplicaron. Conservarlas en el stock
+    }
 task-cancel-reason = Motivo (opcional)
 task-cancelled = La tarea quedó cancelada
 task-no-lines = Todavía no tiene líneas

@@ -13,6 +13,7 @@ mod delivery;
 mod desk;
 mod destination;
 mod expiry;
+mod finalize;
 mod ids;
 mod inbox;
 mod instances;
@@ -74,6 +75,7 @@ pub fn all() -> Vec<Case> {
         retry::cases(),
         time::cases(),
         instances::cases(),
+        finalize::cases(),
         task::cases(),
         access::cases(),
         console::cases(),

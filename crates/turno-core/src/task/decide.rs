@@ -87,7 +87,7 @@ pub fn decide(command: &Command, read: Read) -> Decision {
         Action::Create { title, lines, ready, .. } => work.create(fresh, title, lines, *ready),
         Action::Edit { title, lines, seen } => work.edit(title.as_deref(), lines.as_deref(), *seen),
         Action::Ready => work.ready(),
-        Action::Cancel { reason } => work.cancel(reason.as_deref()),
+        Action::Cancel { reason, keep_applied } => work.cancel(reason.as_deref(), *keep_applied),
         Action::Lease(action) => work.lease(action),
         Action::Patch { fence, number, patch } => work.patch(*fence, *number, patch),
         Action::Validate { fence, number } => work.validate(*fence, *number, stock.as_ref()),
@@ -170,26 +170,31 @@ impl Work<'_> {
         Ok(Outcome::Done)
     }
 
-    fn cancel(&mut self, reason: Option<&str>) -> Result<Outcome, Refused> {
+    fn cancel(&mut self, reason: Option<&str>, keep_applied: bool) -> Result<Outcome, Refused> {
         let open = [Status::Draft, Status::Ready, Status::Processing, Status::PartiallyCompleted];
-        self.task_in(&open)?;
+        let applied = self.task_in(&open)?.applied_lines();
         let now = self.now.max(self.decision.lease.decided_at());
-        if let Some(grant) = self.decision.lease.live(now).cloned() {
-            if !self.command.who.speaks_for(&grant.holder) {
-                return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
-            }
-            self.release_for_good(grant.fence, Status::Cancelled)?;
-        } else {
-            self.dismiss(Status::Cancelled);
+        let live = self.decision.lease.live(now).cloned();
+        if let Some(grant) = live.clone().filter(|grant| !self.command.who.speaks_for(&grant.holder)) {
+            return Err(Refused::Lease(lease::Refused::HeldBy { grant, position: None }));
+        }
+        if !applied.is_empty() && !keep_applied {
+            return Err(Refused::LinesApplied(applied));
+        }
+        match live {
+            Some(grant) => drop(self.release_for_good(grant.fence, Status::Cancelled)?),
+            None => self.dismiss(Status::Cancelled),
         }
         let task = self.task_in(&open)?;
         let before = task.status;
         task.status = Status::Cancelled;
         self.changed("task.cancelled", "cancelled", None, reason);
-        let entry = Draft::new(self.command.actor(), "task_cancel", self.resource()).with([
-            ("reason", reason.map_or(Value::Null, Value::from)),
-            ("status_before", Value::from(before.as_str())),
-        ]);
+        let mut details =
+            vec![("reason", reason.map_or(Value::Null, Value::from)), ("status_before", Value::from(before.as_str()))];
+        if !applied.is_empty() {
+            details.push(("lines_applied", Value::from(applied)));
+        }
+        let entry = Draft::new(self.command.actor(), "task_cancel", self.resource()).with(details);
         self.decision.audit.push(entry);
         Ok(Outcome::Done)
     }
@@ -255,14 +260,23 @@ impl Work<'_> {
             let ending = self.decision.lease.ended.clone();
             return Err(Refused::Lease(lease::Refused::Lost { ending }));
         }
+        if matches!(task.status, Status::Draft | Status::Ready) {
+            return Err(Refused::WrongStatus(task.status));
+        }
+        // Whether the lock is still theirs comes before the status: whoever lost it has to hear that, also if another
+        // has completed or cancelled the task since.
+        let now = self.now.max(self.decision.lease.decided_at());
+        let own = |grant: &&lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
+        if self.decision.lease.live(now).filter(own).is_none() {
+            let released = self.release(fence);
+            return Err(released.err().unwrap_or_else(|| self.lost(fence)));
+        }
         let task = self.task_in(&[Status::Processing, Status::PartiallyCompleted])?;
         let whole = task.lines.iter().all(|line| line.status == LineStatus::Applied);
         let status = if whole { Status::Completed } else { Status::PartiallyCompleted };
         let released = if whole { self.release_for_good(fence, status)? } else { self.release(fence)? };
         if released != (lease::Outcome::Released { released: true, repeated: false }) {
-            // Its holder gave it back before: that is good for a release that is repeated, not for a finalize.
-            let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
-            return Err(Refused::Lease(lease::Refused::Lost { ending }));
+            return Err(self.lost(fence));
         }
         let task = self.task()?;
         let lines = task.lines.iter().filter_map(|line| Some((line.number, outcome_of(line, fence, lines)?))).collect();
@@ -272,6 +286,13 @@ impl Work<'_> {
         let event = if whole { "task.completed" } else { "task.partially_completed" };
         self.changed(event, "finalized", None, Some(status.as_str()));
         Ok(Outcome::Finalized { finalized, repeated: false })
+    }
+
+    /// The refusal of a finalize whose ownership is over, also if its holder gave it back: that is good for a release
+    /// that is repeated, not for a finalize.
+    fn lost(&self, fence: Fence) -> Refused {
+        let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
+        Refused::Lease(lease::Refused::Lost { ending })
     }
 
     fn release(&mut self, fence: Fence) -> Result<lease::Outcome, Refused> {

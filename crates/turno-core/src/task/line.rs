@@ -274,6 +274,8 @@ pub struct LineDone {
     pub note: Note,
     /// What to announce after the commit.
     pub event: Event,
+    /// What the task becomes, if that is another status.
+    pub status: Option<Status>,
 }
 
 impl Apply {
@@ -294,9 +296,10 @@ impl Apply {
     }
 }
 
-/// Ends what [`begin_line`] began.
-pub fn end_line(apply: &Apply, line: Line, effect: Result<(), LineError>, now: Time) -> LineDone {
+/// Ends what [`begin_line`] began, on a task in status `before`.
+pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), LineError>, now: Time) -> LineDone {
     let (line, outcome) = line.after(apply, effect, now);
+    let after = if outcome == LineOutcome::Applied { before.with_applied_line() } else { before };
     let (what, name) = match outcome {
         LineOutcome::Failed(_) => ("line_failed", "task.line_failed"),
         LineOutcome::Applied | LineOutcome::Skipped => ("line_applied", "task.line_applied"),
@@ -313,7 +316,7 @@ pub fn end_line(apply: &Apply, line: Line, effect: Result<(), LineError>, now: T
         by: Some(apply.who.user.clone()),
         detail: Some(apply.number.to_string()),
     };
-    LineDone { line, outcome, note, event }
+    LineDone { line, outcome, note, event, status: Some(after).filter(|after| *after != before) }
 }
 
 impl Line {

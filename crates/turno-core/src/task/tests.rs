@@ -1,5 +1,6 @@
 //! The rules of tasks, one by one.
 
+mod early;
 mod seeds;
 mod waiting;
 
@@ -108,9 +109,10 @@ impl Desk {
         let (apply, now) = (self.apply(ANA, fence, number), self.now);
         let task = self.task.as_mut().expect("there is one");
         let place = task.lines.iter_mut().find(|line| line.number == number).expect("there is one");
-        let (line, outcome) = place.clone().after(&apply, effect, now);
-        *place = line;
-        outcome
+        let done = end_line(&apply, task.status, place.clone(), effect, now);
+        *place = done.line;
+        task.status = done.status.unwrap_or(task.status);
+        done.outcome
     }
 }
 
@@ -274,7 +276,7 @@ fn a_lock_lost_midway_stops_the_finalize_and_keeps_what_is_applied() {
     let stopped = desk.begin(ANA, fence, 2);
     assert!(matches!(stopped, Begin::Refused(Refused::Lease(lease::Refused::Lost { ending: Some(_) }))), "{stopped:?}");
     assert!(lost(&desk.ask(ANA, Action::Close { fence, lines: Vec::new() })));
-    assert_eq!(desk.status(), Status::Processing);
+    assert_eq!(desk.status(), Status::PartiallyCompleted);
     let mine = desk.lease.grant.as_ref().expect("held").fence;
     assert_eq!(desk.begin(LUIS, mine, 1), Begin::Settled(LineOutcome::Skipped), "the next one skips what is applied");
     assert_eq!(desk.begin(LUIS, mine, 2), Begin::Go);
@@ -307,7 +309,7 @@ fn a_line_applied_under_the_same_fence_is_not_applied_again() {
 fn cancelling_is_refused_while_another_holds_and_is_audited() {
     let mut desk = Desk::ready();
     let fence = desk.claim(ANA);
-    let cancel = || Action::Cancel { reason: Some("duplicada".to_owned()) };
+    let cancel = || Action::Cancel { reason: Some("duplicada".to_owned()), keep_applied: false };
     let held = desk.ask(LUIS, cancel());
     assert!(matches!(held, Err(Refused::Lease(lease::Refused::HeldBy { .. }))), "{held:?}");
     assert!(desk.ask(ANA, cancel()).is_ok());

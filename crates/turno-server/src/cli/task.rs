@@ -47,7 +47,13 @@ enum What {
     /// Say that a draft can be processed
     Ready(Of),
     /// Cancel a task
-    Cancel(Of),
+    Cancel {
+        #[command(flatten)]
+        of: Of,
+        /// Cancel it although lines are applied; their effects stay
+        #[arg(long)]
+        keep_applied: bool,
+    },
     /// Take a task for processing
     Claim {
         #[command(flatten)]
@@ -122,7 +128,10 @@ pub(crate) async fn run(arguments: &TaskArgs) -> Result<(), Failure> {
         What::Get(task) => shown(&client.get(&format!("/v1/tasks/{}", task.task)).await?, json),
         What::Create(wish) => shown(&client.post("/v1/tasks", &create::body(wish)?).await?, json),
         What::Ready(task) => shown(&client.post(&of(task, "ready"), &nothing).await?, json),
-        What::Cancel(task) => shown(&client.post(&of(task, "cancel"), &nothing).await?, json),
+        What::Cancel { of: task, keep_applied } => {
+            let body = json!({ "keep_applied": keep_applied });
+            shown(&client.post(&of(task, "cancel"), &body).await?, json)
+        }
         What::Claim { of: task, wish } => shown(&claim(&client, &of(task, "claim"), wish).await?, json),
         What::Release(wish) => shown(&client.post(&of(&wish.of, "release"), &wish.own.body()).await?, json),
         What::Finalize(wish) => {

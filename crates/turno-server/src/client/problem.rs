@@ -130,6 +130,7 @@ fn next(code: &str, problem: &Value) -> String {
             "wait for it with --wait 30s, or ask its holder with `turno lease request-release`".to_owned()
         }
         "lease_lost" => "stop working on it; claim it again if it is free (`turno why` says who has it)".to_owned(),
+        "lines_applied" => "repeat it with --keep-applied to cancel the task and keep those lines".to_owned(),
         "not_found" => {
             "check the name; `list` of the same command shows what there is (`turno queue items QUEUE` of items)".to_owned()
         }

@@ -70,6 +70,7 @@ codes! {
     AlreadyHolder "already_holder" 409,
     WrongStatus "wrong_status" 409,
     LineApplied "line_applied" 409,
+    LinesApplied "lines_applied" 409,
     LineChanged "line_changed" 409,
     DraftChanged "draft_changed" 409,
     AlreadyClaimed "already_claimed" 409,

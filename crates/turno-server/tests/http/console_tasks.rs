@@ -18,6 +18,7 @@ cases![
     a_draft_that_makes_no_sense_comes_back_as_it_was_typed,
     titles_and_articles_of_others_are_text,
     a_task_is_cancelled_with_its_reason_unless_another_has_it,
+    the_form_that_cancels_a_task_asks_whether_applied_lines_stay,
     a_page_of_a_task_lets_nobody_edit_who_has_no_lock,
     a_finished_task_says_line_by_line_what_became_of_it,
     the_address_of_a_form_that_is_reloaded_leads_to_its_page,
@@ -252,6 +253,17 @@ async fn titles_and_articles_of_others_are_text(world: World) {
     }
     ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await.expect(200);
     assert!(!browser.page(&format!("/tasks/{id}")).await.contains(hostile));
+}
+
+async fn the_form_that_cancels_a_task_asks_whether_applied_lines_stay(world: World) {
+    let (partly, browser) = (furnished(&world).await[2], Browser::of(&world, "ana").await);
+    let (path, back) = (format!("/console/tasks/{partly}/cancel"), format!("/tasks/{partly}"));
+    let page = browser.open(&back).await.text;
+    assert!(page.contains("name=\"keep_applied\"") && page.contains("1 línea ya se aplicó"), "{page}");
+    let back = ("back", back.as_str());
+    let refused = browser.done(&path, &[back]).await;
+    assert!(refused.contains("ya se aplicaron"), "{refused}");
+    assert_eq!(browser.done(&path, &[back, ("keep_applied", "true")]).await, "La tarea quedó cancelada");
 }
 
 async fn a_task_is_cancelled_with_its_reason_unless_another_has_it(world: World) {

@@ -16,6 +16,8 @@ cases![
     finalizing_again_with_the_same_fence_gets_the_same_answer,
     concurrent_finalizes_with_one_fence_are_one,
     a_finalize_after_the_lock_was_lost_says_what_was_done,
+    a_finalize_after_another_completed_the_task_is_told_that_its_lock_is_lost,
+    a_task_with_applied_lines_is_cancelled_only_with_keep_applied,
     stock_of_what_was_never_moved_is_nothing,
 ];
 
@@ -192,7 +194,7 @@ async fn finalizing_again_with_the_same_fence_gets_the_same_answer(world: World)
     );
     assert_eq!(ana.get("/v1/stock/clavos").await.expect(200)["quantity"], 30);
     let other = leo.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence.as_i64().unwrap() + 1 })).await;
-    other.problem(409, "wrong_status");
+    other.problem(409, "lease_lost");
     let his = leo.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await;
     his.problem(409, "lease_lost");
 }
@@ -235,6 +237,43 @@ async fn a_finalize_after_the_lock_was_lost_says_what_was_done(world: World) {
     for body in [json!({}), json!({ "fence": "x" }), json!({ "fence": 1, "lines": [] })] {
         ana.post(&path, body).await.problem(400, "bad_field");
     }
+}
+
+/// A task of whose two lines the second is applied, and the fence under which that was.
+async fn half_applied(client: &Client) -> (i64, Value) {
+    let lines = json!([
+        { "kind": "quantity", "movement": "out", "sku": "clavos", "quantity": 5 },
+        { "kind": "quantity", "sku": "tornillos", "quantity": 8 },
+    ]);
+    let id = made(client, lines).await;
+    let fence = claimed(client, id).await["fence"].clone();
+    assert_eq!(finalized(client, id, &fence).await["status"], "partially_completed");
+    (id, fence)
+}
+
+async fn a_finalize_after_another_completed_the_task_is_told_that_its_lock_is_lost(world: World) {
+    let (ana, leo) = (world.client("ana").await, world.client("leo").await);
+    let (id, fence) = half_applied(&ana).await;
+    let taken = claimed(&leo, id).await["fence"].clone();
+    patch(&leo, id, 1, json!({ "fence": taken, "movement": "in" })).await.expect(200);
+    assert_eq!(finalized(&leo, id, &taken).await["status"], "completed");
+    let late = ana.post(&format!("/v1/tasks/{id}/finalize"), json!({ "fence": fence })).await;
+    let late = late.problem(409, "lease_lost");
+    let lines = json!([{ "number": 1, "outcome": "skipped" }, { "number": 2, "outcome": "applied" }]);
+    assert_eq!((&late["lines"], &late["reason"]), (&lines, &json!("released")));
+}
+
+async fn a_task_with_applied_lines_is_cancelled_only_with_keep_applied(world: World) {
+    let ana = world.client("ana").await;
+    let (id, _) = half_applied(&ana).await;
+    let path = format!("/v1/tasks/{id}/cancel");
+    let refused = ana.post(&path, json!({})).await.problem(409, "lines_applied");
+    assert_eq!(refused["lines"], json!([{ "number": 2, "outcome": "applied" }]));
+    assert!(refused["detail"].as_str().unwrap().contains("keep_applied"), "{refused}");
+    ana.post(&path, json!({ "keep_applied": "yes" })).await.problem(400, "bad_field");
+    let cancelled = ana.post(&path, json!({ "keep_applied": true })).await.expect(200);
+    assert_eq!(cancelled["status"], "cancelled");
+    assert_eq!(ana.get("/v1/stock/tornillos").await.expect(200)["quantity"], 8, "it stays");
 }
 
 async fn stock_of_what_was_never_moved_is_nothing(world: World) {

@@ -229,7 +229,7 @@ async fn the_end_of_a_task_ends_its_line(mut world: World) {
             let became = world.turno.task_finalize(id, holder("ana"), fence).await.unwrap();
             assert_eq!(became.answer.unwrap().status, Status::Completed);
         } else {
-            let cancel = task::Action::Cancel { reason: None };
+            let cancel = task::Action::Cancel { reason: None, keep_applied: false };
             world.turno.task(Some(id), holder("ana"), cancel).await.unwrap().answer.unwrap();
         }
     }

@@ -42,7 +42,7 @@ fn sku(text: &str) -> Sku {
     Sku::new(text).unwrap()
 }
 
-fn units(article: &str, movement: Movement, quantity: i64) -> NewLine {
+pub(super) fn units(article: &str, movement: Movement, quantity: i64) -> NewLine {
     NewLine { movement, sku: sku(article), goods: Goods::Quantity(quantity) }
 }
 
@@ -51,31 +51,31 @@ fn named(article: &str, movement: Movement, serials: &[&str]) -> NewLine {
     NewLine { movement, sku: sku(article), goods: Goods::Serialized(serials) }
 }
 
-async fn ready(turno: &Turno, lines: Vec<NewLine>) -> TaskId {
+pub(super) async fn ready(turno: &Turno, lines: Vec<NewLine>) -> TaskId {
     let answer = turno.task_create(holder("eva"), "Recepción №7", lines, true, None).await.unwrap();
     assert_eq!(answer.answer, Ok(Outcome::Done));
     answer.task.unwrap().id
 }
 
-async fn ask(turno: &Turno, id: TaskId, who: &str, action: Action) -> TaskAnswer {
+pub(super) async fn ask(turno: &Turno, id: TaskId, who: &str, action: Action) -> TaskAnswer {
     turno.task(Some(id), holder(who), action).await.unwrap()
 }
 
-async fn claim(turno: &Turno, id: TaskId, who: &str) -> Fence {
+pub(super) async fn claim(turno: &Turno, id: TaskId, who: &str) -> Fence {
     let answer = ask(turno, id, who, Action::Lease(OnLease::Claim { ttl: None, wait: false })).await;
     assert!(answer.answer.is_ok(), "{:?}", answer.answer);
     answer.lease.grant.unwrap().fence
 }
 
-async fn finalize(turno: &Turno, id: TaskId, who: &str, fence: Fence) -> FinalizeAnswer {
+pub(super) async fn finalize(turno: &Turno, id: TaskId, who: &str, fence: Fence) -> FinalizeAnswer {
     turno.task_finalize(id, holder(who), fence).await.unwrap()
 }
 
-async fn get(turno: &Turno, id: TaskId) -> Task {
+pub(super) async fn get(turno: &Turno, id: TaskId) -> Task {
     turno.task_get(id).await.unwrap().1.unwrap().0
 }
 
-async fn stock(turno: &Turno, article: &str) -> (i64, Vec<String>) {
+pub(super) async fn stock(turno: &Turno, article: &str) -> (i64, Vec<String>) {
     let level = turno.stock_level(sku(article)).await.unwrap();
     (level.quantity, level.serials)
 }
@@ -329,7 +329,7 @@ async fn a_lock_lost_midway_stops_there_and_reports_what_was_done(world: World) 
     let lost = stopped.answer.unwrap_err();
     assert!(matches!(lost, Refused::Lease(lease::Refused::Lost { .. })), "{lost:?}");
     assert_eq!(stopped.lines, [(1, LineOutcome::Applied), (2, LineOutcome::Applied)], "the second began in time");
-    assert_eq!(get(&turno, id).await.status, Status::Processing);
+    assert_eq!(get(&turno, id).await.status, Status::PartiallyCompleted);
     assert_eq!(own_rows(&world, id).await.len(), 2);
 }
 
@@ -390,7 +390,7 @@ async fn an_applications_effect_commits_with_its_line_or_not_at_all(world: World
 async fn cancelling_respects_the_lock_and_is_audited(world: World) {
     let id = ready(&world.turno, vec![units("x", Movement::In, 1)]).await;
     let fence = claim(&world.turno, id, "ana").await;
-    let cancel = || Action::Cancel { reason: Some("duplicada".to_owned()) };
+    let cancel = || Action::Cancel { reason: Some("duplicada".to_owned()), keep_applied: false };
     let held = ask(&world.turno, id, "luis", cancel()).await.answer;
     assert!(matches!(held, Err(Refused::Lease(lease::Refused::HeldBy { .. }))));
     assert_eq!(ask(&world.turno, id, "ana", cancel()).await.answer, Ok(Outcome::Done));

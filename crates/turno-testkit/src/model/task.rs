@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use turno::core::id::{Numbers, Once, Serial, Sku};
 use turno::core::lease::{State, decide};
 use turno::core::task::{
-    Apply, Begin, Line, LineDone, LineError, Note, Read, Stock, Task, TaskId, begin_line, end_line, post,
+    Apply, Begin, Line, LineDone, LineError, Note, Read, Status, Stock, Task, TaskId, begin_line, end_line, post,
 };
 use turno::core::time::Time;
 use turno::store::{
@@ -87,11 +87,15 @@ impl Rows {
 
     pub(super) fn end_line(&mut self, apply: &Apply, going: LineToApply, effect: Result<(), LineError>) -> LineStep {
         let now = going.now;
-        let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
+        let before = self.work.tasks.get(&apply.task).map_or(Status::Processing, |task| task.status);
+        let LineDone { line, outcome, note, event, status } = end_line(apply, before, going.line, effect, now);
         self.events.push(event);
         self.work.notes.push((apply.task, note));
         if let Some(task) = self.work.tasks.get_mut(&apply.task) {
             task.lines.iter_mut().filter(|place| place.number == line.number).for_each(|place| *place = line.clone());
+            if let Some(status) = status {
+                (task.status, task.updated_at) = (status, task.updated_at.max(now));
+            }
         }
         let mut state = self.state(&apply.task.resource());
         decide(&mut state, &apply.work(), now, &mut Numbers::new(Vec::new()));

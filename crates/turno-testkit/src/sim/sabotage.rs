@@ -117,6 +117,8 @@ pub(crate) enum Bug {
     PinIgnored,
     /// A finalize ends as completed although lines failed.
     FailedCompletes,
+    /// An applied line leaves the task in the status that it had.
+    LineKeepsStatus,
     /// The line of a task is written back as it was before the task ended.
     LineOutlivesTask,
     /// A repeated finalize is answered with what it found this time.
@@ -198,6 +200,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::AppliedAgain, "applied-again", &["K1"]),
     sabotage(Bug::PinIgnored, "pin-ignored", &["K2"]),
     sabotage(Bug::FailedCompletes, "failed-completes", &["K1"]),
+    sabotage(Bug::LineKeepsStatus, "line-keeps-status", &["K5"]),
     sabotage(Bug::LineOutlivesTask, "line-outlives-task", &["K4"]),
     sabotage(Bug::FinalizeForgotten, "finalize-forgotten", &["K1"]),
     sabotage(Bug::OverrideUnaudited, "override-unaudited", &["L11"]),

@@ -323,6 +323,11 @@ fn completing_a_task_with_failed_lines_is_caught() {
 }
 
 #[test]
+fn an_applied_line_that_leaves_the_tasks_status_is_caught() {
+    is_caught("line-keeps-status", 3_000);
+}
+
+#[test]
 fn a_line_that_outlives_its_task_is_caught() {
     is_caught("line-outlives-task", 6_000);
 }

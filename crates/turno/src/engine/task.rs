@@ -29,7 +29,7 @@ const REDO_MAX: usize = 8;
 pub struct FinalizeAnswer {
     /// How it ended, or why it stopped.
     pub answer: Result<Finalized, Refused>,
-    /// What became of the lines so far.
+    /// What became of the lines: of a refused finalize, every line that is applied by now, and those that it saw fail.
     pub lines: Vec<(u32, LineOutcome)>,
     /// The same finalize had already happened.
     pub repeated: bool,
@@ -188,7 +188,11 @@ impl Turno {
             Ok(_) => return Err(Error::Closed),
             Err(refused) => (Err(refused), false),
         };
-        let lines = answer.as_ref().map_or(lines, |finalized| finalized.lines.clone());
+        let lines = match (&answer, closed.task) {
+            (Ok(finalized), _) => finalized.lines.clone(),
+            (Err(_), Some(task)) => task.outcomes(fence, &lines),
+            (Err(_), None) => lines,
+        };
         Ok(FinalizeAnswer { answer, lines, repeated, lease: closed.lease, now: closed.now })
     }
 

@@ -35,7 +35,7 @@ fn the_end_of_a_task_sends_away_who_waits_and_offers_it_to_nobody() {
 #[test]
 fn a_cancelled_task_is_offered_to_nobody() {
     let (mut desk, _) = waited_for();
-    desk.ask(ANA, Action::Cancel { reason: None }).expect("hers to cancel");
+    desk.ask(ANA, Action::Cancel { reason: None, keep_applied: false }).expect("hers to cancel");
     assert_eq!((desk.status(), waits(&desk)), (Status::Cancelled, (0, false)));
 }
 
@@ -44,7 +44,7 @@ fn a_task_that_is_cancelled_while_it_is_offered_is_offered_no_more() {
     let (mut desk, fence) = waited_for();
     desk.ask(ANA, Action::Lease(OnLease::Release { fence, claim: None })).expect("given back");
     assert_eq!(waits(&desk), (2, true), "the control: as long as it can be processed it is kept for the first");
-    desk.ask(ANA, Action::Cancel { reason: None }).expect("nobody has it");
+    desk.ask(ANA, Action::Cancel { reason: None, keep_applied: false }).expect("nobody has it");
     assert_eq!(waits(&desk), (0, false));
 }
 
@@ -64,7 +64,7 @@ fn whoever_waits_goes_on_waiting_where_the_end_is_refused() {
         desk.step(fence, number, Ok(()));
     }
     desk.lease.pinned = true;
-    assert!(desk.ask(ANA, Action::Cancel { reason: None }).is_err());
+    assert!(desk.ask(ANA, Action::Cancel { reason: None, keep_applied: false }).is_err());
     desk.lease.pinned = false;
     let other = Fence(fence.0 - 1);
     assert!(lost(&desk.ask(ANA, Action::Close { fence: other, lines: Vec::new() })));

@@ -187,13 +187,16 @@ pub(super) async fn ready(page: Page, reader: Reader, Path(id): Path<String>, Fo
 #[derive(Deserialize)]
 pub(super) struct Cancel {
     reason: Option<String>,
+    /// The box that is there if lines are applied.
+    keep_applied: Option<String>,
     back: Option<String>,
 }
 
 /// It will not be processed.
 pub(super) async fn cancel(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Cancel>) -> Response {
+    let keep_applied = form.keep_applied.is_some();
     let became = match given(form.reason).map(|reason| lease_text("reason", reason, false)).transpose() {
-        Ok(reason) => changed(&page, &reader, &id, Action::Cancel { reason }).await,
+        Ok(reason) => changed(&page, &reader, &id, Action::Cancel { reason, keep_applied }).await,
         Err(problem) => Err(problem),
     };
     page.after(form.back.as_deref(), became.map(|()| page.t("task-cancelled")))

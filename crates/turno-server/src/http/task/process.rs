@@ -156,7 +156,9 @@ struct FinalizedView {
     lock: LeaseView,
 }
 
-/// Applies every line on its own, and gives the lock back.
+/// Applies every line on its own, and gives the lock back. The first applied line makes the task `partially_completed`, and
+/// it stays so if the finalize ends early. A `lease_lost` names every line that is applied by then in `lines`: `applied` by
+/// this call, `skipped` by another.
 #[utoipa::path(post, path = "/v1/tasks/{id}/finalize", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = FinalizedView)))]
 async fn task_finalize(

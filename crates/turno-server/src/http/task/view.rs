@@ -269,6 +269,12 @@ impl Asked<'_> {
                 Problem::new(Code::NotFound).arg("thing", format_args!("task {task} line {number}"))
             }
             Refused::LineApplied(number) => Problem::new(Code::LineApplied).arg("line", number).with("line", number),
+            Refused::LinesApplied(numbers) => {
+                let named = numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let outcome = |number: &u32| OutcomeView::new(self.reader, *number, &LineOutcome::Applied);
+                let lines: Vec<_> = numbers.iter().map(outcome).collect();
+                Problem::new(Code::LinesApplied).arg("task", &task).arg("lines", named).with("lines", lines)
+            }
             Refused::LineChanged(number) => line_changed(*number),
             Refused::LineInvalid(number, error) => {
                 let problem = Problem::new(Code::LineInvalid).arg("line", number).with("line", number);

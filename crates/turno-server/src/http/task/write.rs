@@ -147,9 +147,13 @@ struct CancelBody {
     /// For its history and the audit.
     #[schema(max_length = 4000)]
     reason: Option<String>,
+    /// Cancels also a task with applied lines, whose effects stay. [default: false]
+    #[serde(default)]
+    keep_applied: bool,
 }
 
-/// Ends a task that will not be processed.
+/// Ends a task that will not be processed. If lines are applied it answers 409 `lines_applied` with them in `lines`, unless
+/// `keep_applied` says that they stay.
 #[utoipa::path(post, path = "/v1/tasks/{id}/cancel", tag = "tasks",
     params(("id" = i64, Path)), responses((status = 200, body = TaskView)))]
 async fn task_cancel(
@@ -160,7 +164,7 @@ async fn task_cancel(
 ) -> Result<Json<TaskView>, Problem> {
     let id = task_id(&id)?;
     let reason = body.reason.map(|reason| text("reason", reason, false)).transpose()?;
-    act(&caller, &reader, id, Action::Cancel { reason }).await
+    act(&caller, &reader, id, Action::Cancel { reason, keep_applied: body.keep_applied }).await
 }
 
 async fn act(caller: &Caller, reader: &Reader, id: TaskId, action: Action) -> Result<Json<TaskView>, Problem> {

@@ -99,6 +99,7 @@ impl Tasks {
         let Some((task, number)) = task.zip((apply.number as usize).checked_sub(1)) else {
             return fault("K1", at, "a line of a task that nobody made");
         };
+        use Status::PartiallyCompleted;
         let known = &task.finalized;
         let Some(line) = task.lines.get_mut(number) else {
             return fault("K1", at, format!("there is no line {}", apply.number));
@@ -113,6 +114,11 @@ impl Tasks {
                     return fault("K1", at, format!("{name} was applied as {row:?}"));
                 }
                 line.applied = Some(apply.fence);
+                // Once a line is applied the task does not look untouched, whatever becomes of the finalize.
+                task.status = PartiallyCompleted;
+                if lined.status != Some(PartiallyCompleted) {
+                    return fault("K5", at, format!("{name} was applied, and the task is {:?}", lined.status));
+                }
                 let level = self.stock.entry(line.sku.clone()).or_default();
                 if let Err(text) = moved(level, line) {
                     return fault("K3", at, format!("{name}: {text}"));
@@ -200,6 +206,10 @@ impl Known {
             Err(Refused::LineChanged(_)) => {
                 return matches!(&command.action, Action::Patch { patch, .. } if patch.seen.is_some());
             }
+            Err(Refused::LinesApplied(numbers)) => {
+                let keeps = matches!(command.action, Action::Cancel { keep_applied: true, .. });
+                return !keeps && !numbers.is_empty() && *numbers == self.applied();
+            }
             Err(Refused::LineInvalid(..) | Refused::Invalid(_)) => return true,
         };
         match (&command.action, answer) {
@@ -215,10 +225,10 @@ impl Known {
                 self.status = Ready;
                 good
             }
-            (Action::Cancel { .. }, Outcome::Done) => {
+            (Action::Cancel { keep_applied, .. }, Outcome::Done) => {
                 let open = !matches!(self.status, Cancelled | Completed);
                 self.status = Cancelled;
-                open
+                open && (*keep_applied || self.applied().is_empty())
             }
             (Action::Lease(action), Outcome::Lease(told)) => {
                 let takes = matches!(told, lease::Outcome::Claimed { .. })
@@ -263,6 +273,11 @@ impl Known {
         }
     }
 
+    fn applied(&self) -> Vec<u32> {
+        let applied = |(number, line): (u32, &Line)| line.applied.is_some().then_some(number);
+        (1..).zip(&self.lines).filter_map(applied).collect()
+    }
+
     /// Whether it asks once more for what has been answered.
     fn repeats(&self, command: &Command) -> bool {
         let Action::Close { fence, .. } = &command.action else {
@@ -275,9 +290,11 @@ impl Known {
         let fits = match action {
             Action::Edit { .. } | Action::Ready => told == Status::Draft,
             Action::Lease(_) => matches!(told, Status::Ready | Status::Processing | Status::PartiallyCompleted),
-            Action::Patch { .. } | Action::Validate { .. } | Action::Close { .. } => {
+            Action::Patch { .. } | Action::Validate { .. } => {
                 matches!(told, Status::Processing | Status::PartiallyCompleted)
             }
+            // A finalize without the lock is told that it lost it; only where nobody ever had it, the status.
+            Action::Close { .. } => !matches!(told, Status::Draft | Status::Ready),
             Action::Cancel { .. } => !matches!(told, Status::Completed | Status::Cancelled),
             Action::Create { .. } => true,
         };

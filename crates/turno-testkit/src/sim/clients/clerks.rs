@@ -83,7 +83,7 @@ impl Clerk {
                 let lines = (0..rng.between(0, 3)).map(|_| line(rng, setup)).collect();
                 Action::Edit { title: None, lines: Some(lines), seen: None }
             }
-            _ => Action::Cancel { reason: None },
+            _ => Action::Cancel { reason: None, keep_applied: rng.percent(50) },
         };
         self.ask(Some(task), action, setup)
     }
@@ -104,7 +104,7 @@ impl Clerk {
             }
             44..50 => return self.ask_lease(task, lease::Action::Release { fence, claim: None }, setup),
             50..55 => Action::Lease(lease::Action::Claim { ttl: None, wait: false }),
-            55..58 => Action::Cancel { reason: Some("no".to_owned()) },
+            55..58 => Action::Cancel { reason: Some("no".to_owned()), keep_applied: rng.percent(50) },
             _ => {
                 // Whatever comes of it, it may be asked for once more, much later.
                 self.old = Some((task, fence));

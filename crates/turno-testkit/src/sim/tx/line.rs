@@ -1,4 +1,5 @@
-//! One line of a finalize, in a transaction of its own: task and lease shared, line and article alone.
+//! One line of a finalize, in a transaction of its own: task and lease shared, line and article alone. The first line
+//! locks the task alone, because it writes the task's new status.
 //!
 //! Last of all the lease is renewed, so that nobody's heartbeat waits for an effect. That renewal was decided when the
 //! clock was read; it moves nothing back, and finds nothing if the ownership was ended meanwhile.
@@ -11,7 +12,7 @@ use turno::store::LineStep;
 use turno_core::event::{Event, Topic};
 use turno_core::id::Numbers;
 use turno_core::lease::{self, Action, Grant, State};
-use turno_core::task::{self, Apply, Begin, LineStatus, Posting, Task, begin_line, post};
+use turno_core::task::{self, Apply, Begin, LineOutcome, LineStatus, Posting, Status, Task, TaskId, begin_line, post};
 use turno_core::time::{Span, Time};
 
 /// How far it is.
@@ -28,6 +29,8 @@ pub(crate) struct Line {
 pub(crate) struct Lined {
     pub(crate) step: LineStep,
     pub(crate) line: Option<task::Line>,
+    /// The task's status afterwards.
+    pub(crate) status: Option<Status>,
     /// What is in stock of its article afterwards, if that was written.
     pub(crate) level: Option<Level>,
     /// The ownership after the renewal, if it was written.
@@ -55,9 +58,7 @@ impl Tx {
         if env.has(Bug::FenceCheckedEarlier) {
             // Whoever has asserted his ownership in a transaction before this one.
             line.lease.get_or_insert_with(|| env.db.lease(&resource));
-        } else if !(env.db.share(Lock::Task(id), self.id, &mut self.held)
-            && env.db.share(Lock::Pin(resource), self.id, &mut self.held))
-        {
+        } else if !(self.share_task(env, id) && env.db.share(Lock::Pin(resource), self.id, &mut self.held)) {
             return Progress::Blocked;
         }
         let alone = env.has(Bug::LineUnlocked) || env.db.lock(Lock::Line(id, apply.number), self.id, &mut self.held);
@@ -66,6 +67,20 @@ impl Tx {
         }
         self.phase = Phase::Clock;
         Progress::Next
+    }
+
+    /// Alone if the line may change the task's status: that happens once, so whoever looks before it has the lock finds
+    /// at worst that it need not have been alone.
+    fn share_task(&mut self, env: &mut Env<'_>, id: TaskId) -> bool {
+        let lock = Lock::Task(id);
+        let status = env.db.tasks.get(&id).map(|task| task.status);
+        if self.held.contains(&lock) {
+            true
+        } else if status.is_some_and(|status| status.with_applied_line() != status) {
+            env.db.try_lock(lock.clone(), self.id, &mut self.held) || env.db.wait(lock, self.id)
+        } else {
+            env.db.share(lock, self.id, &mut self.held)
+        }
     }
 
     fn begin_line(&mut self, env: &mut Env<'_>, apply: &Apply, found: &mut Line) -> Progress {
@@ -119,7 +134,7 @@ impl Tx {
                 Some(Begin::Refused(refused)) => LineStep::Refused(refused),
                 Some(Begin::Go) | None => unreachable!("what may go was posted"),
             };
-            let lined = Lined { step: step.clone(), line: None, level: None, renewed: None };
+            let lined = Lined { step: step.clone(), line: None, status: None, level: None, renewed: None };
             committed.line = Some(Box::new(lined));
             committed.answered.replies.push(Reply::Line(step));
             return Progress::Committed(Box::new(committed));
@@ -133,6 +148,7 @@ impl Tx {
         let name = if effect.is_ok() { "task.line_applied" } else { "task.line_failed" };
         let (line, outcome) = line.clone().after(apply, effect, now);
         env.db.write_line(apply.task, &line);
+        let status = self.write_status(env, apply.task, &outcome);
         let renewed = renewal.and_then(|grant| renew(env, apply, grant));
         let event = Event {
             topic: Topic::Tasks,
@@ -146,10 +162,20 @@ impl Tx {
         };
         committed.events = self.write_events(env, vec![event]);
         let step = LineStep::Settled(outcome);
-        committed.line = Some(Box::new(Lined { step: step.clone(), line: Some(line), level, renewed }));
+        committed.line = Some(Box::new(Lined { step: step.clone(), line: Some(line), status, level, renewed }));
         committed.answered.replies.push(Reply::Line(step));
         env.db.mark = env.db.mark.max(now);
         Progress::Committed(Box::new(committed))
+    }
+
+    /// Writes what an applied line makes of the task, and answers the status afterwards.
+    fn write_status(&self, env: &mut Env<'_>, id: TaskId, outcome: &LineOutcome) -> Option<Status> {
+        let keeps = env.has(Bug::LineKeepsStatus) || *outcome != LineOutcome::Applied;
+        let task = env.db.tasks.get_mut(&id)?;
+        if !keeps {
+            task.status = task.status.with_applied_line();
+        }
+        Some(task.status)
     }
 
     /// What is in stock of the article afterwards, if that changed.

@@ -2,10 +2,11 @@
 //!
 //! Its locks, in order: the task (shared, so that commands stay out), the lease (against takers, not against
 //! heartbeats), the line, the article. Last of all the lease is renewed, so that nobody's heartbeat waits for an
-//! effect. The task's row itself is not written: two instances may be at it, each with another line.
+//! effect. Two instances may be at one task, each with another line, so the task's row is written by the first line
+//! only: it locks the task alone and writes the new status.
 
 use super::PostgresStore;
-use super::call::{self, Call};
+use super::call::{self, Call, Sql};
 use super::effect::{self, Bounded, Ran};
 use super::failure::Failure;
 use super::lease::{events, states};
@@ -20,7 +21,7 @@ use turno_core::event::Event;
 use turno_core::id::{Numbers, Serial, Sku};
 use turno_core::lease::{Grant, State, decide};
 use turno_core::task::{
-    Apply, Begin, Line, LineDone, LineError, LineOutcome, Note, Posting, begin_line, end_line, post,
+    Apply, Begin, Line, LineDone, LineError, LineOutcome, Note, Posting, Status, begin_line, end_line, post,
 };
 use turno_core::text::kept;
 use turno_core::time::Time;
@@ -38,6 +39,8 @@ enum Step {
 /// What a line writes.
 struct Work {
     line: Line,
+    /// What the task becomes, and when, if that is another status.
+    status: Option<(Status, Time)>,
     outcome: LineOutcome,
     note: Vec<Note>,
     event: Vec<Event>,
@@ -89,12 +92,31 @@ impl PostgresStore {
     }
 }
 
-/// Locks, looks, and lets the effect happen.
-async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, Failure> {
+/// What was found behind the locks.
+struct Locked {
+    begun: Begin,
+    /// The task's status and the line, if both are there.
+    found: Option<(Status, Line)>,
+    lease: State,
+    moment: Moment,
+}
+
+/// Locks the task, its lease and the line, and looks at them. The task is locked alone if the line may change its status.
+async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
+    let locked = lock_with(tx, apply, &call::TASK_SHARE).await?;
+    let changes = |(status, _): &(Status, Line)| status.with_applied_line() != *status;
+    if locked.begun != Begin::Go || !locked.found.as_ref().is_some_and(changes) {
+        return Ok(locked);
+    }
+    tx.restart();
+    lock_with(tx, apply, &call::TASK_ALONE).await
+}
+
+async fn lock_with(tx: &mut Tx<'_>, apply: &Apply, lock: &'static Sql) -> Result<Locked, Failure> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
     let calls = vec![
-        Call::new(&call::TASK_SHARE).big(id),
+        Call::new(lock).big(id),
         Call::new(&call::LEASE_PIN).text(resource.as_str()),
         Call::new(&call::LINE_LOCK).big(id).int(number),
         peek(resource.as_str()),
@@ -106,9 +128,17 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
     let line = answers.take().first().map(|row| line(row, 0)).transpose()?;
     let lease = lease_of(apply, &answers.take())?;
     let moment = tx.moment(&answers.take())?;
+    let begun = begin_line(apply, task.as_ref(), &lease, line.as_ref(), moment.now);
+    Ok(Locked { begun, found: task.map(|task| task.status).zip(line), lease, moment })
+}
+
+/// Locks, looks, and lets the effect happen.
+async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, Failure> {
+    let resource = apply.task.resource();
+    let Locked { begun, found, lease, moment } = lock(tx, apply).await?;
     let now = moment.now;
-    let line = match (begin_line(apply, task.as_ref(), &lease, line.as_ref(), now), line) {
-        (Begin::Go, Some(line)) => line,
+    let (before, line) = match (begun, found) {
+        (Begin::Go, Some(found)) => found,
         (Begin::Go, None) => return Err(garbled("a line that is not there")),
         (Begin::Settled(outcome), _) => return Ok(Step::Over(LineStep::Settled(outcome))),
         (Begin::Over(finalized), _) => return Ok(Step::Over(LineStep::Over(finalized))),
@@ -116,7 +146,7 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
     };
     let Some(effect) = effect else {
         let (result, stock) = ledger(tx, apply, &line, now).await?;
-        return Ok(Step::Write(Box::new(work(apply, line, result, stock, (lease, now), moment))));
+        return Ok(Step::Write(Box::new(work(apply, (before, line), result, stock, (lease, now), moment))));
     };
     let to_apply =
         LineToApply { task: apply.task, line: line.clone(), by: apply.who.user.clone(), fence: apply.fence, now };
@@ -139,7 +169,7 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
     if after.xid != moment.xid {
         return Ok(Step::Failed(broken(apply, "it is in another one"), true));
     }
-    Ok(Step::Write(Box::new(work(apply, line, result, None, (lease, after.now), moment))))
+    Ok(Step::Write(Box::new(work(apply, (before, line), result, None, (lease, after.now), moment))))
 }
 
 fn broken(apply: &Apply, why: &str) -> StoreError {
@@ -184,16 +214,17 @@ async fn ledger(
 /// What is written once the effect is known; the ownership is renewed as of `lease`.
 fn work(
     apply: &Apply,
-    line: Line,
+    (before, line): (Status, Line),
     result: Result<(), LineError>,
     stock: Option<Stocked>,
     lease: (State, Time),
     began: Moment,
 ) -> Work {
-    let LineDone { line, outcome, note, event } = end_line(apply, line, result, began.now);
+    let LineDone { line, outcome, note, event, status } = end_line(apply, before, line, result, began.now);
     let (lease, seen) = lease;
     let renewed = renewed(apply, lease, seen);
-    Work { line, outcome, note: vec![note], event: vec![event], stock, renewed, xid: began.xid }
+    let status = status.map(|status| (status, began.now));
+    Work { line, status, outcome, note: vec![note], event: vec![event], stock, renewed, xid: began.xid }
 }
 
 /// The ownership after this work. One that ran out during a long effect stays as it is: nobody could take it
@@ -211,6 +242,9 @@ fn calls<'a>(apply: &'a Apply, work: &'a Work) -> Vec<Call<'a>> {
         None => {}
     }
     calls.push(save_lines(apply.task, &[&work.line]));
+    calls.extend(
+        work.status.map(|(status, at)| Call::new(&call::TASK_STATUS).big(apply.task.0).text(status.as_str()).big(at.0)),
+    );
     calls.push(add_notes(apply.task, &work.note));
     calls.push(events(&work.event));
     calls.extend(work.renewed.as_ref().map(|grant| {

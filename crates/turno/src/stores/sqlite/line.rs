@@ -9,7 +9,7 @@ use crate::store::{LeaseWrite, LineStep, StoreError};
 use rusqlite::Connection;
 use turno_core::id::Numbers;
 use turno_core::lease::{State, decide};
-use turno_core::task::{Apply, Begin, Line, LineDone, LineError, begin_line, end_line, post};
+use turno_core::task::{Apply, Begin, Line, LineDone, LineError, Status, begin_line, end_line, post};
 use turno_core::time::Time;
 
 /// What was found before the effect.
@@ -23,6 +23,7 @@ pub(super) enum Found {
 /// A line whose effect is under way.
 pub(super) struct Going {
     pub(super) line: Line,
+    status: Status,
     lease: State,
 }
 
@@ -51,8 +52,8 @@ pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError
     let lease = task::state(&write.tx, apply.task)?;
     let line = task::read_line(&write.tx, apply.task, apply.number)?;
     let begun = begin_line(apply, task.as_ref(), &lease, line.as_ref(), write.now);
-    Ok(match (begun, line) {
-        (Begin::Go, Some(line)) => Found::Go(Box::new(Going { line, lease })),
+    Ok(match (begun, task.zip(line)) {
+        (Begin::Go, Some((task, line))) => Found::Go(Box::new(Going { line, status: task.status, lease })),
         (Begin::Go, None) => return Err(StoreError::Rejected("a bug: a line that is not there was begun".into())),
         (Begin::Settled(outcome), _) => Found::Over(LineStep::Settled(outcome)),
         (Begin::Over(finalized), _) => Found::Over(LineStep::Over(finalized)),
@@ -69,8 +70,11 @@ pub(super) fn settle(
     worked_at: Time,
 ) -> Result<LineStep, StoreError> {
     let (tx, now) = (&write.tx, write.now);
-    let LineDone { line, outcome, note, event } = end_line(apply, going.line, effect, now);
+    let LineDone { line, outcome, note, event, status } = end_line(apply, going.status, going.line, effect, now);
     task::save_line(tx, apply.task, &line)?;
+    if let Some(status) = status {
+        task::save_status(tx, apply.task, status, now)?;
+    }
     task::add_notes(tx, apply.task, &[note])?;
     event::add(tx, &[event])?;
     lease::write(tx, &renewed(apply, going.lease, worked_at))?;

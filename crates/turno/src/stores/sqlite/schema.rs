@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 14, min_compatible: 5, text: include_str!("migrations/0014_lease_expiry.sql") },
     Migration { version: 15, min_compatible: 5, text: include_str!("migrations/0015_outage.sql") },
     Migration { version: 16, min_compatible: 5, text: include_str!("migrations/0016_intake.sql") },
+    Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
 ];
 
 /// The newest schema that this program knows.

@@ -172,6 +172,7 @@ pub(super) const TASK_LIST_IN: &str = include_str!("sql/task_list_in.sql");
 pub(super) const TASK_ONCE: &str = include_str!("sql/task_once.sql");
 pub(super) const TASK_READ: &str = include_str!("sql/task_read.sql");
 pub(super) const TASK_SAVE: &str = include_str!("sql/task_save.sql");
+pub(super) const TASK_STATUS: &str = include_str!("sql/task_status.sql");
 pub(super) const TOKEN_ADD: &str = include_str!("sql/token_add.sql");
 pub(super) const TOKEN_CONSOLES: &str = include_str!("sql/token_consoles.sql");
 pub(super) const TOKEN_COUNT: &str = include_str!("sql/token_count.sql");

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 use turno_core::audit::Actor;
 use turno_core::id::{Fence, Once, Sku, UserId};
 use turno_core::lease::State;
-use turno_core::task::{Goods, Line, LineStatus, Lines, Movement, Note, Read, Stock, Task, TaskId};
+use turno_core::task::{Goods, Line, LineStatus, Lines, Movement, Note, Read, Status, Stock, Task, TaskId};
 use turno_core::time::Time;
 
 const MOVEMENTS: [(Movement, &str); 2] = [(Movement::In, "in"), (Movement::Out, "out")];
@@ -115,6 +115,12 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
         line.applied.as_ref().map(|(_, _, by)| by.as_str()),
         task.0,
     ])?;
+    Ok(())
+}
+
+/// Writes another status than the one the task had.
+pub(super) fn save_status(tx: &Connection, task: TaskId, status: Status, now: Time) -> Result<(), StoreError> {
+    tx.prepare_cached(sql::TASK_STATUS)?.execute((task.0, status.as_str(), now.0))?;
     Ok(())
 }
 

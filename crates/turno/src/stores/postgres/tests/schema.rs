@@ -69,6 +69,23 @@ fn every_file_is_a_statement_in_use() {
     assert_eq!(files, known);
 }
 
+/// As 0.1.0 left them when a finalize ended early.
+#[tokio::test]
+async fn tasks_in_processing_with_applied_lines_become_partially_completed() {
+    let (_store, url) = fresh_store().await;
+    let client = outside(&url).await;
+    let text = "insert into turno.task (id, title, status, created_at, created_by, updated_at) overriding system value
+             values (1, 'a', 'processing', 1, 'eva', 1), (2, 'b', 'processing', 1, 'eva', 1), (3, 'c', 'cancelled', 1, 'eva', 1);
+         insert into turno.task_line (task, number, movement, sku, quantity, status) values
+             (1, 1, 'in', 'x', 1, 'failed'), (1, 2, 'in', 'x', 1, 'applied'), (2, 1, 'in', 'x', 1, 'failed'),
+             (3, 1, 'in', 'x', 1, 'applied')";
+    client.batch_execute(text).await.unwrap();
+    client.batch_execute(include_str!("../migrations/0017_applied_lines.sql")).await.unwrap();
+    let rows = client.query("select status from turno.task order by id", &[]).await.unwrap();
+    let statuses: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(statuses, ["partially_completed", "processing", "cancelled"]);
+}
+
 #[tokio::test]
 async fn instances_that_start_at_once_migrate_once() {
     let url = Cluster::for_tests().fresh_database().await;

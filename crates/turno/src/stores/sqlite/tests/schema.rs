@@ -80,6 +80,25 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
     assert_eq!(store.purge(Purge::Items { queue: row.id, before: Time(79), by: Actor::system() }, 9).await, Ok(1));
 }
 
+/// As 0.1.0 left them when a finalize ended early.
+#[test]
+fn tasks_in_processing_with_applied_lines_become_partially_completed() {
+    let folder = Folder::new();
+    let db = fresh(&folder);
+    db.execute_batch(
+        "insert into task (id, title, status, created_at, created_by, updated_at) values
+             (1, 'a', 'processing', 1, 'eva', 1), (2, 'b', 'processing', 1, 'eva', 1), (3, 'c', 'cancelled', 1, 'eva', 1);
+         insert into task_line (task, number, movement, sku, quantity, status) values
+             (1, 1, 'in', 'x', 1, 'failed'), (1, 2, 'in', 'x', 1, 'applied'), (2, 1, 'in', 'x', 1, 'failed'),
+             (3, 1, 'in', 'x', 1, 'applied');",
+    )
+    .unwrap();
+    db.execute_batch(include_str!("../migrations/0017_applied_lines.sql")).unwrap();
+    let mut read = db.prepare("select status from task order by id").unwrap();
+    let statuses: Vec<String> = read.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(statuses, ["partially_completed", "processing", "cancelled"]);
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused_unless_it_is_compatible() {
     let folder = Folder::new();

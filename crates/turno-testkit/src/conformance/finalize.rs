@@ -1,0 +1,83 @@
+//! A finalize that ends early: what it leaves behind, what it reports, and how the task is cancelled.
+
+use super::task::{ask, claim, finalize, get, ready, stock, units};
+use super::world::{World, holder};
+use turno::Turno;
+use turno::core::id::Fence;
+use turno::core::lease::{self, Action as OnLease, Policy};
+use turno::core::task::{Action, Apply, LineOutcome, Movement, Outcome, Refused, Status, TaskId};
+use turno::store::{AuditQuery, LineStep, TaskQuery};
+
+super::cases![
+    a_finalize_whose_process_died_leaves_the_task_partially_completed,
+    a_finalize_that_lost_its_lock_names_every_applied_line_also_after_another_completed_the_task,
+    a_task_with_applied_lines_is_cancelled_only_by_saying_that_they_stay,
+];
+
+/// Applies one line as a finalize does, and no more: as if the process had died behind it.
+async fn apply(turno: &Turno, id: TaskId, who: &str, fence: Fence, number: u32) -> LineStep {
+    let (who, policy) = (holder(who), Policy::of_tasks());
+    let apply = Apply { task: id, number, fence, who, via: None, policy };
+    turno.store().unwrap().apply_line(apply, None).await.unwrap()
+}
+
+async fn in_status(turno: &Turno, status: Status) -> Vec<TaskId> {
+    let query = TaskQuery { status: Some(status), limit: 10, ..TaskQuery::default() };
+    turno.tasks(query).await.unwrap().tasks.into_iter().map(|(task, _)| task.id).collect()
+}
+
+async fn a_finalize_whose_process_died_leaves_the_task_partially_completed(mut world: World) {
+    let lines = vec![units("x", Movement::Out, 9), units("x", Movement::In, 4), units("x", Movement::In, 2)];
+    let id = ready(&world.turno, lines).await;
+    let fence = claim(&world.turno, id, "ana").await;
+    let failed = apply(&world.turno, id, "ana", fence, 1).await;
+    assert!(matches!(failed, LineStep::Settled(LineOutcome::Failed(_))), "{failed:?}");
+    assert_eq!(in_status(&world.turno, Status::Processing).await, [id], "nothing is applied yet");
+    world.pass(1_000);
+    let before = get(&world.turno, id).await.updated_at;
+    assert_eq!(apply(&world.turno, id, "ana", fence, 2).await, LineStep::Settled(LineOutcome::Applied));
+    world.reopen().await;
+    let task = get(&world.turno, id).await;
+    assert_eq!(task.status, Status::PartiallyCompleted);
+    assert!(before < task.updated_at);
+    assert_eq!(in_status(&world.turno, Status::PartiallyCompleted).await, [id]);
+    assert_eq!(in_status(&world.turno, Status::Processing).await, []);
+    let done = finalize(&world.turno, id, "ana", fence).await;
+    assert_eq!(done.answer.unwrap().status, Status::PartiallyCompleted, "line 1 still fails");
+    assert_eq!(stock(&world.turno, "x").await.0, 6, "line 2 was applied once");
+}
+
+async fn a_finalize_that_lost_its_lock_names_every_applied_line_also_after_another_completed_the_task(world: World) {
+    let turno = &world.turno;
+    let id = ready(turno, (0..3).map(|_| units("x", Movement::In, 1)).collect()).await;
+    let fence = claim(turno, id, "ana").await;
+    apply(turno, id, "ana", fence, 1).await;
+    let force = OnLease::ForceClaim { reason: "urge".to_owned(), fence: None };
+    let taken = ask(turno, id, "luis", Action::Lease(force)).await.lease.grant.unwrap().fence;
+    assert_eq!(finalize(turno, id, "luis", taken).await.answer.unwrap().status, Status::Completed);
+    let late = finalize(turno, id, "ana", fence).await;
+    let Err(Refused::Lease(lease::Refused::Lost { ending: Some(ending) })) = late.answer else {
+        panic!("{:?}", late.answer)
+    };
+    assert_eq!((ending.grant.fence, ending.note.as_deref()), (fence, Some("urge")));
+    let outcomes = [(1, LineOutcome::Applied), (2, LineOutcome::Skipped), (3, LineOutcome::Skipped)];
+    assert_eq!(late.lines, outcomes);
+    assert_eq!(stock(turno, "x").await.0, 3);
+}
+
+async fn a_task_with_applied_lines_is_cancelled_only_by_saying_that_they_stay(world: World) {
+    let turno = &world.turno;
+    let id = ready(turno, vec![units("x", Movement::In, 5), units("x", Movement::In, 1)]).await;
+    let fence = claim(turno, id, "ana").await;
+    apply(turno, id, "ana", fence, 1).await;
+    let cancel = |keep_applied| Action::Cancel { reason: None, keep_applied };
+    assert_eq!(ask(turno, id, "ana", cancel(false)).await.answer, Err(Refused::LinesApplied(vec![1])));
+    let (now, lease) = turno.lease_state(id.resource()).await.unwrap();
+    assert!(lease.live(now).is_some() && get(turno, id).await.status == Status::PartiallyCompleted);
+    assert_eq!(ask(turno, id, "ana", cancel(true)).await.answer, Ok(Outcome::Done));
+    assert_eq!((get(turno, id).await.status, stock(turno, "x").await.0), (Status::Cancelled, 5));
+    let entries = turno.audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
+    let told: Vec<_> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(told, ["task_cancel"], "the refusal left no entry");
+    assert!(entries[0].detail.contains("\"lines_applied\":[1]"), "{}", entries[0].detail);
+}
