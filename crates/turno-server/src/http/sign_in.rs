@@ -121,17 +121,31 @@ async fn sign_in(
     let way = body.way();
     let user = body.peek(|body| body.user.clone());
     let next = body.peek(|body| body.next.clone()).flatten();
+    let source = peer.as_ref().map(|Extension(Peer(address))| address.ip().to_string());
     let entered = async {
         caller::not_foreign(&headers)?;
         let SignInBody { user, password, .. } = body.read()?;
         by_password(&app, peer, &user, password).await
     };
-    match (entered.await, way) {
+    let entered = entered.await;
+    if let Err(problem) = &entered {
+        log_failure(problem, user.as_deref(), source.as_deref());
+    }
+    match (entered, way) {
         (Ok(secret), way) => way.welcome(&app, &secret, StatusCode::OK, next.as_deref()).await,
         (Err(problem), form::Way::Form) => {
             Ok(Page::sign_in(&app, &headers).leading_to(next).filled(user).with(&problem))
         }
         (Err(problem), form::Way::Json) => Err(problem),
+    }
+}
+
+/// Logs a password that was refused. What was typed as a user is logged only if it can be one: people mistake the fields.
+fn log_failure(problem: &Problem, user: Option<&str>, source: Option<&str>) {
+    if matches!(problem.code(), Code::WrongPassword | Code::UserDisabled) {
+        let user = user.and_then(|user| UserId::new(user).ok());
+        let user = user.as_ref().map_or("", |user| user.as_str());
+        tracing::warn!(target: "turno::http", user, source, code = problem.code().as_str(), "sign-in failed");
     }
 }
 

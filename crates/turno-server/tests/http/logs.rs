@@ -12,6 +12,9 @@ cases![
     a_queues_life_can_be_followed_in_the_log,
     the_one_that_failed_of_a_group_is_named_in_the_log,
     what_finds_no_room_at_info_is_summed_up,
+    locks_of_people_are_logged_beside_a_busy_queue,
+    equal_refusals_of_a_caller_are_counted_in_the_log_and_none_is_lost,
+    a_refused_password_is_logged_with_its_user_and_its_source,
     neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level,
     a_request_is_one_line_at_debug_with_its_route_and_its_user,
 ];
@@ -113,29 +116,89 @@ async fn the_one_that_failed_of_a_group_is_named_in_the_log(world: World) {
     assert!(figures.contains(r#"turno_items_total{queue="bot",outcome="exhausted"} 1"#), "{figures}");
 }
 
+/// Enqueues so many items at once.
+async fn burst(client: &Client, items: usize) {
+    client.send(Method::PUT, "/v1/queues/busy", json!({ "kind": "inbox" })).await.expect(200);
+    let items: Vec<Value> = (0..items).map(|n| json!({ "id": format!("i{n}"), "payload": n })).collect();
+    client.post("/v1/queues/busy/items", json!(items)).await.expect(201);
+}
+
 async fn what_finds_no_room_at_info_is_summed_up(world: World) {
     let mut server = listening(&world, "info");
-    let ana = client(&world, &server, "ana").await;
-    let claims = (0..60).map(|n| {
-        let ana = ana.clone();
-        tokio::spawn(async move { ana.post(&format!("/v1/leases/r:{n}/claim"), json!({})).await.expect(200) })
-    });
-    let mut answered = 0;
-    for claim in claims.collect::<Vec<_>>() {
-        claim.await.unwrap();
-        answered += 1;
-    }
+    let eva = client(&world, &server, "eva").await;
+    burst(&eva, 60).await;
     let mut written = 0;
     let left_out = loop {
         let line = server.next_log_line();
         match line["message"].as_str().unwrap() {
-            "lease claimed" => written += 1,
+            "item queued" => written += 1,
             "more happened than is written at this level" => break line["lines"].as_i64().unwrap(),
             _ => {}
         }
     };
-    assert!(written < answered, "{written} of {answered}");
-    assert!(left_out >= 1 && written + left_out <= answered, "{written} and {left_out} of {answered}");
+    assert!(left_out >= 1 && written + left_out <= 60, "{written} and {left_out}");
+}
+
+async fn locks_of_people_are_logged_beside_a_busy_queue(world: World) {
+    let mut server = listening(&world, "info");
+    let (ana, eva) = (client(&world, &server, "ana").await, client(&world, &server, "eva").await);
+    for round in 0..10 {
+        // More than fits into a second at info.
+        burst(&eva, 100).await;
+        for n in 0..4 {
+            let path = format!("/v1/leases/caja:{round}-{n}");
+            ana.post(&format!("{path}/claim"), json!({})).await.expect(200);
+            eva.post(&format!("{path}/force-claim"), json!({ "reason": "urge" })).await.expect(200);
+        }
+    }
+    let (mut claimed, mut taken) = (0, 0);
+    while taken < 40 {
+        let line = server.next_log_line();
+        match line["message"].as_str().unwrap() {
+            "lease claimed" => claimed += usize::from(line["by"] == "ana"),
+            "lease taken by override" => taken += usize::from(line["by"] == "eva"),
+            _ => {}
+        }
+        assert!(!line.to_string().contains("urge"), "the reason is in the audit only");
+    }
+    assert_eq!(claimed, 40);
+}
+
+async fn equal_refusals_of_a_caller_are_counted_in_the_log_and_none_is_lost(world: World) {
+    let mut server = listening(&world, "info");
+    let (ana, leo) = (client(&world, &server, "ana").await, client(&world, &server, "leo").await);
+    let lease = ana.post("/v1/leases/caja:1/claim", json!({})).await.expect(200);
+    for _ in 0..60 {
+        leo.post("/v1/leases/caja:1/claim", json!({})).await.problem(409, "lease_held");
+    }
+    ana.post("/v1/leases/caja:1/release", json!({ "fence": lease["fence"] })).await.expect(200);
+    let (mut lines, mut refused) = (0, 0);
+    loop {
+        let line = server.next_log_line();
+        match line["message"].as_str().unwrap() {
+            "claim refused" => {
+                assert_eq!((&line["resource"], &line["by"]), (&json!("caja:1"), &json!("leo")));
+                lines += 1;
+                refused += line["count"].as_i64().unwrap();
+            }
+            "lease released" => break,
+            _ => {}
+        }
+    }
+    assert_eq!(refused, 60);
+    assert!(lines < 60, "{lines} lines");
+}
+
+async fn a_refused_password_is_logged_with_its_user_and_its_source(world: World) {
+    let mut server = listening(&world, "info");
+    let stranger = Client::new(&server.base, None);
+    for (user, logged) in [("ana", "ana"), ("nobody\u{7}", "")] {
+        let wrong = json!({ "user": user, "password": "not-the-password" });
+        stranger.post("/sign-in", wrong).await.problem(401, "wrong_password");
+        let line = server.log_line("sign-in failed");
+        let shown = (&line["user"], &line["source"], &line["level"]);
+        assert_eq!(shown, (&json!(logged), &json!("127.0.0.1"), &json!("WARN")));
+    }
 }
 
 async fn neither_secrets_nor_payloads_nor_words_of_people_are_logged_at_any_level(world: World) {

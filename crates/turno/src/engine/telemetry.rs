@@ -6,6 +6,7 @@
 //! name resources, keys, ids, fences and people, and never what items carry, what workers or people wrote, or a secret.
 
 mod figures;
+mod kept;
 mod life;
 mod rate;
 
@@ -15,6 +16,7 @@ use crate::store::{
     Store,
 };
 use figures::{Fate, Figures, QueueFigures};
+use kept::is_kept;
 use life::{Life, Line, Telling};
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -59,9 +61,7 @@ impl Telemetry {
     /// A heartbeat was answered without writing.
     pub(super) fn beaten(&self, command: &Command, answer: &Result<Outcome, Refused>) {
         self.figures.lease(&command.action, answer);
-        if let Some(told) = life::told(command, answer) {
-            self.life.begin().tell(|| Line::of_lease(told, command, answer, None));
-        }
+        tell_lease(&self.life.begin(), command, answer, None);
     }
 
     fn group(&self, life: &Telling<'_>, group: &Group, outcome: &Outcomes) {
@@ -107,14 +107,13 @@ impl Telemetry {
 
     fn asked(&self, life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: &State) {
         self.figures.lease(&command.action, answer);
-        if let Some(told) = life::told(command, answer) {
-            life.tell(|| Line::of_lease(told, command, answer, Some(state)));
-        }
+        tell_lease(life, command, answer, Some(state));
     }
 
     fn expired(&self, life: &Telling<'_>, resource: &Resource, ending: &Ending) {
         self.figures.expired(ending.cause);
-        life.tell(|| Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) });
+        let line = || Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) };
+        if is_kept(resource, [&ending.grant.holder]) { life.keep(line) } else { life.tell(line) }
     }
 
     /// What people do to a task is in its history; here its lease is told, which is like any other.
@@ -216,4 +215,16 @@ impl Telemetry {
     fn queue(&self, id: QueueId) -> Arc<QueueFigures> {
         self.figures.queue(id)
     }
+}
+
+/// Hands in what became of a command on a lease, if that is worth a line.
+fn tell_lease(life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: Option<&State>) {
+    let Some(told) = life::told(command, answer) else { return };
+    let line = || Line::of_lease(told, command, answer, state);
+    let held = match answer {
+        Err(Refused::HeldBy { grant, .. }) => Some(grant),
+        _ => state.and_then(|state| state.grant.as_ref()),
+    };
+    let about = held.map(|grant| &grant.holder).into_iter().chain([&command.who]);
+    if is_kept(&command.resource, about) { life.keep(line) } else { life.tell(line) }
 }

@@ -1,9 +1,11 @@
 //! The life of locks and queues as log lines: who got what, who was refused and why, how it ended.
 //!
 //! Every line is written at debug, or at info while there is room for it (`rate`); at info, what found no room is summed
-//! up. A task of its own writes them, so that a slow terminal holds up no commit.
+//! up. A task of its own writes them, so that a slow terminal holds up no commit. Lines about people's leases need no room
+//! (`kept`).
 
 use super::figures::Fate;
+use super::kept::Kept;
 use super::rate::Rate;
 use crate::clock::Clock;
 use crate::store::Store;
@@ -17,6 +19,15 @@ use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Resource};
 use turno_core::lease::{Action, Beat, Cause, Command, Ending, Outcome, Refused, State};
 use turno_core::queue::{FrontItem, Handed, Taker};
 use turno_core::time::Time;
+
+macro_rules! write_line {
+    ($loud:expr, $($fields:tt)*) => {
+        match $loud {
+            Loud::Info => tracing::info!(target: "turno::life", $($fields)*),
+            Loud::Debug => tracing::debug!(target: "turno::life", $($fields)*),
+        }
+    };
+}
 
 /// Lines that wait to be written: what a burst at debug may take of memory.
 const WAITING_MAX: usize = 8_192;
@@ -65,6 +76,24 @@ pub(super) struct OfLease {
     expires_at: Option<Time>,
 }
 
+impl OfLease {
+    /// Returns whether something was refused.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.what.ends_with("refused")
+    }
+
+    pub(super) fn resource(&self) -> &Resource {
+        &self.command.resource
+    }
+
+    /// Returns whether both say the same of the same caller. When the holder's time is over is no difference.
+    pub(super) fn equals(&self, other: &OfLease) -> bool {
+        let (one, two) = (&self.command, &other.command);
+        (self.what, self.why, &self.holder, self.fence) == (other.what, other.why, &other.holder, other.fence)
+            && (&one.resource, &one.who, &one.via) == (&two.resource, &two.who, &two.via)
+    }
+}
+
 /// What a line about a lease begins with, and why it was refused.
 pub(super) type Told = (&'static str, Option<&'static str>);
 
@@ -88,6 +117,27 @@ pub(super) fn told(command: &Command, answer: &Result<Outcome, Refused>) -> Opti
 }
 
 impl Line {
+    /// The lease that it is about, if it is about one.
+    pub(super) fn resource(&self) -> Option<&Resource> {
+        match self {
+            Line::Lease(line) => Some(line.resource()),
+            Line::Expired { resource, .. } => Some(resource),
+            _ => None,
+        }
+    }
+
+    /// Writes a line about a lease; of refusals with how often it happened. Lines about queues are the [`Teller`]'s.
+    pub(super) fn write(&self, loud: Loud, count: Option<u64>) {
+        match self {
+            Line::Lease(line) => write_lease(loud, line, count),
+            Line::Expired { resource, ending } => {
+                let (holder, fence) = (&ending.grant.holder.user, ending.grant.fence.0);
+                write_line!(loud, %resource, by = %holder, fence, why = cause(ending.cause), "lease expired");
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn of_lease(
         (what, why): Told,
         command: &Command,
@@ -161,11 +211,12 @@ pub(super) struct Life {
     clock: Arc<Clock>,
     rate: Arc<Rate>,
     lines: mpsc::Sender<(Loud, Line)>,
+    kept: Kept,
 }
 
 /// As what a line is written.
 #[derive(Clone, Copy, Debug)]
-enum Loud {
+pub(super) enum Loud {
     Info,
     Debug,
 }
@@ -176,7 +227,8 @@ impl Life {
         let rate = Arc::new(Rate::default());
         let taken = Taken::default();
         tasks.spawn(Teller { store, clock: clock.clone(), rate: rate.clone(), taken }.run(waiting));
-        Life { clock, rate, lines }
+        let kept = Kept::start(tasks, clock.clone());
+        Life { clock, rate, lines, kept }
     }
 
     /// Begins to tell of what was committed together; the time is looked at once, and only if anybody reads.
@@ -193,6 +245,13 @@ impl Life {
 pub(super) struct Telling<'a>(Option<(&'a Life, Time, bool)>);
 
 impl Telling<'_> {
+    /// Hands a line in that is not dropped, if anybody would read it.
+    pub(super) fn keep(&self, line: impl FnOnce() -> Line) {
+        if let Some((life, ..)) = self.0 {
+            life.kept.tell(line());
+        }
+    }
+
     /// Hands a line in, if anybody would read it. It is made only then.
     pub(super) fn tell(&self, line: impl FnOnce() -> Line) {
         let Some((life, now, all)) = self.0 else { return };
@@ -236,15 +295,6 @@ impl Taken {
     }
 }
 
-macro_rules! write_line {
-    ($loud:expr, $($fields:tt)*) => {
-        match $loud {
-            Loud::Info => tracing::info!(target: "turno::life", $($fields)*),
-            Loud::Debug => tracing::debug!(target: "turno::life", $($fields)*),
-        }
-    };
-}
-
 impl Teller {
     async fn run(mut self, mut waiting: mpsc::Receiver<(Loud, Line)>) {
         let rate = self.rate.clone();
@@ -270,12 +320,7 @@ impl Teller {
 
     async fn write(&mut self, loud: Loud, line: Line, behind: usize) {
         match line {
-            Line::Lease(line) => write_lease(loud, &line),
-            Line::Expired { resource, ending } => write_line!(
-                loud,
-                %resource, by = %ending.grant.holder.user, fence = ending.grant.fence.0, why = cause(ending.cause),
-                "lease expired"
-            ),
+            line @ (Line::Lease(_) | Line::Expired { .. }) => line.write(loud, None),
             Line::Admitted { queue, number, key, item, fate } => {
                 // A look at the lane for every line of a burst would only make the burst longer.
                 let waiting = if behind < BEHIND_MAX { self.waiting(number, key.as_ref()).await } else { None };
@@ -336,13 +381,13 @@ impl Teller {
     }
 }
 
-fn write_lease(loud: Loud, line: &OfLease) {
+fn write_lease(loud: Loud, line: &OfLease, count: Option<u64>) {
     let OfLease { what, why, command, holder, fence, expires_at } = line;
     let instance = command.who.instance.as_ref().map(display);
     let (via, fence) = (command.via.as_ref().map(display), fence.map(|fence| fence.0));
     write_line!(
         loud,
         resource = %command.resource, by = %command.who.user, instance, via, holder = holder.as_deref(), fence,
-        expires_at_ms = expires_at.map(|at| at.0), why, "{what}"
+        expires_at_ms = expires_at.map(|at| at.0), why, count, "{what}"
     );
 }

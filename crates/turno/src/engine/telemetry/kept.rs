@@ -1,0 +1,214 @@
+//! Log lines that are never dropped: about leases of people and sessions, and of tasks.
+//!
+//! They have a channel and a task of their own, so that a busy queue cannot take their place. If the channel is full, the
+//! line is written by the caller. Equal refusals of one caller within a second become one line with a count, because a
+//! program that asks in a loop would otherwise fill the log.
+
+use super::life::{Line, Loud, OfLease};
+use crate::clock::Clock;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::task::JoinSet;
+use turno_core::id::Resource;
+use turno_core::lease::Holder;
+use turno_core::task::TaskId;
+use turno_core::time::{Span, Time};
+
+/// Lines that wait to be written; beyond that whoever commits writes them.
+const WAITING_MAX: usize = 8_192;
+/// How long equal refusals are counted before their line is written.
+const WINDOW: Span = Span::from_secs(1);
+/// Different refusals that are counted at the same time: what a burst may take of memory.
+const COUNTED_MAX: usize = 1_024;
+
+/// Returns whether lines about this lease are kept: it is a task's, or a person or a session holds or wants it. A machine
+/// names its instance.
+pub(super) fn is_kept<'a>(resource: &Resource, about: impl IntoIterator<Item = &'a Holder>) -> bool {
+    TaskId::of(resource).is_some() || about.into_iter().any(|who| who.instance.is_none())
+}
+
+/// Where lines are handed in.
+#[derive(Clone)]
+pub(super) struct Kept(mpsc::Sender<Line>);
+
+impl Kept {
+    pub(super) fn start(tasks: &mut JoinSet<()>, clock: Arc<Clock>) -> Kept {
+        let (lines, waiting) = mpsc::channel(WAITING_MAX);
+        tasks.spawn(Writer { waiting, clock, refusals: Refusals::default() }.run());
+        Kept(lines)
+    }
+
+    pub(super) fn tell(&self, line: Line) {
+        match self.0.try_send(line) {
+            Ok(()) => {}
+            Err(TrySendError::Full(line) | TrySendError::Closed(line)) => line.write(Loud::Info, None),
+        }
+    }
+}
+
+/// Writes the lines, and what is left of them when it is dropped.
+struct Writer {
+    waiting: mpsc::Receiver<Line>,
+    clock: Arc<Clock>,
+    refusals: Refusals,
+}
+
+impl Writer {
+    async fn run(mut self) {
+        loop {
+            let due = self.refusals.due();
+            tokio::select! {
+                line = self.waiting.recv() => match line {
+                    Some(line) => write(self.refusals.add(line, self.clock.estimate())),
+                    None => return,
+                },
+                () = self.clock.sleep_until(due.unwrap_or_default()), if due.is_some() => {
+                    write(self.refusals.over(self.clock.estimate()));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        while let Ok(line) = self.waiting.try_recv() {
+            write(self.refusals.add(line, Time::default()));
+        }
+        write(self.refusals.over(Time(i64::MAX)));
+    }
+}
+
+/// A line, and how often it happened if it is a refusal.
+type Counted = (Line, Option<u64>);
+
+fn write(lines: Vec<Counted>) {
+    lines.into_iter().for_each(|(line, count)| line.write(Loud::Info, count));
+}
+
+/// Refusals that are being counted, oldest first.
+#[derive(Default)]
+struct Refusals(VecDeque<(Time, Box<OfLease>, u64)>);
+
+impl Refusals {
+    /// Takes a line in and returns what is to be written now. A line about a resource comes after the refusals that
+    /// happened before it.
+    fn add(&mut self, line: Line, now: Time) -> Vec<Counted> {
+        let mut written = Vec::new();
+        let line = match line {
+            Line::Lease(line) if line.is_refusal() => line,
+            line => {
+                if let Some(resource) = line.resource() {
+                    self.take(|refusal| refusal.resource() == resource, &mut written);
+                }
+                written.push((line, None));
+                return written;
+            }
+        };
+        if let Some((_, latest, count)) = self.0.iter_mut().find(|(_, refusal, _)| refusal.equals(&line)) {
+            (*latest, *count) = (line, *count + 1);
+            return written;
+        }
+        if self.0.len() == COUNTED_MAX {
+            self.take(|_| true, &mut written);
+        }
+        self.0.push_back((now + WINDOW, line, 1));
+        written
+    }
+
+    /// Returns those whose second is over.
+    fn over(&mut self, now: Time) -> Vec<Counted> {
+        let mut written = Vec::new();
+        while self.due().is_some_and(|due| due <= now) {
+            written.extend(self.0.pop_front().map(|(_, line, count)| (Line::Lease(line), Some(count))));
+        }
+        written
+    }
+
+    /// When the oldest is over.
+    fn due(&self) -> Option<Time> {
+        self.0.front().map(|(due, ..)| *due)
+    }
+
+    fn take(&mut self, wanted: impl Fn(&OfLease) -> bool, written: &mut Vec<Counted>) {
+        for (due, line, count) in std::mem::take(&mut self.0) {
+            if wanted(&line) {
+                written.push((Line::Lease(line), Some(count)));
+            } else {
+                self.0.push_back((due, line, count));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::life;
+    use super::*;
+    use turno_core::id::{Fence, UserId};
+    use turno_core::lease::{Action, Command, Outcome, Policy, Refused};
+
+    fn line(user: &str, resource: &str, answer: &Result<Outcome, Refused>) -> Line {
+        let who = Holder { user: UserId::new(user).unwrap(), name: String::new(), instance: None };
+        let action = Action::Heartbeat { fence: Fence(3), idle: None, worked: false };
+        let resource = Resource::new(resource).unwrap();
+        let command = Command { resource, who, via: None, policy: Policy::default(), action };
+        let told = life::told(&command, answer).unwrap_or(("lease claimed", None));
+        Line::of_lease(told, &command, answer, None)
+    }
+
+    fn lost(user: &str, resource: &str) -> Line {
+        line(user, resource, &Err(Refused::Lost { ending: None }))
+    }
+
+    fn counts(written: &[Counted]) -> Vec<Option<u64>> {
+        written.iter().map(|(_, count)| *count).collect()
+    }
+
+    #[test]
+    fn equal_refusals_of_a_caller_within_a_second_are_one_line_with_their_count() {
+        let mut refusals = Refusals::default();
+        for at in 0..5 {
+            assert!(refusals.add(lost("ana", "a"), Time(at * 100)).is_empty());
+        }
+        refusals.add(lost("leo", "a"), Time(450));
+        refusals.add(lost("ana", "b"), Time(450));
+        assert!(refusals.over(Time(999)).is_empty());
+        assert_eq!(counts(&refusals.over(Time(1_000))), [Some(5)]);
+        assert_eq!(counts(&refusals.over(Time(1_450))), [Some(1), Some(1)], "another caller, another resource");
+        assert_eq!(refusals.due(), None);
+    }
+
+    #[test]
+    fn a_line_about_a_resource_comes_after_the_refusals_before_it() {
+        let mut refusals = Refusals::default();
+        refusals.add(lost("ana", "a"), Time(0));
+        refusals.add(lost("ana", "b"), Time(0));
+        let claimed = refusals.add(line("leo", "a", &Ok(Outcome::Claimed { renewed: false })), Time(10));
+        assert_eq!(counts(&claimed), [Some(1), None]);
+        assert_eq!(counts(&refusals.over(Time(5_000))), [Some(1)]);
+    }
+
+    #[test]
+    fn refusals_beyond_the_bound_are_written_at_once_and_none_is_lost() {
+        let mut refusals = Refusals::default();
+        let all = COUNTED_MAX + 1;
+        let written: usize = (0..all).map(|n| refusals.add(lost("ana", &format!("r{n}")), Time(0)).len()).sum();
+        assert_eq!(written + refusals.over(Time(1_000)).len(), all);
+    }
+
+    #[test]
+    fn leases_of_people_and_of_tasks_are_kept_and_machines_own_are_not() {
+        let holder = |instance: Option<&str>| Holder {
+            user: UserId::new("x").unwrap(),
+            name: String::new(),
+            instance: instance.map(|name| turno_core::id::Instance::new(name).unwrap()),
+        };
+        let (machine, person) = (holder(Some("w1")), holder(None));
+        let (task, file) = (TaskId(7).resource(), Resource::new("file:a").unwrap());
+        assert!(is_kept(&task, [&machine]) && is_kept(&file, [&person]));
+        assert!(is_kept(&file, [&machine, &person]), "a machine is refused by a person's lease");
+        assert!(!is_kept(&file, [&machine, &machine]));
+    }
+}
