@@ -143,7 +143,15 @@ problem-overloaded = There is no room for more right now; nothing was stored, tr
     .title = There is too much work
 problem-stopping = Nothing was stored; try another instance, or again in a moment
     .title = The server is stopping
-problem-database_unavailable = Nothing was stored; try again in a moment
+problem-database_unavailable = { $reason ->
+        [gone] The database file was deleted or moved; stop the server and put the file or a backup in its place
+        [replaced] The database file was replaced by another one; restart the server to use that, or put the first one back
+        [cut_short] The database file was cut short; stop the server and put a backup in its place
+        [log_gone] The log beside the database file (-wal) was deleted or replaced; stop the server and put a backup in its place
+        [unwritable] The database file cannot be written; see whether the disk is full or read-only
+        [schema] The database has a schema that this version cannot use; install a newer Turno
+       *[other] Nothing was stored; try again in a moment
+    }
     .title = The database does not answer
 problem-outcome_unknown = The connection to the database was lost while storing; repeat the request, which is safe with the same Idempotency-Key
     .title = It is not known whether it was stored

@@ -143,7 +143,15 @@ problem-overloaded = No hay lugar para más por ahora; nada se guardó, pruebe d
     .title = Hay demasiado trabajo
 problem-stopping = Nada se guardó; pruebe con otra instancia, o en un momento
     .title = El servidor se está deteniendo
-problem-database_unavailable = Nada se guardó; pruebe de nuevo en un momento
+problem-database_unavailable = { $reason ->
+        [gone] El archivo de la base de datos se borró o se movió; detenga el servidor y ponga el archivo o un respaldo en su lugar
+        [replaced] El archivo de la base de datos se reemplazó por otro; reinicie el servidor para usar ese, o devuelva el primero
+        [cut_short] El archivo de la base de datos se cortó; detenga el servidor y ponga un respaldo en su lugar
+        [log_gone] El registro junto al archivo de la base de datos (-wal) se borró o se reemplazó; detenga el servidor y ponga un respaldo en su lugar
+        [unwritable] No se puede escribir en el archivo de la base de datos; vea si el disco está lleno o es de solo lectura
+        [schema] La base de datos tiene un esquema que esta versión no puede usar; instale un Turno más nuevo
+       *[other] Nada se guardó; pruebe de nuevo en un momento
+    }
     .title = La base de datos no responde
 problem-outcome_unknown = Se perdió la conexión con la base de datos mientras guardaba; repita la petición, es seguro con la misma Idempotency-Key
     .title = No se sabe si se guardó

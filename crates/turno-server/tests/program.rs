@@ -1,5 +1,7 @@
 //! The program from outside, as a stranger and a supervisor meet it: output, exit codes, signals.
 
+#[path = "program/file.rs"]
+mod file;
 #[path = "program/start.rs"]
 mod start;
 

@@ -17,6 +17,7 @@ mod access;
 mod answer;
 mod check;
 mod event;
+mod fault;
 mod item;
 mod lease;
 mod purge;
@@ -30,6 +31,7 @@ pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery
 pub use answer::Answer;
 pub use check::{Check, Damaged, Finding};
 pub use event::{EventSpan, Sequenced};
+pub use fault::FileFault;
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use purge::Purge;
@@ -147,6 +149,9 @@ pub enum StoreError {
     /// The schema is not one that this version can use.
     #[error("{0}")]
     Schema(String),
+    /// The file of an embedded database is not good any more, and nothing was stored.
+    #[error(transparent)]
+    File(#[from] FileFault),
 }
 
 /// A queue as the database knows it.
@@ -332,6 +337,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// The schema as it is now, in one round trip.
     fn schema(&self) -> Pending<'_, SchemaState>;
+
+    /// Whether it can be used: it answers and has a schema that this program can use. A file is still the one that was
+    /// opened, and can be written.
+    fn ready(&self) -> Pending<'_, ()> {
+        Box::pin(async move { self.schema().await?.required() })
+    }
 
     /// Entries of the audit.
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;

@@ -3,6 +3,8 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
+use turno::Error;
+use turno::store::StoreError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -31,12 +33,19 @@ async fn alive() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(OK))
 }
 
-/// Whether it can do its work: the database answers, its schema fits, and it is not stopping.
+/// Whether it can do its work: it is not stopping, the database answers and its schema fits. On SQLite the file is still the
+/// one that was opened, and can be written. Otherwise 503, with the `reason` if it is a schema or a file.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses((status = 200, body = Health)), security(()))]
 async fn ready(State(app): State<Shared>) -> Result<impl IntoResponse, Problem> {
     if app.is_stopping() {
         return Err(Problem::new(Code::Stopping));
     }
-    app.trusted().store()?.epoch().await.map_err(turno::Error::from)?;
+    app.trusted().ready().await.map_err(|error| match error {
+        Error::Store(StoreError::Schema(cause)) => {
+            tracing::warn!(%cause, "the schema does not fit any more");
+            Problem::unavailable("schema")
+        }
+        error => error.into(),
+    })?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(OK)))
 }

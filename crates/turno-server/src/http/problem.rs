@@ -124,6 +124,11 @@ enum Mentioned {
 }
 
 impl Problem {
+    /// The database cannot be used, for a reason that somebody has to see to.
+    pub(super) fn unavailable(reason: &'static str) -> Problem {
+        Problem::new(Code::Unavailable).arg("reason", reason).with("reason", reason)
+    }
+
     pub(crate) fn new(code: Code) -> Problem {
         let retry_after_s = matches!(code.status(), 429 | 503).then_some(1);
         Problem(Box::new(Inner { code, args: Vec::new(), members: Map::new(), cause: None, retry_after_s }))
@@ -331,6 +336,10 @@ impl From<Error> for Problem {
             Error::Store(StoreError::Unavailable(cause) | StoreError::Conflict(cause)) => {
                 tracing::warn!(%cause, "the database is not reachable");
                 Problem::new(Code::Unavailable)
+            }
+            Error::Store(StoreError::File(fault)) => {
+                tracing::warn!(%fault, "the database file is not good any more");
+                Problem::unavailable(fault.code())
             }
             Error::Store(StoreError::Unknown(cause)) => {
                 tracing::warn!(%cause, "the outcome of a commit is unknown");

@@ -23,8 +23,9 @@ pub async fn schema(url: &str) -> Result<SchemaState, Error> {
 }
 
 impl Turno {
-    /// Asks the database, in one round trip, whether it answers and still has a schema that this program can use: another
-    /// instance may have brought a newer one.
+    /// Asks the database whether it answers and still has a schema that this program can use: another instance may have
+    /// brought a newer one. On SQLite also whether the file is still the one that was opened and can be written; the write
+    /// is tried at most once a second.
     ///
     /// ```
     /// # use turno::*;
@@ -37,7 +38,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn ready(&self) -> Result<(), Error> {
-        Ok(self.inner.store.schema().await?.required()?)
+        Ok(self.inner.store.ready().await?)
     }
 
     /// Settings of the database under which what was committed can be lost (`fsync = off`), for whoever decides whether

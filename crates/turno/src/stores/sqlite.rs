@@ -19,6 +19,7 @@ mod destination;
 mod effect;
 mod error;
 mod event;
+mod file;
 mod lease;
 mod life;
 mod line;
@@ -46,6 +47,7 @@ use crate::store::{
     TokenFound,
 };
 use checkpoint::Checkpoints;
+use file::{File, Probed};
 use rusqlite::Connection;
 use statements as sql;
 use std::sync::Arc;
@@ -78,6 +80,8 @@ pub(crate) struct SqliteStore {
     guard: effect::Guard,
     _checkpoints: Checkpoints,
     changed: Arc<Notify>,
+    file: Arc<File>,
+    probed: Probed,
 }
 
 /// Opens the file at `path` and lets `clock` go on from its mark. Creates or upgrades its schema, or, if it may not
@@ -115,6 +119,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
     let guard = effect::Guard::install(&mut writer)?;
     let changed = Arc::new(Notify::new());
+    let file = Arc::new(File::opened(path));
     let beats = vec![connection::reader(path)?, connection::reader(path)?];
     Ok(SqliteStore {
         described: format!("SQLite {}, {path}", rusqlite::version()),
@@ -122,10 +127,12 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
         clock,
         beats: Workers::readers("turno-beat", beats)?,
         looks: Workers::readers("turno-look", vec![connection::reader(path)?])?,
-        writer: Workers::writer(writer, changed.clone())?,
+        writer: Workers::writer(writer, changed.clone(), file.clone())?,
         guard,
         _checkpoints: checkpoints,
         changed,
+        file,
+        probed: Probed::default(),
     })
 }
 
@@ -371,6 +378,14 @@ impl Store for SqliteStore {
 
     fn schema(&self) -> Pending<'_, SchemaState> {
         self.beats.run(|db| schema::state(db))
+    }
+
+    fn ready(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.file.check()?;
+            self.schema().await?.required()?;
+            self.probe().await
+        })
     }
 
     fn epoch(&self) -> Pending<'_, Epoch> {

@@ -6,6 +6,7 @@ mod backup;
 mod beside;
 mod calls;
 mod effects;
+mod file;
 mod lanes;
 mod leases;
 mod lives;

@@ -3,6 +3,7 @@
 //! The channels have no bound of their own: the engine awaits every answer, so there are never more jobs than
 //! it has calls under way. A job whose caller has gone away is done nevertheless.
 
+use super::file::File;
 use super::statements as sql;
 use crate::store::{Pending, StoreError};
 use rusqlite::Connection;
@@ -25,13 +26,16 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 pub(super) struct Workers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
+    /// What the writer looks after.
+    file: Option<Arc<File>>,
 }
 
 impl Workers {
-    /// The one writer. It tells `changed` when somebody else has written to the file.
-    pub(super) fn writer(connection: Connection, changed: Arc<Notify>) -> Result<Workers, StoreError> {
+    /// The one writer. It tells `changed` when somebody else has written to the file, and refuses jobs once the file is
+    /// lost.
+    pub(super) fn writer(connection: Connection, changed: Arc<Notify>, file: Arc<File>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
-        let mut workers = Workers { jobs: Some(sender), threads: Vec::new() };
+        let mut workers = Workers { jobs: Some(sender), threads: Vec::new(), file: Some(file) };
         // Read here and not by the thread: what others write before it has its first turn is news, too.
         let seen = data_version(&connection);
         workers.spawn("turno-write", move || write(connection, seen, &jobs, &changed))?;
@@ -42,7 +46,7 @@ impl Workers {
     pub(super) fn readers(name: &str, connections: Vec<Connection>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
         let jobs = Arc::new(Mutex::new(jobs));
-        let mut workers = Workers { jobs: Some(sender), threads: Vec::new() };
+        let mut workers = Workers { jobs: Some(sender), threads: Vec::new(), file: None };
         for connection in connections {
             let jobs = jobs.clone();
             workers.spawn(name, move || read(connection, &jobs))?;
@@ -65,10 +69,14 @@ impl Workers {
         Box::pin(async move {
             let closed = || StoreError::Unavailable("the store is closed; open it again".into());
             let (sender, answer) = oneshot::channel();
+            let file = self.file.clone();
             let job: Job = Box::new(move |connection| {
                 // A bug in one group must not silence the store for everybody else. Unwinding has rolled
                 // the transaction back.
-                let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
+                let done = catch_unwind(AssertUnwindSafe(|| match file {
+                    Some(file) => file.guard(|| work(connection)),
+                    None => work(connection),
+                }));
                 let bug = |_| Err(StoreError::Rejected("a bug: the work on it panicked, see the log".into()));
                 // Nobody waits any more: what was committed stays.
                 let _ = sender.send(done.unwrap_or_else(bug));

@@ -33,6 +33,12 @@ impl Write<'_> {
         }
         self.tx.commit().map_err(error::at_commit)
     }
+
+    /// Commits with the recorded time, however little it lags.
+    pub(super) fn raise(self) -> Result<(), StoreError> {
+        self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
+        self.tx.commit().map_err(error::at_commit)
+    }
 }
 
 /// The recorded time, and the epoch of access.

@@ -1,0 +1,83 @@
+//! The file under an open store: deleted, replaced, cut short, not writable.
+
+use super::{Folder, store};
+use crate::store::{FileFault, PutQueue, Store, StoreError};
+use std::fs;
+use turno_core::audit::Actor;
+use turno_core::id::QueueName;
+use turno_core::queue::{Kind, Policy};
+use turno_core::time::Span;
+
+/// A store whose file is as `harm` leaves it: what readiness says, and what a commit is answered.
+async fn harmed(harm: impl FnOnce(&str)) -> (Result<(), StoreError>, Result<(), StoreError>) {
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    assert_eq!(store.ready().await, Ok(()));
+    harm(&folder.file());
+    let put = PutQueue::of(QueueName::new("jobs").unwrap(), Policy::of(Kind::Inbox));
+    let committed = store.put_queue(put, Actor::system()).await.map(drop);
+    (store.ready().await, committed)
+}
+
+fn lost(fault: FileFault) -> (Result<(), StoreError>, Result<(), StoreError>) {
+    (Err(fault.clone().into()), Err(fault.into()))
+}
+
+#[tokio::test]
+async fn a_file_that_was_deleted_is_noticed_and_nothing_is_committed_into_it() {
+    assert_eq!(harmed(|file| fs::remove_file(file).unwrap()).await, lost(FileFault::Gone));
+}
+
+#[tokio::test]
+async fn a_file_that_was_replaced_is_noticed() {
+    let replace = |file: &str| {
+        let other = format!("{file}.other");
+        fs::copy(file, &other).unwrap();
+        fs::rename(other, file).unwrap();
+    };
+    assert_eq!(harmed(replace).await, lost(FileFault::Replaced));
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_short_is_noticed_also_once_it_is_as_long_again() {
+    let cut = |file: &str| {
+        let open = fs::OpenOptions::new().write(true).open(file).unwrap();
+        open.set_len(0).unwrap();
+    };
+    assert_eq!(harmed(cut).await, lost(FileFault::CutShort));
+    let folder = Folder::new();
+    let (store, _) = store(&folder).await;
+    let long = fs::metadata(folder.file()).unwrap().len();
+    cut(&folder.file());
+    assert_eq!(store.ready().await, Err(FileFault::CutShort.into()));
+    fs::OpenOptions::new().write(true).open(folder.file()).unwrap().set_len(long).unwrap();
+    assert_eq!(store.ready().await, Err(FileFault::CutShort.into()));
+}
+
+#[tokio::test]
+async fn a_log_that_was_deleted_is_noticed() {
+    assert_eq!(harmed(|file| fs::remove_file(format!("{file}-wal")).unwrap()).await, lost(FileFault::LogGone));
+}
+
+#[tokio::test]
+async fn a_file_that_is_moved_away_and_back_is_good_again() {
+    let there_and_back = |file: &str| {
+        fs::rename(file, format!("{file}.away")).unwrap();
+        fs::rename(format!("{file}.away"), file).unwrap();
+    };
+    assert_eq!(harmed(there_and_back).await, (Ok(()), Ok(())));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_is_not_ready_and_is_tried_once_a_second() {
+    let folder = Folder::new();
+    let (store, time) = store(&folder).await;
+    let read_only = |on: bool| store.writer.run(move |db| Ok(db.pragma_update(None, "query_only", on)?));
+    read_only(true).await.unwrap();
+    let refused = store.ready().await;
+    assert!(matches!(refused, Err(StoreError::File(FileFault::Unwritable(_)))), "{refused:?}");
+    read_only(false).await.unwrap();
+    assert_eq!(store.ready().await, refused, "the answer is good for a second");
+    time.advance(Span(1_000));
+    assert_eq!(store.ready().await, Ok(()));
+}
