@@ -307,6 +307,13 @@ impl State {
         }
     }
 
+    /// Returns the moments at which something about it is over: the ownership, the offer, the tickets.
+    pub fn ends(&self) -> impl Iterator<Item = Time> {
+        let grant = self.grant.iter().map(|grant| grant.expires_at);
+        let offer = self.offer.iter().map(|offer| offer.until);
+        grant.chain(offer).chain(self.line.iter().map(|ticket| ticket.expires_at))
+    }
+
     /// When it was last decided on, as far as the row tells: no decision takes place before another.
     pub(crate) fn decided_at(&self) -> Time {
         let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));

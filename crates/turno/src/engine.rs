@@ -12,6 +12,7 @@ pub(crate) mod check;
 mod commit;
 pub(crate) mod hold;
 pub(crate) mod lease;
+mod mark;
 pub(crate) mod queue;
 pub(crate) mod schema;
 pub(crate) mod sync;

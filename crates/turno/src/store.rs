@@ -344,6 +344,16 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(async move { self.schema().await?.required() })
     }
 
+    /// The time that this process knows to be recorded in this life of the database.
+    fn recorded(&self) -> Option<Time> {
+        None
+    }
+
+    /// Records durably that time has reached `now`, for processes that start after the clock was set back.
+    fn raise_mark(&self, _now: Time) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Entries of the audit.
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;
 

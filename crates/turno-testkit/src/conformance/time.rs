@@ -1,14 +1,23 @@
 //! Clocks that step.
 
+use super::task::{claim, finalize, ready, units};
 use super::world::{World, put, resource, take, take_one};
-use turno::core::lease::{Action, Refused};
+use turno::core::id::Fence;
+use turno::core::lease::{Action, Outcome, Refused};
 use turno::core::queue::{Kind, Policy};
+use turno::core::task::Movement;
 use turno::core::time::Span;
+use turno::store::{LeaseQuery, TaskQuery};
+use turno::{NewPerson, NewToken, Role};
 
 super::cases![
     a_clock_that_steps_back_never_revives_an_expired_lease,
     a_clock_that_steps_back_does_not_keep_a_dead_lease_for_as_long,
     a_process_that_starts_after_a_backward_step_goes_on_from_the_mark,
+    a_lease_that_was_read_as_free_stays_over_after_a_restart_and_a_backward_step,
+    a_task_that_was_read_as_free_stays_over_after_a_restart_and_a_backward_step,
+    a_token_that_was_refused_as_expired_stays_so_after_a_restart_and_a_backward_step,
+    control_a_read_that_records_no_time_lets_a_lease_revive,
     a_clock_that_steps_forward_ends_leases_and_loses_nothing,
 ];
 
@@ -41,6 +50,68 @@ async fn a_process_that_starts_after_a_backward_step_goes_on_from_the_mark(mut w
     assert!(matches!(world.claim("luis").await, Err(Refused::HeldBy { .. })));
     world.pass(10_000);
     world.claim("luis").await.unwrap();
+}
+
+/// Opens the database anew, as after a kill, on a clock that was set back by an hour.
+async fn restart_an_hour_back(world: &mut World) {
+    world.time.step(Span(-3_600_000));
+    world.reopen().await;
+}
+
+async fn beat(world: &World, fence: Fence) -> Result<Outcome, Refused> {
+    world.lease("ana", Action::Heartbeat { fence, idle: None, worked: false }).await.answer
+}
+
+async fn a_lease_that_was_read_as_free_stays_over_after_a_restart_and_a_backward_step(mut world: World) {
+    let fence = world.claim("ana").await.unwrap();
+    world.pass(30_000);
+    let (now, state) = world.turno.lease_state(resource()).await.unwrap();
+    assert!(state.live(now).is_none());
+    restart_an_hour_back(&mut world).await;
+    let answer = beat(&world, fence).await;
+    assert!(matches!(answer, Err(Refused::Lost { .. })), "{answer:?}");
+    let other = world.claim("ana").await.unwrap();
+    world.pass(30_000);
+    let held = world.turno.leases(LeaseQuery { limit: 10, ..LeaseQuery::default() }).await.unwrap();
+    assert!(held.states.is_empty(), "a list says it, too");
+    restart_an_hour_back(&mut world).await;
+    assert!(beat(&world, other).await.is_err());
+}
+
+async fn a_task_that_was_read_as_free_stays_over_after_a_restart_and_a_backward_step(mut world: World) {
+    let id = ready(&world.turno, vec![units("x", Movement::In, 1)]).await;
+    let fence = claim(&world.turno, id, "ana").await;
+    world.pass(180_000);
+    let (now, found) = world.turno.task_get(id).await.unwrap();
+    assert!(found.unwrap().1.live(now).is_none());
+    restart_an_hour_back(&mut world).await;
+    assert!(finalize(&world.turno, id, "ana", fence).await.answer.is_err());
+    let fence = claim(&world.turno, id, "ana").await;
+    world.pass(180_000);
+    let free = TaskQuery { locked: Some(false), limit: 10, ..TaskQuery::default() };
+    assert_eq!(world.turno.tasks(free).await.unwrap().tasks.len(), 1);
+    restart_an_hour_back(&mut world).await;
+    assert!(finalize(&world.turno, id, "ana", fence).await.answer.is_err());
+}
+
+async fn a_token_that_was_refused_as_expired_stays_so_after_a_restart_and_a_backward_step(mut world: World) {
+    world.turno.add_person(NewPerson::new("ana", "Ana", Role::Editor).unwrap()).await.unwrap();
+    let token = NewToken { expires_in: Some(Span(60_000)), ..NewToken::of("ana").unwrap() };
+    let (_, secret) = world.turno.create_token(token).await.unwrap();
+    assert!(world.turno.authenticate(&secret).await.is_ok());
+    world.pass(60_000);
+    assert!(world.turno.authenticate(&secret).await.is_err());
+    restart_an_hour_back(&mut world).await;
+    assert!(world.turno.authenticate(&secret).await.is_err());
+}
+
+async fn control_a_read_that_records_no_time_lets_a_lease_revive(mut world: World) {
+    let fence = world.claim("ana").await.unwrap();
+    world.pass(30_000);
+    let peeked = world.turno.store().unwrap().peek(vec![resource()]).await.unwrap();
+    assert!(peeked.states[0].live(peeked.now).is_none());
+    restart_an_hour_back(&mut world).await;
+    assert!(beat(&world, fence).await.is_ok(), "nobody was told that it is over");
 }
 
 async fn a_clock_that_steps_forward_ends_leases_and_loses_nothing(world: World) {

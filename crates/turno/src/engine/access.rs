@@ -137,6 +137,7 @@ impl Inner {
     async fn look_up(&self, hash: Hash) -> Result<Settled, Error> {
         let found = self.store.token(hash).await?;
         let (token, owner) = found.token.ok_or(Denied::Unauthenticated)?;
+        self.record(found.now, token.expires_at).await?;
         // Read after the epoch: what changes from here on raises it.
         let maker = match &token.parent {
             Some(_) => self.store.person(token.created_by.clone()).await?,

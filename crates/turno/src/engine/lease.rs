@@ -247,6 +247,7 @@ impl Turno {
     /// The lease's row, whatever time has done to it since.
     async fn stored_lease(&self, resource: Resource) -> Result<(Time, State), Error> {
         let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
+        self.inner.record(peeked.now, peeked.states.iter().flat_map(State::ends)).await?;
         Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
 
@@ -274,6 +275,7 @@ impl Turno {
         let mut query = LeaseQuery { limit: query.limit.saturating_add(1), ..query };
         loop {
             let Peeked { now, mut states, .. } = self.inner.store.leases(query.clone()).await?;
+            self.inner.record(now, states.iter().flat_map(State::ends)).await?;
             let more = states.len() > limit;
             states.truncate(limit);
             let next = states.last().filter(|_| more).map(|state| state.resource.clone());

@@ -350,6 +350,14 @@ impl Store for PostgresStore {
         Box::pin(self.link_find(hash))
     }
 
+    fn recorded(&self) -> Option<Time> {
+        self.shared.recorded.get(self.shared.lives.generation())
+    }
+
+    fn raise_mark(&self, now: Time) -> Pending<'_, ()> {
+        Box::pin(self.mark_raise(now))
+    }
+
     fn admins(&self) -> Pending<'_, i64> {
         Box::pin(self.admin_count())
     }

@@ -51,6 +51,7 @@ use file::{File, Probed};
 use rusqlite::Connection;
 use statements as sql;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::Notify;
 use turno_core::access::{Epoch, Link, Person, Token};
 use turno_core::audit::{Actor, Entry, Hash, Head};
@@ -82,6 +83,8 @@ pub(crate) struct SqliteStore {
     changed: Arc<Notify>,
     file: Arc<File>,
     probed: Probed,
+    /// The time that is known to be recorded.
+    recorded: AtomicI64,
 }
 
 /// Opens the file at `path` and lets `clock` go on from its mark. Creates or upgrades its schema, or, if it may not
@@ -133,6 +136,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
         changed,
         file,
         probed: Probed::default(),
+        recorded: AtomicI64::new(i64::MIN),
     })
 }
 
@@ -385,6 +389,18 @@ impl Store for SqliteStore {
             self.file.check()?;
             self.schema().await?.required()?;
             self.probe().await
+        })
+    }
+
+    fn recorded(&self) -> Option<Time> {
+        Some(Time(self.recorded.load(Ordering::Relaxed)))
+    }
+
+    fn raise_mark(&self, now: Time) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.write(move |write| if write.mark < now { write.raise() } else { Ok(()) }).await?;
+            self.recorded.fetch_max(now.0, Ordering::Relaxed);
+            Ok(())
         })
     }
 

@@ -107,6 +107,7 @@ impl Turno {
     pub async fn task_get(&self, id: TaskId) -> Result<(Time, Option<(Task, State)>), Error> {
         self.reads(Needs::READING.on(&id.resource())).await?;
         let TaskPage { now, mut tasks, .. } = self.inner.store.task_look(id).await?;
+        self.inner.record(now, tasks.iter().flat_map(|(_, lease)| lease.ends())).await?;
         Ok((now, tasks.pop().map(|(task, lease)| (task, self.lease_as_of(lease, now)))))
     }
 
@@ -135,6 +136,7 @@ impl Turno {
         loop {
             let mut page = self.inner.store.tasks(query.clone()).await?;
             let now = page.now;
+            self.inner.record(now, page.tasks.iter().flat_map(|(_, lease)| lease.ends())).await?;
             let wanted = |lease: &State| query.locked.is_none_or(|locked| lease.live(now).is_some() == locked);
             let may = |task: &Task| self.may(Needs::READING.on(&task.id.resource())).is_ok();
             page.tasks.retain(|(task, lease)| wanted(lease) && may(task));

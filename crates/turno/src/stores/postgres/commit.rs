@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use turno_core::access::Epoch;
 use turno_core::id::Seq;
 use turno_core::queue::SettleOutcome;
-use turno_core::time::Span;
+use turno_core::time::{Span, Time};
 
 /// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
 /// recovers needs some seconds.
@@ -62,6 +62,14 @@ impl PostgresStore {
     fn mark_is_late(&self) -> bool {
         let recorded = self.shared.recorded.get(self.shared.lives.generation());
         recorded.is_none_or(|recorded| recorded + MARK_LAG <= self.shared.clock.estimate())
+    }
+
+    /// Raises the recorded time in a transaction of its own.
+    pub(super) async fn mark_raise(&self, now: Time) -> Result<(), StoreError> {
+        let generation = self.shared.lives.generation();
+        self.read(vec![Call::new(&call::MARK_RAISE).big(now.0)]).await?;
+        self.shared.recorded.raise(generation, now);
+        Ok(())
     }
 
     async fn plan(&self, link: &mut Taken<'_>, group: &Group, as_of: Option<Epoch>) -> Result<Plan, Failure> {
