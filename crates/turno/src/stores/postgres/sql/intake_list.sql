@@ -1,7 +1,16 @@
 -- intake_list
--- What these transactions ($2) left for a queue ($1), in the order of calls.
-select i.n, i.kind = 'ack', coalesce(octet_length(i.payload), 0)::bigint
+-- What these transactions ($2) left for a queue ($1), in the order of calls. Transaction by transaction, so that of a large
+-- one no more is read than fits into the list. The queue is a span and comes first in the order, as in the index
+-- (intake_look): with an equality the primary key would have the wanted order, too, and a plan over it walks over the rows
+-- of all other queues.
+select m.n, m.ack, m.bytes
 from unnest($2::bigint[]) as u (xid)
-join turno.intake i on i.xid = u.xid and i.queue = $1::int
-order by i.n
+cross join lateral (
+    select i.n, i.kind = 'ack' as ack, coalesce(octet_length(i.payload), 0)::bigint as bytes
+    from turno.intake i
+    where i.xid = u.xid and i.queue >= $1::int and i.queue <= $1::int
+    order by i.queue, i.n
+    limit $3::bigint
+) m
+order by m.n
 limit $3::bigint
