@@ -409,6 +409,7 @@ mod tests {
             retry_at: None,
             holder: None,
             handed_at: Some(at(seconds)).filter(|_| seconds != 20),
+            expired: false,
         };
         assert_eq!(round_began(&[], 1, at(9)), at(9), "its only attempt");
         let rounds = [error(1, 1), error(2, 2), error(3, 3), error(1, 20), error(0, 25), error(2, 30)];

@@ -117,8 +117,7 @@ async fn who_left_the_condition_without_the_destination_being_told_is_no_differe
     world.people(&[1]).await;
     world.run("update siper.usuarios set algoritmo_pass = 'MD5'").await;
     assert_eq!(differences(&world).await, []);
-    let missed =
-        "set session_replication_role = replica; delete from siper.usuarios; reset session_replication_role";
+    let missed = "set session_replication_role = replica; delete from siper.usuarios; reset session_replication_role";
     world.sql.batch_execute(missed).await.unwrap();
     assert_eq!(differences(&world).await, [("1".to_owned(), Difference::Gone)]);
 }

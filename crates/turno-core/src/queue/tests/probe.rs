@@ -26,7 +26,7 @@ fn an_exhausted_item_whose_probe_fails_is_exhausted_as_before() {
     let errors = shelf.errors.len();
     for _ in 0..3 {
         let fence = shelf.hot[0].fence;
-        let probe = probe(&mut shelf.pass(1_000));
+        let probe = probe(shelf.pass(1_000));
         assert!(probe.handed.fence > fence, "each hand-out raises the fence");
         assert_eq!((probe.attempt, probe.expires_at), (1, shelf.now + shelf.policy.lock_timeout));
         assert!(shelf.claim(1).is_empty(), "nobody else has it meanwhile");

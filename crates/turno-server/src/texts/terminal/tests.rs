@@ -112,10 +112,13 @@ fn what_people_have_named_is_not_translated_beside_a_name() {
 const BEGINNINGS: [&str; 7] =
     ["talk(", "told(", "Failure::failed(", "Failure::usage(", "Wrong::new(", "Problem::new(", ".print("];
 /// What is put together from parts that are looked up by themselves, or is no sentence.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 14] = [
     "7 in 7",
     "7; queued",
     "7 cannot be queued: 7",
+    "exhausted: 7",
+    "cannot be sent: 7",
+    "active at the destination, without a row: 7",
     "the chain of 7 is whole; keep its head elsewhere",
     "7 was 7 and is 7 now; 7",
     "7 7",
