@@ -20,6 +20,7 @@ mod event;
 mod fault;
 mod item;
 mod lease;
+mod manage;
 mod purge;
 mod queue;
 mod repair;
@@ -34,11 +35,12 @@ pub use event::{EventSpan, Sequenced};
 pub use fault::FileFault;
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
+pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
 pub use purge::Purge;
 pub(crate) use queue::kind_stays;
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, ClearGroup, EnqueueGroup, IntakeSlice, ManageGroup, ManageOutcome,
-    Outlived, Push, PushChange, PutQueue, SettleGroup, SettleRead, TakesIn, TypingGroup, purge_entry,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, IntakeSlice, Outlived, Push, PushChange, PutQueue,
+    SettleGroup, SettleRead, TakesIn, TypingGroup, purge_entry,
 };
 pub use repair::{Found, RepairGroup, RepairOutcome};
 pub use schema::SchemaState;
