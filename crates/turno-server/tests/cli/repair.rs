@@ -1,6 +1,8 @@
 //! `turno check --repair`, while a server is running on the database.
 
 use serde_json::json;
+use turno::core::time::Span;
+use turno::{Kind, Policy};
 
 use crate::cases;
 use crate::shell::Shell;
@@ -11,7 +13,8 @@ cases![POSTGRES: [a_lane_with_two_heads_is_repaired_beside_the_server]];
 /// After a failover a lane had two heads: nothing was handed out, `why` said ready, and a cancel was refused.
 async fn a_lane_with_two_heads_is_repaired_beside_the_server(world: World) {
     let eva = world.client("eva").await;
-    eva.put("/v1/queues/bot", json!({ "kind": "lane", "window_ms": 0, "batch_max": 5 })).await.expect(200);
+    let policy = Policy { window: Span::ZERO, batch_max: 5, ..Policy::of(Kind::Lane) };
+    world.turno.put_queue("bot", policy).await.unwrap();
     let items: Vec<_> = (1..5).map(|n| json!({ "id": format!("m{n}"), "key": "ana", "payload": n })).collect();
     eva.post("/v1/queues/bot/items", json!(items)).await.expect(201);
     let second = "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm3')";
