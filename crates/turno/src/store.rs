@@ -32,7 +32,7 @@ pub use access::{AccessGroup, AccessOutcome, AccessRead, AccessWrite, AuditQuery
 pub use answer::Answer;
 pub use check::{Check, Damaged, Finding};
 pub use event::{EventSpan, Sequenced};
-pub use fault::FileFault;
+pub use fault::{FileFault, StoreError};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
@@ -125,35 +125,6 @@ pub enum Outcomes {
     Task(Box<TaskOutcome>),
     /// For [`Group::Access`].
     Access(Box<AccessOutcome>),
-}
-
-/// Why a group was not committed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
-    /// The database could not be reached, and nothing was stored: try again.
-    #[error("the database is not reachable: {0}")]
-    Unavailable(String),
-    /// The connection was lost at commit and its outcome could not be found out.
-    #[error("the outcome of the commit is unknown: {0}")]
-    Unknown(String),
-    /// Another transaction got in between (a deadlock, the same new id): redo the group.
-    #[error("another transaction came in between: {0}")]
-    Conflict(String),
-    /// The database refused a statement, and nothing was stored: some command of the group is the culprit.
-    #[error("the database refused: {0}")]
-    Rejected(String),
-    /// What somebody may do has changed since it was looked up, and nothing was stored: look it up again.
-    #[error("what the caller may do has changed; ask again")]
-    AccessChanged,
-    /// A queue of the group does not exist, and nothing was stored: look it up again.
-    #[error("a queue of the group does not exist")]
-    QueueGone,
-    /// The schema is not one that this version can use.
-    #[error("{0}")]
-    Schema(String),
-    /// The file of an embedded database is not good any more, and nothing was stored.
-    #[error(transparent)]
-    File(#[from] FileFault),
 }
 
 /// A queue as the database knows it.
