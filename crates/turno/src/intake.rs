@@ -83,9 +83,6 @@ impl Intake {
 
     /// Looks for what was committed by now. Returns the queues for which something waits.
     pub(crate) async fn waiting(&self) -> Result<Vec<QueueId>, Error> {
-        if !self.store.has_intake() {
-            return Ok(Vec::new());
-        }
         self.look(TakesIn::Caller).await
     }
 
@@ -112,6 +109,9 @@ impl Intake {
 
     /// Looks. Many may ask at once; one looks, and those who asked before it began share what it found.
     async fn look(&self, who: TakesIn) -> Result<Vec<QueueId>, Error> {
+        let Some(intake) = self.store.intake() else {
+            return Ok(Vec::new());
+        };
         let asked = self.looks.begun.load(Ordering::SeqCst);
         let mut last = self.looks.last.lock().await;
         if let Some(found) = &*last
@@ -121,14 +121,17 @@ impl Intake {
         }
         self.looks.begun.fetch_add(1, Ordering::SeqCst);
         *last = None;
-        let found = self.store.find_intake(who).await?;
+        let found = intake.find(who).await?;
         *last = Some(found.clone());
         Ok(found)
     }
 
     /// Takes in one slice, and announces it.
     async fn slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, Error> {
-        let slice = self.store.take_in(queue, who).await?;
+        let Some(intake) = self.store.intake() else {
+            return Ok(IntakeSlice::default());
+        };
+        let slice = intake.take_in(queue, who).await?;
         for handed in &slice.completed {
             // A comparison finds a difference later, and sends it once more.
             let told = confirm(&*self.store, handed, self.clock.estimate()).await;
@@ -146,7 +149,7 @@ impl Intake {
         let mut round = Round::default();
         let mut tick = tokio::time::interval(EVERY);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while self.store.has_intake() {
+        while self.store.intake().is_some() {
             tick.tick().await;
             self.find(&mut round).await;
             while let Some(queue) = round.next() {

@@ -18,6 +18,7 @@ mod answer;
 mod check;
 mod event;
 mod fault;
+mod intake;
 mod item;
 mod lease;
 mod manage;
@@ -33,14 +34,15 @@ pub use answer::Answer;
 pub use check::{Check, Damaged, Finding};
 pub use event::{EventSpan, Sequenced};
 pub use fault::{FileFault, StoreError};
+pub use intake::{IntakeSlice, IntakeStore, TakesIn};
 pub use item::{Counts, HandOut, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse};
 pub use lease::{LeaseGroup, LeaseRead, LeaseWrite};
 pub use manage::{ClearGroup, ManageGroup, ManageOutcome};
 pub use purge::Purge;
 pub(crate) use queue::kind_stays;
 pub use queue::{
-    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, IntakeSlice, Outlived, Push, PushChange, PutQueue,
-    SettleGroup, SettleRead, TakesIn, TypingGroup, purge_entry,
+    Bodies, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Outlived, Push, PushChange, PutQueue, SettleGroup,
+    SettleRead, TypingGroup, purge_entry,
 };
 pub use repair::{Found, RepairGroup, RepairOutcome};
 pub use schema::SchemaState;
@@ -371,21 +373,9 @@ pub trait Store: Send + Sync + 'static {
     /// them: a hole in the middle would be a gap that nobody is told about. Answers how many.
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
 
-    /// Whether applications can leave something for [`Store::take_in`].
-    fn has_intake(&self) -> bool {
-        false
-    }
-
-    /// Looks for what applications have enqueued or completed in transactions of their own that were committed by now.
-    /// Returns the queues for which something waits to be taken in.
-    fn find_intake(&self, _who: TakesIn) -> Pending<'_, Vec<QueueId>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    /// Takes in one slice of what waits for a queue, as far as [`Store::find_intake`] has found it. A slice is bounded in rows,
-    /// bytes and time, and in the order of calls.
-    fn take_in(&self, _queue: QueueId, _who: TakesIn) -> Pending<'_, IntakeSlice> {
-        Box::pin(std::future::ready(Ok(IntakeSlice::default())))
+    /// What applications leave in transactions of their own, if they can.
+    fn intake(&self) -> Option<&dyn IntakeStore> {
+        None
     }
 
     /// Whether an application is completing the delivery that begins with this item, in a transaction that is still open.

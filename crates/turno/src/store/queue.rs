@@ -391,25 +391,3 @@ impl PushChange {
         }
     }
 }
-
-/// Who takes in what applications left. Callers and the background task have connections of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakesIn {
-    /// A task that nobody waits for.
-    Background,
-    /// Somebody who waits for the answer to a call about this queue.
-    Caller,
-}
-
-/// What one slice came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IntakeSlice {
-    /// How many rows were taken in.
-    pub rows: usize,
-    /// Another process takes in from this queue at the moment, so nothing was done.
-    pub busy: bool,
-    /// Something is left for another slice.
-    pub more: bool,
-    /// Deliveries of sync queues that were completed: what their consumers were handed is known to them from then on.
-    pub completed: Vec<Handed>,
-}

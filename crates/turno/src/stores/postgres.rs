@@ -71,10 +71,10 @@ mod tx;
 
 use crate::clock::Clock;
 use crate::store::{
-    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, IntakeSlice, ItemQuery,
+    Answer, AuditQuery, Check, Counts, Delivered, Effect, EventSpan, Finding, Group, Hint, IntakeStore, ItemQuery,
     ItemRecord, LaneFront, LaneLocks, LeaseQuery, LineStep, Outcomes, Past, Peeked, Pending, Pulse, Purge, PutQueue,
     QueueRow, RepairGroup, RepairOutcome, Routes, SchemaState, Sequenced, SourceTables, StockLevel, Store, StoreError,
-    TakesIn, TaskPage, TaskQuery, TokenFound,
+    TaskPage, TaskQuery, TokenFound,
 };
 use event::Sequencer;
 use expiry::Expiry;
@@ -447,16 +447,8 @@ impl Store for PostgresStore {
         Box::pin(self.event_purge(before, limit))
     }
 
-    fn has_intake(&self) -> bool {
-        true
-    }
-
-    fn find_intake(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>> {
-        Box::pin(self.find_intake(who))
-    }
-
-    fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice> {
-        Box::pin(self.take_in(queue, who))
+    fn intake(&self) -> Option<&dyn IntakeStore> {
+        Some(self)
     }
 
     fn completing(&self, first: Seq) -> Pending<'_, bool> {

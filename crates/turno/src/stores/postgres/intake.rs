@@ -18,7 +18,7 @@ use super::slot::{Slot, Taken};
 use super::tx::{Plan, Tx};
 use super::{PostgresStore, enqueue, settle};
 use crate::clock::Stopwatch;
-use crate::store::{EnqueueGroup, IntakeSlice, QueueRow, SettleGroup, StoreError, TakesIn};
+use crate::store::{EnqueueGroup, IntakeSlice, IntakeStore, Pending, QueueRow, SettleGroup, StoreError, TakesIn};
 use backlog::{Backlog, Found, LIST, Share};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
@@ -92,9 +92,19 @@ impl Intake {
     }
 }
 
+impl IntakeStore for PostgresStore {
+    fn find(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>> {
+        Box::pin(self.find_intake(who))
+    }
+
+    fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice> {
+        Box::pin(self.take_in_slice(queue, who))
+    }
+}
+
 impl PostgresStore {
     /// Looks for what was committed since the last look; answers the queues that something waits for.
-    pub(super) async fn find_intake(&self, who: TakesIn) -> Result<Vec<QueueId>, StoreError> {
+    async fn find_intake(&self, who: TakesIn) -> Result<Vec<QueueId>, StoreError> {
         let mut again = true;
         loop {
             let now = self.shared.clock.estimate();
@@ -138,10 +148,10 @@ impl PostgresStore {
     }
 
     /// Takes in one slice of what waits for a queue, as far as looks have found it.
-    pub(super) async fn take_in(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, StoreError> {
+    async fn take_in_slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, StoreError> {
         let share = self.intake.share(queue);
         let mut backlog = share.backlog.lock().await;
-        if let Some(found) = backlog.to_list(&share) {
+        if let Some(found) = backlog.next_listing(&share) {
             let rows = self.intake_list(queue, &found, who).await?;
             backlog.list(rows);
         }

@@ -104,8 +104,8 @@ impl Default for Backlog {
 }
 
 impl Backlog {
-    /// Where to list rows from, if the list is at its end: nothing if nothing waits.
-    pub(super) fn to_list(&mut self, share: &Share) -> Option<Found> {
+    /// Returns where to list rows from, if the list is at its end and something waits.
+    pub(super) fn next_listing(&mut self, share: &Share) -> Option<Found> {
         if !self.acks.is_empty() || !self.items.is_empty() {
             return None;
         }
@@ -181,7 +181,7 @@ mod tests {
     fn listed(rows: impl Iterator<Item = (i64, bool, i64)>) -> Backlog {
         let (share, mut backlog) = (Share::default(), Backlog::default());
         share.note(xids(&[7]));
-        assert_eq!(backlog.to_list(&share), Some(xids(&[7])));
+        assert_eq!(backlog.next_listing(&share), Some(xids(&[7])));
         backlog.list(rows.collect());
         backlog
     }
@@ -241,12 +241,12 @@ mod tests {
         let share = Share::default();
         let mut backlog = Backlog::default();
         share.note(xids(&[7]));
-        backlog.to_list(&share);
+        backlog.next_listing(&share);
         backlog.list((0..LIST as i64).map(|n| (n, false, 1)).collect());
         share.note(xids(&[9]));
-        assert_eq!(backlog.to_list(&share), None, "first the list");
+        assert_eq!(backlog.next_listing(&share), None, "first the list");
         backlog.taken(LIST, Duration::ZERO);
-        assert_eq!(backlog.to_list(&share), Some(xids(&[7, 9])));
+        assert_eq!(backlog.next_listing(&share), Some(xids(&[7, 9])));
         backlog.list(Vec::new());
         assert!(backlog.is_over() && !share.has_news());
     }
@@ -258,10 +258,10 @@ mod tests {
             share.note(xids(&[xid]));
         }
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.to_list(&share), Some(Found::Everywhere));
+        assert_eq!(backlog.next_listing(&share), Some(Found::Everywhere));
         backlog.list(Vec::new());
         assert!(backlog.is_over(), "and then transactions are remembered again");
         share.note(xids(&[1]));
-        assert_eq!(backlog.to_list(&share), Some(xids(&[1])));
+        assert_eq!(backlog.next_listing(&share), Some(xids(&[1])));
     }
 }
