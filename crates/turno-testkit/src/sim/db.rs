@@ -149,12 +149,6 @@ impl Db {
         true
     }
 
-    /// Has `tx` told when the lock is free. Answers that it has not got it.
-    pub(crate) fn wait(&mut self, lock: Lock, tx: u64) -> bool {
-        self.waiting.entry(lock).or_default().push(tx);
-        false
-    }
-
     /// Shares a lock with others who share it, unless somebody has it alone; then `tx` is told when it is free.
     pub(crate) fn share(&mut self, lock: Lock, tx: u64, held: &mut Vec<Lock>) -> bool {
         if self.locks.contains_key(&lock) {

@@ -164,7 +164,7 @@ pub const ALL: &[Sabotage] = &[
     sabotage(Bug::HeadsUnlocked, "heads-unlocked", &["Q3"]),
     sabotage(Bug::AckSwallowsChange, "ack-swallows-change", &["S2"]),
     sabotage(Bug::AttemptNotCounted, "attempt-not-counted", &["Q8"]),
-    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1", "Q3", "S4"]),
+    sabotage(Bug::NumbersReused, "numbers-reused", &["L2", "Q8", "Q1", "Q3", "S3", "S4"]),
     sabotage(Bug::DedupeForgotten, "dedupe-forgotten", &["Q12"]),
     sabotage(Bug::AbsorbedForgotten, "absorbed-forgotten", &["Q12"]),
     sabotage(Bug::AckedReinserted, "acked-reinserted", &["Q12"]),

@@ -1,5 +1,5 @@
-//! One line of a finalize, in a transaction of its own: task and lease shared, line and article alone. The first line
-//! locks the task alone, because it writes the task's new status.
+//! One line of a finalize, in a transaction of its own: task and lease shared, line and article alone. The first applied
+//! line writes the task's new status with its commit.
 //!
 //! Last of all the lease is renewed, so that nobody's heartbeat waits for an effect. That renewal was decided when the
 //! clock was read; it moves nothing back, and finds nothing if the ownership was ended meanwhile.
@@ -58,7 +58,9 @@ impl Tx {
         if env.has(Bug::FenceCheckedEarlier) {
             // Whoever has asserted his ownership in a transaction before this one.
             line.lease.get_or_insert_with(|| env.db.lease(&resource));
-        } else if !(self.share_task(env, id) && env.db.share(Lock::Pin(resource), self.id, &mut self.held)) {
+        } else if !(env.db.share(Lock::Task(id), self.id, &mut self.held)
+            && env.db.share(Lock::Pin(resource), self.id, &mut self.held))
+        {
             return Progress::Blocked;
         }
         let alone = env.has(Bug::LineUnlocked) || env.db.lock(Lock::Line(id, apply.number), self.id, &mut self.held);
@@ -67,20 +69,6 @@ impl Tx {
         }
         self.phase = Phase::Clock;
         Progress::Next
-    }
-
-    /// Alone if the line may change the task's status: that happens once, so whoever looks before it has the lock finds
-    /// at worst that it need not have been alone.
-    fn share_task(&mut self, env: &mut Env<'_>, id: TaskId) -> bool {
-        let lock = Lock::Task(id);
-        let status = env.db.tasks.get(&id).map(|task| task.status);
-        if self.held.contains(&lock) {
-            true
-        } else if status.is_some_and(|status| status.with_applied_line() != status) {
-            env.db.try_lock(lock.clone(), self.id, &mut self.held) || env.db.wait(lock, self.id)
-        } else {
-            env.db.share(lock, self.id, &mut self.held)
-        }
     }
 
     fn begin_line(&mut self, env: &mut Env<'_>, apply: &Apply, found: &mut Line) -> Progress {

@@ -228,7 +228,6 @@ statements! {
     SYNC_TRIGGERS = "sync_triggers",
     SYNC_UNFINISHED = "sync_unfinished",
     TASK = "task",
-    TASK_ALONE = "task_alone",
     TASK_LEASE_INSERT = "task_lease_insert",
     TASK_LOCK = "task_lock",
     TASK_NOTES = "task_notes",

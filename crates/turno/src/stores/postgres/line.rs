@@ -2,11 +2,11 @@
 //!
 //! Its locks, in order: the task (shared, so that commands stay out), the lease (against takers, not against
 //! heartbeats), the line, the article. Last of all the lease is renewed, so that nobody's heartbeat waits for an
-//! effect. Two instances may be at one task, each with another line, so the task's row is written by the first line
-//! only: it locks the task alone and writes the new status.
+//! effect. Two instances may be at one task, each with another line. The first applied line writes the task's new status
+//! with its commit, for which no line's lock on the task is in the way.
 
 use super::PostgresStore;
-use super::call::{self, Call, Sql};
+use super::call::{self, Call};
 use super::effect::{self, Bounded, Ran};
 use super::failure::Failure;
 use super::lease::{events, states};
@@ -101,22 +101,12 @@ struct Locked {
     moment: Moment,
 }
 
-/// Locks the task, its lease and the line, and looks at them. The task is locked alone if the line may change its status.
+/// Locks the task, its lease and the line, and looks at them.
 async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
-    let locked = lock_with(tx, apply, &call::TASK_SHARE).await?;
-    let changes = |(status, _): &(Status, Line)| status.with_applied_line() != *status;
-    if locked.begun != Begin::Go || !locked.found.as_ref().is_some_and(changes) {
-        return Ok(locked);
-    }
-    tx.restart();
-    lock_with(tx, apply, &call::TASK_ALONE).await
-}
-
-async fn lock_with(tx: &mut Tx<'_>, apply: &Apply, lock: &'static Sql) -> Result<Locked, Failure> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
     let calls = vec![
-        Call::new(lock).big(id),
+        Call::new(&call::TASK_SHARE).big(id),
         Call::new(&call::LEASE_PIN).text(resource.as_str()),
         Call::new(&call::LINE_LOCK).big(id).int(number),
         peek(resource.as_str()),

@@ -1,3 +1,5 @@
 -- task_status
--- Within the transaction of the first line that is applied, which has locked the task for it (task_alone).
-update turno.task set status = $2::text, updated_at = greatest(updated_at, $3::bigint) where id = $1::bigint
+-- In the last trip of a line's transaction, which holds task_share: no command can have come in between. Another line may
+-- have written the same status meanwhile; then there is nothing to write.
+update turno.task set status = $2::text, updated_at = greatest(updated_at, $3::bigint)
+where id = $1::bigint and status <> $2::text
