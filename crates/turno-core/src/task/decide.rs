@@ -182,7 +182,9 @@ impl Work<'_> {
             return Err(Refused::LinesApplied(applied));
         }
         match live {
-            Some(grant) => drop(self.release_for_good(grant.fence, Status::Cancelled)?),
+            Some(grant) => {
+                self.release_for_good(grant.fence, Status::Cancelled)?;
+            }
             None => self.dismiss(Status::Cancelled),
         }
         let task = self.task_in(&open)?;

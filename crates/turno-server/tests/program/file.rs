@@ -3,9 +3,12 @@
 use super::{Folder, Running};
 use std::fs;
 
+/// What is done to the file at this path.
+type Harm = fn(&str);
+
 #[test]
 fn readiness_fails_when_the_database_file_is_gone_replaced_or_cut_short() {
-    let harms: [(&str, &str, fn(&str)); 3] = [
+    let harms: [(&str, &str, Harm); 3] = [
         ("gone", "se borró o se movió", |file| fs::remove_file(file).expect("it is there")),
         ("replaced", "se reemplazó por otro", |file| {
             fs::copy(file, format!("{file}.other")).expect("it is there");

@@ -70,7 +70,6 @@ pub(super) const SHAPES: &[Shape] = &[
         drained: &["m4", "m5", "m6"],
         lives: true,
         why: "running",
-        ..WAITING
     },
     Shape {
         name: "two_whole_deliveries",
@@ -81,7 +80,6 @@ pub(super) const SHAPES: &[Shape] = &[
         drained: &["m4", "m5", "m6"],
         lives: true,
         why: "running",
-        ..WAITING
     },
     Shape {
         name: "an_item_without_a_body",
@@ -122,7 +120,6 @@ pub(super) const SHAPES: &[Shape] = &[
         drained: &["m4", "m5", "m6"],
         lives: true,
         why: "running",
-        ..WAITING
     },
 ];
 
