@@ -106,6 +106,7 @@ because-delivery = not a delivery; pass the text on exactly as it was handed out
 
 # Tasks and queues.
 
+because-engine-looks = the engine looks at leases itself, when they are due
 because-serialized-quantity = a serialized line has serials, and no quantity
 because-serialized-none = a serialized line needs its serials
 because-one-needed = at least one is needed

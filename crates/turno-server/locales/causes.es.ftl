@@ -102,6 +102,7 @@ because-delivery = no es una entrega; pase el texto tal como se entregó
 
 # Tasks and queues.
 
+because-engine-looks = el motor revisa los bloqueos por su cuenta, cuando vencen
 because-serialized-quantity = una línea con series tiene números de serie, y no cantidad
 because-serialized-none = una línea con series necesita sus números de serie
 because-one-needed = hace falta al menos uno

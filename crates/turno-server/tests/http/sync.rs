@@ -152,9 +152,12 @@ async fn what_a_consumer_of_its_own_has_acked_is_known_as_delivered(world: World
     let sync = world.turno.sync(Source::siper());
     database.batch_execute(&sync.plan().await.unwrap()).await.unwrap();
     let ana = world.client("ana").await.at(&server);
+    // In one transaction, so that both are taken in together and one claim gets both.
+    database.batch_execute("begin").await.unwrap();
     for idper in [42, 43] {
         database.execute(include_str!("../cli/sync_user.sql"), &[&idper]).await.unwrap();
     }
+    database.batch_execute("commit").await.unwrap();
     let path = |what: &str| format!("/v1/queues/usuarios_modulo/{what}");
     let got = ana.post(&path("claim"), json!({ "instance": "w", "max": 2, "wait_ms": 5000 })).await.expect(200);
     let handed: Vec<_> = got["deliveries"].as_array().unwrap().iter().collect();
