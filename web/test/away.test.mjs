@@ -8,9 +8,9 @@ import { openPage } from './page.mjs';
 const leases = {
   default: CALM,
   // For those whose end is waited for.
-  short: { ttl_ms: 3_000, heartbeat_interval_ms: 200 },
+  short: { ttl_ms: 3_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200 },
   // For those that are kept for longer than this: long enough for a busy machine to beat in time.
-  kept: { ttl_ms: 8_000, heartbeat_interval_ms: 200 },
+  kept: { ttl_ms: 8_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200 },
   idle: { ttl_ms: 6_000, heartbeat_interval_ms: 200, idle_guard_ms: 4_000 },
   both: { ttl_ms: 30_000, heartbeat_interval_ms: 14_000, idle_guard_ms: 25_000, rolling_timeout_ms: 20_000 },
   rolling: { ttl_ms: 5_000, heartbeat_interval_ms: 200, rolling_timeout_ms: 3_000 },

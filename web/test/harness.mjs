@@ -18,7 +18,7 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** For anything that should take a moment on an idle machine and may take a while on a busy one. */
 export const PATIENCE_MS = 20_000;
 /** Long enough that nothing expires while a test does other things, and beats often enough to be seen. */
-export const CALM = { ttl_ms: 60_000, heartbeat_interval_ms: 200, offer_ms: 5_000 };
+export const CALM = { ttl_ms: 60_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 200, offer_ms: 5_000 };
 
 export function program() {
   const path = process.env.TURNO_BIN ?? join(ROOT, 'target', 'debug', 'turno');

@@ -6,7 +6,7 @@ import { Server, newContext, openBrowser, stopClock, until } from './harness.mjs
 import { openPage } from './page.mjs';
 import { readyTask, signedIn } from './console.mjs';
 
-const SHORT = { ttl_ms: 3_000, heartbeat_interval_ms: 300, offer_ms: 5_000 };
+const SHORT = { ttl_ms: 3_000, max_ttl_ms: 180_000, heartbeat_interval_ms: 300, offer_ms: 5_000 };
 let server, browser, ana, leo;
 before(async () => {
   [server, browser] = await Promise.all([Server.start({ leases: { default: SHORT } }), openBrowser()]);
