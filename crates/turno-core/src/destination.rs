@@ -175,7 +175,7 @@ impl Destination {
         (self.failures > 0).then(|| {
             let mut after = Destination { version: self.version + 1, failures: 0, several: false, ..self.clone() };
             if self.is_probed() {
-                // Two outages before anything was revived are one, for whoever was exhausted by them.
+                // Two outages without a revival between them count as one: its keys are revived together.
                 let since = self.revive_since.map_or(self.began_at, |since| since.min(self.began_at));
                 (after.revive_since, after.revive_until) = (Some(since), Some(now));
             }

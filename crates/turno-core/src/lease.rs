@@ -1,9 +1,9 @@
 //! Leases: who may work on a resource, until when, and with which fence.
 //!
 //! A lease is live while it has a grant whose `expires_at` lies after now; at any other time it is free.
-//! Expiry needs nobody to notice it: whoever asks next finds the grant dead, ends it, and goes on. For those who
-//! only listen, each lease carries the instant at which it is looked at next (`look`). A fence names one ownership
-//! for ever; whatever arrives with another one changes nothing.
+//! A lease expires without a sweep: the next command finds the grant dead, ends it, and goes on. So that listeners
+//! hear of it, each lease carries the instant at which it is looked at next (`look`). A fence names one ownership
+//! for ever; a command with another fence changes nothing.
 //!
 //! Deliberately not here: permissions (the caller has checked them) and announcing events (that happens
 //! after the commit).

@@ -13,7 +13,7 @@
 //!
 //! [`Cluster::standby`] makes a standby, for tests of failovers.
 //!
-//! Left out on purpose: extensions, passwords (it trusts whoever reaches 127.0.0.1), and
+//! Left out on purpose: extensions, passwords (it trusts every connection from 127.0.0.1), and
 //! downloading a server: one must be installed (`TURNO_PG_BIN` names its directory if it is in an unusual
 //! place).
 

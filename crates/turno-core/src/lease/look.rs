@@ -39,8 +39,8 @@ impl State {
         self.ended = Some(ending);
     }
 
-    /// How the ownership ended that has run out by `now`. The row has it until the next decision, which writes this down;
-    /// whoever only looks need not wait for that.
+    /// Returns how the ownership ended that has run out by `now`. The row keeps the ownership until the next decision
+    /// writes its end; a read answers the same before that.
     pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
         let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
         let (reason, cause) = match policy.rolling_timeout {

@@ -26,7 +26,7 @@ impl AttemptError {
 pub struct Trace {
     /// Its first item finished under this fence.
     pub ended: Option<Ended>,
-    /// Its first item came back under this fence without an attempt, whoever has had it since.
+    /// The first item came back under this fence without an attempt, also if another worker has had it since.
     pub back: Option<Last>,
     /// An attempt under this fence failed.
     pub failed: Option<FailedAttempt>,

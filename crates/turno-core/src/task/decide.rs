@@ -265,8 +265,8 @@ impl Work<'_> {
         if matches!(task.status, Status::Draft | Status::Ready) {
             return Err(Refused::WrongStatus(task.status));
         }
-        // Whether the lock is still theirs comes before the status: whoever lost it has to hear that, also if another
-        // has completed or cancelled the task since.
+        // The lock is checked before the status, so that a caller who lost it gets `lease_lost` also after another person
+        // has completed or cancelled the task.
         let now = self.now.max(self.decision.lease.decided_at());
         let own = |grant: &&lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
         if self.decision.lease.live(now).filter(own).is_none() {
