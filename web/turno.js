@@ -549,6 +549,8 @@ export class Lease extends EventTarget {
   #key;
   /** The place in line was not taken by this page: whoever took it may give it up. */
   #adopted = false;
+  /** When our place in line was last kept, and for how long: `{kept, lasts}`. */
+  #ticket = null;
   #keeping = false;
   /** The page was left, and the browser may still show it again. */
   #away = false;
@@ -728,6 +730,7 @@ export class Lease extends EventTarget {
   async takeTurn() {
     const answer = await this.#call('POST', 'turn', { ...this.#instance });
     this.#overcome();
+    this.#adopted = false;
     this.#stand(answer);
     return answer;
   }
@@ -1246,6 +1249,7 @@ export class Lease extends EventTarget {
   #stand(answer) {
     if (this.#grant || this.#closed.signal.aborted) return;
     this.turn ??= { position: null, offered: false };
+    this.#ticket = { kept: clock(), lasts: answer.ticket_expires_in_ms };
     this.#later('turn', answer.ticket_expires_in_ms / 3, () => this.#keepTurn());
     this.#see(answer);
   }
@@ -1275,10 +1279,14 @@ export class Lease extends EventTarget {
     this.#keeping = true;
     this.#later('turn', RETRY_MS * 4, () => this.#keepTurn());
     try {
-      // What was given up where it was taken must not be taken anew.
-      if (this.#adopted) await this.#look();
-      const answer = this.turn && (await this.#call('POST', 'turn', { ...this.#instance }));
-      if (this.turn) this.#stand(answer);
+      // The place is kept, and no new one taken: it may have been given up meanwhile, here or on another page.
+      const answer = await this.#call('POST', 'turn', { ...this.#instance, keep: true });
+      if (!this.turn || this.#grant) return;
+      if (answer.ticket_expires_in_ms) return this.#stand(answer);
+      // A page that took its place itself and slept for too long goes to the back of the line.
+      if (!this.turn.offered && !this.#adopted && this.#ticketDied()) return await this.#rejoin();
+      if (!this.turn.offered) this.#outOfLine();
+      this.#see(answer);
     } catch (error) {
       if (error.code === 'already_holder') this.#outOfLine();
       // What it was waited for is over, and this page has not heard of it.
@@ -1286,6 +1294,16 @@ export class Lease extends EventTarget {
     } finally {
       this.#keeping = false;
     }
+  }
+
+  #ticketDied() {
+    return this.#ticket !== null && since(this.#ticket.kept) > this.#ticket.lasts;
+  }
+
+  async #rejoin() {
+    const answer = await this.#call('POST', 'turn', { ...this.#instance });
+    if (this.turn) this.#stand(answer);
+    else await this.#call('DELETE', 'turn', { ...this.#instance });
   }
 
   // Timers that notice when they fire late.

@@ -90,6 +90,9 @@ pub enum Action {
     },
     /// Take a place in the waiting line, or keep it.
     JoinLine,
+    /// Renew the caller's place in the waiting line if they still have it. Takes no new place, so a page that repeats
+    /// this cannot undo that the same person left the line on another page.
+    KeepPlace,
     /// Leave the waiting line.
     LeaveLine,
     /// Carry out what time alone has brought: end an ownership that has run out, pass a lapsed offer on, and set when

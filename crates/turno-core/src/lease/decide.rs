@@ -33,6 +33,7 @@ pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Num
         Action::RequestRelease { message } => work.request_release(message.as_deref()),
         Action::Decline { fence, message } => work.decline(*fence, message.as_deref()),
         Action::JoinLine => work.join_line(),
+        Action::KeepPlace => work.keep_place(),
         Action::LeaveLine => work.leave_line(),
         Action::Look => Ok(Outcome::Looked { news: !work.events.is_empty() }),
     };
@@ -287,6 +288,12 @@ impl Work<'_> {
         self.evaluate_offer();
         let offered = self.state.offer.as_ref().is_some_and(|offer| offer.to.is(self.who()));
         Ok(Outcome::InLine { position, offered, ticket: crate::limits::TICKET_TTL })
+    }
+
+    fn keep_place(&mut self) -> Result<Outcome, Refused> {
+        let (who, now) = (&self.command.who, self.now);
+        let waits = self.state.line.iter().any(|ticket| ticket.who.is(who) && now < ticket.expires_at);
+        if waits { self.join_line() } else { Ok(Outcome::LeftLine) }
     }
 
     fn leave_line(&mut self) -> Result<Outcome, Refused> {

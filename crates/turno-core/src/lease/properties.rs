@@ -18,7 +18,7 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..USERS.len(), 0u8..23, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
+    let step = (0..USERS.len(), 0u8..24, prop::bool::weighted(0.2), 0i64..400, 0i64..300);
     let step = step.prop_map(|(user, pick, stale, wait, idle)| Step { user, pick, stale, wait, idle });
     prop::collection::vec(step, 1..120)
 }
@@ -47,6 +47,7 @@ fn action(step: &Step, fence: Fence) -> Action {
         19 => Action::Leave { fence, claim: None, grace: Span(step.idle) },
         20 => Action::Decline { fence, message: None },
         21 => Action::Look,
+        22 => Action::KeepPlace,
         _ => Action::LeaveLine,
     }
 }

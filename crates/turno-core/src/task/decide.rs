@@ -202,9 +202,9 @@ impl Work<'_> {
     }
 
     fn lease(&mut self, action: &lease::Action) -> Result<Outcome, Refused> {
-        use lease::Action::{Claim, ForceClaim, JoinLine};
+        use lease::Action::{Claim, ForceClaim, JoinLine, KeepPlace};
         let status = self.task()?.status;
-        if matches!(action, Claim { .. } | ForceClaim { .. } | JoinLine) && !status.lockable() {
+        if matches!(action, Claim { .. } | ForceClaim { .. } | JoinLine | KeepPlace) && !status.lockable() {
             return Err(Refused::WrongStatus(status));
         }
         let outcome = self.on_lease(action.clone())?;

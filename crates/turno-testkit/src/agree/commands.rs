@@ -77,7 +77,7 @@ impl Session {
             15..=34 => Command::Lease {
                 user: random.below(4) as usize,
                 which: random.below(2),
-                kind: random.below(20),
+                kind: random.below(21),
                 stale: random.below(5) == 0,
                 idle: random.below(300) as i64,
             },
@@ -227,6 +227,7 @@ impl Session {
             15 | 16 => Action::JoinLine,
             17 => Action::Leave { fence, claim: stale.then_some(1), grace: Span(idle) },
             18 => Action::Decline { fence, message: stale.then(|| "ahora no".to_owned()) },
+            19 => Action::KeepPlace,
             _ => Action::LeaveLine,
         };
         let policy = LeasePolicy {

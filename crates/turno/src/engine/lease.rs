@@ -353,7 +353,7 @@ impl Turno {
 
 /// Whether it makes somebody hold something, or wait for it.
 pub(super) fn begins(action: &Action) -> bool {
-    matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine)
+    matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine | Action::KeepPlace)
 }
 
 /// What an action needs: overrides their own permission, tasks that of tasks. Locking somebody out is nobody's command:

@@ -102,8 +102,18 @@ pub(in crate::http) async fn decline(caller: &Caller, resource: Resource, body: 
     Ok(Asked { lease, told: matches!(outcome, Outcome::Asked { told: true }) })
 }
 
-/// Who stands in line.
-pub(in crate::http) type TurnBody = InstanceBody;
+/// Who joins the waiting line, or keeps their place in it.
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = LeaseTurnBody)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct TurnBody {
+    /// Which process; machines must say so.
+    #[schema(value_type = Option<String>, max_length = 200)]
+    instance: Option<Instance>,
+    /// Renews the place that the caller has, and takes no new one. Default: false.
+    #[serde(default)]
+    keep: bool,
+}
 
 /// Who leaves the line, for clients that send no body with DELETE.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -140,7 +150,8 @@ async fn lease_turn(
 
 /// A place in the line of any lease, those of tasks too.
 pub(in crate::http) async fn join(caller: &Caller, resource: Resource, body: TurnBody) -> Result<Turn, Problem> {
-    turn(caller, resource, body.instance, Action::JoinLine).await
+    let action = if body.keep { Action::KeepPlace } else { Action::JoinLine };
+    turn(caller, resource, body.instance, action).await
 }
 
 /// Leaves the waiting line; who is not in it stays out of it.
@@ -150,7 +161,7 @@ async fn lease_turn_leave(
     caller: Caller,
     Path(resource): Path<Resource>,
     Query(query): Query<TurnQuery>,
-    Json(body): Json<TurnBody>,
+    Json(body): Json<InstanceBody>,
 ) -> Result<Json<Turn>, Problem> {
     leave(&caller, resource, query, body).await.map(Json)
 }
@@ -160,7 +171,7 @@ pub(in crate::http) async fn leave(
     caller: &Caller,
     resource: Resource,
     query: TurnQuery,
-    body: TurnBody,
+    body: InstanceBody,
 ) -> Result<Turn, Problem> {
     turn(caller, resource, body.instance.or(query.instance), Action::LeaveLine).await
 }

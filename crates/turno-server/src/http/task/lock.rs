@@ -10,8 +10,8 @@ use crate::http::app::Shared;
 use crate::http::caller::Caller;
 use crate::http::extract::{Json, Path, Query};
 use crate::http::lease::{
-    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, LeaseView, ReleaseBody, Released,
-    RequestBody, Turn, TurnBody, TurnQuery,
+    self, Asked, Beaten, ClaimBody, DeclineBody, ForceBody, HeartbeatBody, InstanceBody, LeaseView, ReleaseBody,
+    Released, RequestBody, Turn, TurnBody, TurnQuery,
 };
 use crate::http::problem::Problem;
 
@@ -119,7 +119,7 @@ async fn task_turn_leave(
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<TurnQuery>,
-    Json(body): Json<TurnBody>,
+    Json(body): Json<InstanceBody>,
 ) -> Result<Json<Turn>, Problem> {
     lease::leave(&caller, task_id(&id)?.resource(), query, body).await.map(Json)
 }

@@ -229,6 +229,11 @@ impl Lease {
                     return fault("L14", at, format!("could not join the line: {answer:?}"));
                 }
             }
+            Action::KeepPlace => match (answer, self.line.place(&command.who)) {
+                (Ok(Outcome::InLine { position, .. }), Some(_)) => self.stood(command, Some(*position), now)?,
+                (Ok(Outcome::LeftLine), None) => {}
+                (answer, place) => return fault("L14", at, format!("kept a place {place:?} and got {answer:?}")),
+            },
             Action::LeaveLine => self.line.leave(&command.who),
         }
         self.view(at, view, now)?;

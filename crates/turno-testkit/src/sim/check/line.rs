@@ -30,10 +30,14 @@ impl Line {
         }
     }
 
+    /// Where `who` stands, from 0.
+    pub(super) fn place(&self, who: &Holder) -> Option<usize> {
+        self.tickets.iter().position(|(known, _)| known.is(who))
+    }
+
     /// Takes or keeps a place; answers it, from 1.
     pub(super) fn stand(&mut self, who: &Holder, now: Time) -> usize {
-        let place = self.tickets.iter().position(|(known, _)| known.is(who));
-        let index = place.unwrap_or_else(|| {
+        let index = self.place(who).unwrap_or_else(|| {
             self.tickets.push((who.clone(), now));
             self.tickets.len() - 1
         });

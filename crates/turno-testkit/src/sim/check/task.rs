@@ -232,7 +232,10 @@ impl Known {
             }
             (Action::Lease(action), Outcome::Lease(told)) => {
                 let takes = matches!(told, lease::Outcome::Claimed { .. })
-                    || matches!(action, lease::Action::JoinLine | lease::Action::Claim { .. });
+                    || matches!(
+                        action,
+                        lease::Action::JoinLine | lease::Action::KeepPlace | lease::Action::Claim { .. }
+                    );
                 let lockable = worked_on || self.status == Ready;
                 if *told == (lease::Outcome::Claimed { renewed: false }) && self.status == Ready {
                     self.status = Processing;

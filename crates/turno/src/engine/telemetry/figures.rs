@@ -21,7 +21,7 @@ const KINDS: [&str; 10] =
     ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
 
-const ACTIONS: [&str; 13] = [
+const ACTIONS: [&str; 14] = [
     "claim",
     "heartbeat",
     "release",
@@ -34,6 +34,7 @@ const ACTIONS: [&str; 13] = [
     "leave",
     "decline",
     "look",
+    "keep_place",
     "expire",
 ];
 const EXPIRE: usize = ACTIONS.len() - 1;
@@ -250,6 +251,7 @@ fn action_index(action: &Action) -> usize {
         Action::Leave { .. } => 9,
         Action::Decline { .. } => 10,
         Action::Look => 11,
+        Action::KeepPlace => 12,
     }
 }
 

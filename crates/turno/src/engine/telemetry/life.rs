@@ -176,7 +176,9 @@ fn refused_what(action: &Action) -> &'static str {
         }
         Action::Look => "look refused",
         Action::Decline { .. } => "answer refused",
-        Action::RequestRelease { .. } | Action::JoinLine | Action::LeaveLine => "place in line refused",
+        Action::RequestRelease { .. } | Action::JoinLine | Action::KeepPlace | Action::LeaveLine => {
+            "place in line refused"
+        }
     }
 }
 
