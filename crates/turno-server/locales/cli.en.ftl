@@ -181,8 +181,6 @@ cli-nothing-was-audited-that-fits = nothing was audited that fits
 cli-the-chain-of-count-is-whole = the chain of { $count } is whole; keep its head elsewhere
 cli-the-audit-was-tampered-with-cause = the audit was tampered with: { $cause }
 cli-keep-a-copy-of-the-database = keep a copy of the database as it is, and find out who could write to it
-cli-the-benchmark-is-not-built-into = the benchmark is not built into this program
-cli-in-a-clone-of-the-repository = in a clone of the repository run { $command }; docs/internals/performance.md shows results
 
 # The demo.
 

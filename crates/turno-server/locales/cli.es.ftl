@@ -181,8 +181,6 @@ cli-nothing-was-audited-that-fits = no hay nada auditado que coincida
 cli-the-chain-of-count-is-whole = la cadena de { $count } está entera; guarde su cabeza en otra parte
 cli-the-audit-was-tampered-with-cause = la auditoría fue alterada: { $cause }
 cli-keep-a-copy-of-the-database = guarde una copia de la base tal como está, y averigüe quién podía escribir en ella
-cli-the-benchmark-is-not-built-into = la medición no viene en este programa
-cli-in-a-clone-of-the-repository = en un clon del repositorio ejecute { $command }; docs/internals/performance.md muestra resultados
 
 # The demo.
 

@@ -22,7 +22,6 @@ help-the-audit-who-did-what-with = The audit: who did what with more than ordina
 help-look-whether-what-is-stored-keeps = Look whether what is stored keeps the promises (on the database)
 help-copy-an-sqlite-database-to-a = Copy an SQLite database to a new file while it is in use
 help-triggers-that-carry-changes-of-your = Triggers that carry changes of your tables elsewhere (on the database)
-help-say-how-to-measure-turno-on = Say how to measure Turno on this machine
 help-print-a-script-that-completes-commands = Print a script that completes commands in your shell
 help-print-the-manual-or-write-its = Print the manual, or write its pages into a folder
 

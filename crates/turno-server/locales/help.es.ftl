@@ -22,7 +22,6 @@ help-the-audit-who-did-what-with = La auditoría: quién hizo qué con permisos 
 help-look-whether-what-is-stored-keeps = Mira si lo guardado cumple lo que se promete (en la base)
 help-copy-an-sqlite-database-to-a = Copia una base SQLite a un archivo nuevo mientras está en uso
 help-triggers-that-carry-changes-of-your = Triggers que llevan los cambios de sus tablas a otra parte (en la base)
-help-say-how-to-measure-turno-on = Dice cómo medir Turno en esta máquina
 help-print-a-script-that-completes-commands = Imprime un guion que completa los comandos en su shell
 help-print-the-manual-or-write-its = Imprime el manual, o escribe sus páginas en una carpeta
 

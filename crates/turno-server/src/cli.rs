@@ -5,7 +5,6 @@
 
 mod audit;
 mod backup;
-mod bench;
 mod check;
 mod config;
 mod demo;
@@ -102,8 +101,6 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Triggers that carry changes of your tables elsewhere (on the database)
     Sync(sync::SyncArgs),
-    /// Say how to measure Turno on this machine
-    Bench(bench::BenchArgs),
     /// Print a script that completes commands in your shell
     Completions(generate::CompletionsArgs),
     /// Print the manual, or write its pages into a folder
@@ -152,7 +149,6 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments, place).await,
             Command::Backup(arguments) => backup::run(&arguments, place).await,
             Command::Sync(arguments) => sync::run(&arguments, place).await,
-            Command::Bench(arguments) => bench::run(&arguments),
             Command::Completions(arguments) => generate::completions(&arguments),
             Command::Man(arguments) => generate::man(&arguments),
         }
