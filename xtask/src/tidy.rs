@@ -37,7 +37,7 @@ const CHECKS: &[Check] = &[
     ("tests never sleep", form::tests_never_sleep),
     ("ARCHITECTURE.md names files that exist", walkthrough::paths_exist),
     ("every invariant has its tests", invariants::every_one_is_tested),
-    ("every sentence has its tests", invariants::every_sentence_is_tested),
+    ("every requirement of the sync preset has its tests", invariants::every_requirement_is_tested),
     ("no machine's paths, no registry's hosts", places::nowhere),
 ];
 

@@ -1,8 +1,7 @@
-//! Every invariant, and every sentence of a specification that is followed to the letter, names the tests that would fail if
-//! it broke, and those tests exist.
+//! Checks that every invariant and every requirement of the sync preset names its tests, and that those tests exist.
 //!
-//! Whether a test really checks its invariant is for a reader to judge; that nobody forgot one, and that a
-//! renamed test does not leave a promise behind unproved, is checked here.
+//! A reviewer judges whether a test really checks its invariant. These rules find a missing row, and a row that names a
+//! test that was renamed or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +11,32 @@ use super::rust::Source;
 use super::tree::Tree;
 
 const FILE: &str = "docs/internals/invariants.md";
-/// Conformance cases are named by strings in the testkit's lists; so are those of tests that run once per database,
-/// with the database before the name.
+/// Folders in which tests are named by strings: the testkit's lists of conformance cases, and tests that run once per
+/// database, with the database before the name.
 const NAMED_BY_STRINGS: [&str; 2] = ["crates/turno-testkit/", "crates/turno/tests/"];
 
-/// The invariants of what exists today. Those of later features join with their code.
+/// The invariants that must have a row.
 const WANTED: &[(&str, &[u8])] = &[
     ("T", &[1, 2, 3, 4]),
-    ("L", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
-    ("Q", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]),
+    ("L", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]),
+    ("Q", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20]),
     ("S", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
-    ("K", &[1, 2, 3]),
+    ("K", &[1, 2, 3, 4, 5]),
     ("V", &[1, 2]),
-    ("R", &[1, 2, 3, 4]),
+    ("R", &[1, 2, 3, 4, 5]),
     ("U", &[1, 2]),
 ];
 
-/// The specification of the users' queue: its sections, with how many sentences each has.
-const SENTENCES: &str = "docs/internals/seed-004.md";
-const SECTIONS: &[(u8, u8)] = &[(3, 12), (4, 4), (5, 6), (6, 7), (7, 4)];
+/// The requirements of a sync preset: its sections, with the number of requirements in each.
+const REQUIREMENTS: &str = "docs/internals/sync-preset.md";
+const SECTIONS: &[(u8, u8)] = &[(1, 12), (2, 4), (3, 6), (4, 7), (5, 4)];
 
 pub(super) fn every_one_is_tested(tree: &Tree) -> Vec<Finding> {
     rows_are_tested(tree, FILE, is_id, wanted())
 }
 
-pub(super) fn every_sentence_is_tested(tree: &Tree) -> Vec<Finding> {
-    rows_are_tested(tree, SENTENCES, is_sentence, sentences())
+pub(super) fn every_requirement_is_tested(tree: &Tree) -> Vec<Finding> {
+    rows_are_tested(tree, REQUIREMENTS, is_requirement, requirements())
 }
 
 fn rows_are_tested(
@@ -80,11 +79,11 @@ fn wanted() -> impl Iterator<Item = String> {
     WANTED.iter().flat_map(|(letter, numbers)| numbers.iter().map(move |number| format!("{letter}{number}")))
 }
 
-fn sentences() -> impl Iterator<Item = String> {
+fn requirements() -> impl Iterator<Item = String> {
     SECTIONS.iter().flat_map(|(section, count)| (1..=*count).map(move |number| format!("{section}.{number}")))
 }
 
-fn is_sentence(text: &str) -> bool {
+fn is_requirement(text: &str) -> bool {
     text.split_once('.').is_some_and(|(section, number)| section.parse::<u8>().is_ok() && number.parse::<u8>().is_ok())
 }
 
@@ -93,7 +92,7 @@ fn is_id(text: &str) -> bool {
     characters.next().is_some_and(|one| one.is_ascii_uppercase()) && characters.as_str().parse::<u8>().is_ok()
 }
 
-/// Everything that a test can be called.
+/// The names of all functions, and of all tests that are named by strings.
 struct Names {
     functions: BTreeSet<String>,
     cases: BTreeSet<String>,
@@ -116,7 +115,7 @@ impl Names {
         Self { functions, cases }
     }
 
-    /// A function may be written with its module, as the test runner shows it.
+    /// Accepts a test's path, because the test runner shows tests with their modules.
     fn contain(&self, test: &str) -> bool {
         let function = test.rsplit("::").next().unwrap_or(test);
         self.cases.contains(function) || self.functions.contains(function)
@@ -139,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_is_left_out_or_proved_by_nothing_is_found() {
+    fn a_missing_requirement_and_an_unknown_test_are_found() {
         let row = |id: String| format!("| {id} | a | `holds` |\n");
         let code = ("crates/turno/src/lib.rs", "fn holds() {}");
-        let found = |page: &str| every_sentence_is_tested(&Tree::of(&[(SENTENCES, page), code])).len();
-        assert_eq!(found(&table(sentences().map(row))), 0);
-        assert_eq!(found(&table(sentences().skip(1).map(row))), 1, "left out");
-        assert_eq!(found(&table(sentences().map(row)).replacen("`holds`", "`gone`", 1)), 1, "renamed");
+        let found = |page: &str| every_requirement_is_tested(&Tree::of(&[(REQUIREMENTS, page), code])).len();
+        assert_eq!(found(&table(requirements().map(row))), 0);
+        assert_eq!(found(&table(requirements().skip(1).map(row))), 1, "left out");
+        assert_eq!(found(&table(requirements().map(row)).replacen("`holds`", "`gone`", 1)), 1, "renamed");
     }
 
     #[test]
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_itself_must_be_there() {
+    fn a_missing_table_is_found() {
         assert_eq!(every_one_is_tested(&Tree::of(&[])).len(), 1);
     }
 }
