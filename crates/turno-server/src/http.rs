@@ -36,7 +36,7 @@ mod task;
 mod testing;
 
 pub(crate) use app::{App, Shared};
-pub(crate) use caller::{Caller, identify, not_foreign};
+pub(crate) use caller::{Caller, cookie, identify, not_foreign};
 pub(crate) use extract::{Path, Query, without_types};
 pub(crate) use lease::{act as lease_act, text as lease_text};
 pub(crate) use listing::{Page, Wanted};

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::page::cookie;
+use crate::http::cookie;
 
 /// Its cookie.
 pub(super) const COOKIE: &str = "turno_flash";

@@ -19,7 +19,7 @@ use super::form::local;
 use super::when::When;
 use super::who::Who;
 use super::{assets, badge};
-use crate::http::{App, Caller, Code, Problem, Shared, identify};
+use crate::http::{App, Caller, Code, Problem, Shared, cookie, identify};
 use crate::texts::{Language, causes};
 
 /// The cookie with the language that somebody chose.
@@ -60,15 +60,6 @@ impl Theme {
             Theme::Light => &["auto"],
         }
     }
-}
-
-/// A cookie by its name.
-pub(super) fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    lines.flat_map(|line| line.split(';')).find_map(|pair| {
-        let (name, value) = pair.trim().split_once('=')?;
-        (name == wanted).then_some(value)
-    })
 }
 
 /// The reader's language: what they chose, or else what their browser prefers.

@@ -70,7 +70,7 @@ pub(crate) async fn identify(app: &App, method: &Method, headers: &HeaderMap) ->
     let turno = match bearer(headers)? {
         Some(secret) => app.trusted().authenticate(secret).await?,
         None => {
-            let secret = cookie(headers).ok_or_else(|| Problem::new(Code::Unauthenticated))?;
+            let secret = cookie(headers, COOKIE).ok_or_else(|| Problem::new(Code::Unauthenticated))?;
             if !method.is_safe() && !same_site(headers) {
                 return Err(Problem::new(Code::CrossSite));
             }
@@ -99,12 +99,12 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     if scheme.eq_ignore_ascii_case("bearer") { Ok(Some(token.trim())) } else { Err(unknown()) }
 }
 
-/// The session's secret from the cookies.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    cookies.flat_map(|line| line.split(';')).find_map(|pair| {
+/// Returns the value of the first cookie with this name.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(';')).find_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE).then_some(value)
+        (name == wanted).then_some(value)
     })
 }
 
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_session_is_found_among_other_cookies() {
-        assert_eq!(cookie(&headers(&[("cookie", "a=b; turno_session=s; c=d")])), Some("s"));
-        assert_eq!(cookie(&headers(&[("cookie", "xturno_session=s")])), None);
+        assert_eq!(cookie(&headers(&[("cookie", "a=b; turno_session=s; c=d")]), COOKIE), Some("s"));
+        assert_eq!(cookie(&headers(&[("cookie", "xturno_session=s")]), COOKIE), None);
     }
 }

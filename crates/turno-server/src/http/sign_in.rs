@@ -201,7 +201,7 @@ pub(crate) async fn keep(caller: &Caller) {
     responses((status = 204, description = "Out."), (status = 303, description = "Out, for a form."))
 )]
 async fn sign_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
-    if let Some(secret) = caller::cookie(&headers) {
+    if let Some(secret) = caller::cookie(&headers, caller::COOKIE) {
         if !caller::same_site(&headers) {
             return Err(Problem::new(Code::CrossSite));
         }
