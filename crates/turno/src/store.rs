@@ -1,17 +1,16 @@
 //! The contract between the engine and a database.
 //!
-//! A [`Store`] runs *groups*: commands that arrived together and are decided together, in one transaction.
-//! For every group it does the same four things, and no rule is written in it:
+//! A [`Store`] runs *groups*: commands that arrived together and are decided together, in one transaction. For every
+//! group a store takes the same four steps:
 //!
-//! 1. lock and read what the group names, absent rows included (insert the missing ones first);
-//! 2. only then read the clock and the recorded mark, pass them through
-//!    [`Clock::resume`](crate::clock::Clock::resume) and [`Clock::observe`](crate::clock::Clock::observe), and
-//!    take fresh numbers from the one sequence;
-//! 3. ask the group for its decision, which is pure;
-//! 4. write the changes, raise the mark if it lags, read the bodies of what was handed out, commit.
+//! 1. Lock and read every row that the group names. Missing rows are inserted first, so that they can be locked too.
+//! 2. Only then read the clock and the recorded mark, pass both through [`Clock::resume`](crate::clock::Clock::resume)
+//!    and [`Clock::observe`](crate::clock::Clock::observe), and take fresh numbers from the one sequence.
+//! 3. Ask the group for its decision, which is a pure function of what was read.
+//! 4. Write the changes, raise the mark if it lags, read the bodies of the items handed out, commit.
 //!
-//! What lives in SQL: choosing due heads with `SKIP LOCKED`, and finding rows by seq and fence. Everything
-//! else is decided in `turno_core`. Implementations are in `stores`; the simulator brings its own.
+//! A store contains no rules. SQL chooses due heads with `SKIP LOCKED` and finds rows by seq and fence; everything else
+//! is decided in `turno_core`. The implementations are in `stores`; the simulator has its own.
 
 mod access;
 mod answer;
@@ -65,29 +64,29 @@ use turno_core::queue::{Accepted, Cleared, Handed, Policy, SettleOutcome, Waited
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
-/// An answer that the database has yet to give.
+/// A future with a store's answer.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Commands of one kind that are decided together.
 #[derive(Clone, Debug)]
 pub enum Group {
-    /// Leases.
+    /// Lease commands.
     Lease(LeaseGroup),
     /// Items to admit.
     Enqueue(EnqueueGroup),
-    /// Callers of one queue who want work.
+    /// Claims on one queue.
     Claim(ClaimGroup),
     /// Deliveries to settle.
     Settle(SettleGroup),
-    /// A person's wish about one item.
+    /// A management command on one item, such as a retry or a cancellation.
     Manage(ManageGroup),
-    /// A lane to be cleared.
+    /// The clearing of one lane.
     Clear(ClearGroup),
-    /// Signs of typing.
+    /// Typing signals.
     Typing(TypingGroup),
-    /// A task.
+    /// A task command.
     Task(Box<TaskGroup>),
-    /// People and tokens.
+    /// A change of people, tokens or links.
     Access(Box<AccessGroup>),
 }
 
@@ -96,7 +95,7 @@ pub enum Group {
 pub enum Outcomes {
     /// For [`Group::Lease`]: the decision and the state after it, as of `now`.
     Lease {
-        /// The time they were decided with.
+        /// The time the decisions were made with.
         now: Time,
         /// One per command.
         answers: Vec<(Decision, State)>,
@@ -107,16 +106,16 @@ pub enum Outcomes {
     Claim(ClaimOutcome),
     /// For [`Group::Settle`], as of `now`.
     Settle {
-        /// The time they were decided with.
+        /// The time the decisions were made with.
         now: Time,
         /// One per settlement.
         answers: Vec<SettleOutcome>,
     },
     /// For [`Group::Manage`].
     Manage {
-        /// What became of the wish.
+        /// The answer to the command, or its refusal.
         answer: ManageOutcome,
-        /// The delivery that had expired and was taken back first.
+        /// The expired delivery that was taken back before the command was decided.
         expired: Option<Handed>,
     },
     /// For [`Group::Clear`].
@@ -129,197 +128,204 @@ pub enum Outcomes {
     Access(Box<AccessOutcome>),
 }
 
-/// A queue as the database knows it.
+/// A queue as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueRow {
-    /// Its number.
+    /// The queue's number, unique in this database.
     pub id: QueueId,
-    /// Its name.
+    /// The queue's name.
     pub name: QueueName,
-    /// Its policy.
+    /// The queue's policy.
     pub policy: Policy,
-    /// Grows with every change of the policy, so that a stale copy is noticed.
+    /// Grows with every change of the policy or the push, so that a stale copy is noticed.
     pub version: i64,
-    /// Nothing is handed out while it is paused.
+    /// While a queue is paused, claims return nothing.
     pub paused: bool,
-    /// How many finished items have been forgotten.
+    /// How many finished items have been purged so far.
     pub purged: i64,
-    /// Where its deliveries are sent, in words that only the server understands; nothing if only workers claim.
+    /// The push destination, in a format that only the server reads. `None` if only workers claim.
     pub push: Option<Arc<str>>,
 }
 
-/// A database that remembers.
+/// A database that stores Turno's state: SQLite, PostgreSQL, or the simulator's.
 pub trait Store: Send + Sync + 'static {
-    /// What it is and where, for people: `SQLite 3.54.1, turno.db`.
+    /// Returns the product, version and location, for people: `SQLite 3.54.1, turno.db`.
     fn describe(&self) -> &str;
 
-    /// How many groups it can commit at the same time, by kind of work.
+    /// Returns the routes, which say how many groups can be committed at the same time, by kind of work.
     fn routes(&self) -> Routes;
 
     /// Runs the groups, in order, in one transaction on one route: all of them or none.
     ///
-    /// A store whose [`Routes::merges`] is false is given one group at a time. With `as_of`, the epoch of access is
-    /// read in the same transaction, after the locks; if it is another one, the answer is
-    /// [`StoreError::AccessChanged`] and nothing is stored.
+    /// A store whose [`Routes::merges`] is false receives one group at a time. With `as_of`, the transaction also reads
+    /// the epoch of access, after the locks. If the epoch differs, returns [`StoreError::AccessChanged`] and stores
+    /// nothing.
     fn commit(&self, route: usize, groups: Arc<[Group]>, as_of: Option<Epoch>) -> Pending<'_, Vec<Outcomes>>;
 
-    /// The states of some leases without locking them, and the clock read afterwards.
+    /// Returns the states of some leases without locking them, and the clock, read afterwards.
     fn peek(&self, resources: Vec<Resource>) -> Pending<'_, Peeked>;
 
-    /// Leases that have an ownership, live or expired, in the order of their names.
+    /// Returns leases with an ownership, live or expired, ordered by resource name.
     fn leases(&self, query: LeaseQuery) -> Pending<'_, Peeked>;
 
-    /// Returns leases whose look was due by the database's clock, earliest first, and when the next one is due; that may
-    /// be left out if it is more than a second away. Nothing is locked: the look is decided anew in its own group.
+    /// Returns leases whose `look_at` has passed by the database's clock, earliest first, and the next `look_at`. A
+    /// store may return `None` for the next one if it is more than a second away. Locks nothing: the command `Look`
+    /// decides again under the lock.
     fn due_leases(&self, limit: u32) -> Pending<'_, (Vec<Resource>, Option<Time>)>;
 
-    /// Leases for which somebody waits, or asks, in the order of their names.
+    /// Returns leases that have a waiting line or a pending request to the holder, ordered by resource name.
     fn lines(&self, after: Option<Resource>, limit: u32) -> Pending<'_, Vec<State>>;
 
-    /// How an ownership ended that the lease's row has forgotten.
+    /// Returns how an ownership ended, from the history. The lease's own row keeps only the latest ending.
     fn ending(&self, resource: Resource, fence: Fence) -> Pending<'_, Option<Ending>>;
 
-    /// The ended ownerships of a resource.
+    /// Returns ended ownerships of a resource, from the history.
     fn history(&self, resource: Resource, from: Past, limit: u32) -> Pending<'_, Vec<Ending>>;
 
-    /// Creates a queue or changes its policy and its push, and audits that (`queue_put`, with both); the kind of a
-    /// queue with unfinished items stays as it is (then `Rejected`). What is unchanged keeps its version and leaves no
-    /// entry. Nothing is answered, and nothing changed, if it is not as it was seen any more.
+    /// Creates a queue, or changes its policy and push, and audits the change as `queue_put` with both.
+    ///
+    /// Returns `Rejected` if the kind would change while the queue has unfinished items. An unchanged queue keeps its
+    /// version and leaves no audit entry. Returns `None` and changes nothing if `seen` is not the stored version.
     fn put_queue(&self, put: PutQueue, by: Actor) -> Pending<'_, Option<QueueRow>>;
 
-    /// How the destination of a queue is doing; nothing if it never failed.
+    /// Returns the recorded health of a queue's destination; `None` if the destination never failed.
     fn destination(&self, queue: QueueId) -> Pending<'_, Option<Destination>>;
 
-    /// The destinations that are not well.
+    /// Returns the destinations that are failing or down.
     fn destinations(&self) -> Pending<'_, Vec<(QueueId, Destination)>>;
 
-    /// Keeps how a destination is doing, with what there is to tell of it, unless somebody else did since the version
-    /// before it; answers whether.
+    /// Stores the health of a destination together with the event that announces it. Returns whether it was stored:
+    /// `false` if another process stored a version since the one that `destination` was derived from.
     fn put_destination(&self, queue: QueueId, destination: Destination, news: Option<Event>) -> Pending<'_, bool>;
 
-    /// Stops or resumes hand-outs of a queue, and audits that (`queue_pause`, `queue_resume`), also if nothing changed.
+    /// Pauses or resumes a queue, and audits that (`queue_pause`, `queue_resume`) even if nothing changed.
     fn pause_queue(&self, queue: QueueId, paused: bool, by: Actor) -> Pending<'_, ()>;
 
-    /// A queue by name.
+    /// Returns a queue by name.
     fn queue(&self, name: QueueName) -> Pending<'_, Option<QueueRow>>;
 
-    /// All queues.
+    /// Returns all queues.
     fn queues(&self) -> Pending<'_, Vec<QueueRow>>;
 
-    /// Hand-outs that had expired by the database's clock, oldest first, and when the next one will; it may be left
-    /// out if that is more than a second away.
+    /// Returns deliveries that have expired by the database's clock, oldest first, and the next expiry. A store may
+    /// return `None` for the next one if it is more than a second away.
     fn expired(&self, limit: u32) -> Pending<'_, (Vec<Handed>, Option<Time>)>;
 
-    /// The next instant after `after` at which a head of the queue should be looked at. Asked with the time of a
-    /// claim that found nothing, it also tells of heads that have become due since.
+    /// Returns the next instant after `after` at which a head of the queue is to be looked at. When `after` is the time
+    /// of a claim that found nothing, the answer also covers heads that have become due since.
     fn next_look(&self, queue: QueueId, after: Time) -> Pending<'_, Option<Time>>;
 
-    /// How deliveries ended that are not live any more under these fences, if they ended by a settlement of
-    /// exactly that fence: what a repeated settlement is answered from. One per entry, in order. The rule is
-    /// [`Trace::settled`](turno_core::queue::Trace::settled).
+    /// Returns how deliveries ended that are no longer live under these fences. An entry is `Some` only if a settlement
+    /// of exactly that fence ended the delivery. Repeated settlements are answered from this. One per entry, in order.
+    /// The rule is [`Trace::settled`](turno_core::queue::Trace::settled).
     fn settled(&self, handed: Vec<Handed>) -> Pending<'_, Vec<Option<SettleOutcome>>>;
 
-    /// One item with all that is known about it.
+    /// Returns one item with its body, state, errors and returned hand-outs.
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>>;
 
-    /// The item that took in the change which was accepted under this id, for this key: it was unfinished at that moment.
+    /// Returns the unfinished item that absorbed the change accepted under this id and key.
     fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>>;
 
-    /// Items of a queue by place, for lists and checks. What is read through which index is said at [`ItemQuery`].
+    /// Returns items of a queue in order of arrival, for lists and checks. [`ItemQuery`] says which index serves which
+    /// query.
     fn items(&self, queue: QueueId, query: ItemQuery) -> Pending<'_, Vec<ItemRecord>>;
 
-    /// How many items are in which state.
+    /// Returns how many items are in each state.
     fn counts(&self, queue: QueueId) -> Pending<'_, Counts>;
 
-    /// A queue at a glance, with what was processed and what failed at `since` or later.
+    /// Returns a summary of a queue, with counts of items processed and attempts failed at `since` or later.
     fn pulse(&self, queue: QueueId, since: Time) -> Pending<'_, Pulse>;
 
-    /// How many finished items of a queue forgetting those before then would take.
+    /// Returns how many finished items a purge with the same `before` would delete.
     fn count_purgeable(&self, queue: QueueId, before: Time) -> Pending<'_, u64>;
 
-    /// How it was with items that were acked after `since`: any of them, at most `limit`.
+    /// Returns the timing of up to `limit` items that were acked after `since`, in no particular order.
     fn waits(&self, queue: QueueId, since: Time, limit: u32) -> Pending<'_, Vec<Waited>>;
 
-    /// The first `size` items of a lane, and of the first [`LaneFront::LOOKED_AT`] those that are ready or handed out.
+    /// Returns the first `size` items of a lane and, from the first [`LaneFront::LOOKED_AT`], those that are ready or
+    /// handed out.
     fn lane_front(&self, queue: QueueId, lane: Lane, size: u32) -> Pending<'_, LaneFront>;
 
-    /// Lanes of a queue that have unfinished items which are not exhausted, in order, behind `after`.
+    /// Returns lanes behind `after`, in order, that have unfinished items which are not exhausted.
     fn lanes(&self, queue: QueueId, after: Option<Lane>, limit: u32) -> Pending<'_, Vec<Lane>>;
 
-    /// What goes on in all lanes of queues of kind lane.
+    /// Returns counts over all lanes of queues of kind lane.
     fn lane_locks(&self) -> Pending<'_, LaneLocks>;
 
-    /// Carries one line of a finalize out, in a transaction of its own: its lease held against takers but not against
-    /// heartbeats, the line locked, the clock read, [`begin_line`](turno_core::task::begin_line) asked, the effect
-    /// (the stock ledger if there is none), the line saved with a note, the lease renewed as by work, last of all.
-    /// What an effect wrote that refused is undone, and the line saved as failed.
+    /// Applies one line of a finalize in its own transaction.
+    ///
+    /// The transaction holds the lease against takers but not against heartbeats, locks the line, reads the clock, and
+    /// asks [`begin_line`](turno_core::task::begin_line). Then it runs the effect (the stock ledger if `effect` is
+    /// `None`), saves the line with a note, and last renews the lease as work does. If the effect refuses, its writes
+    /// are undone and the line is saved as failed.
     fn apply_line(&self, apply: Apply, effect: Option<Arc<dyn Effect>>) -> Pending<'_, LineStep>;
 
-    /// One task with its lines.
+    /// Returns one task with its lines.
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>>;
 
-    /// One task with its lines and its lease, not locked, and the clock read afterwards.
+    /// Returns one task with its lines and its lease, without locking, and the clock, read afterwards.
     fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage>;
 
-    /// Tasks with their lines and leases, newest first. Asked for those that are locked, also ones whose ownership has
-    /// expired: the engine looks at the clock. Asked for the others, all of them.
+    /// Returns tasks with their lines and leases, newest first. A query for locked tasks also returns tasks whose
+    /// ownership has expired, because the engine compares with the clock. A query for unlocked tasks returns all tasks.
     fn tasks(&self, query: TaskQuery) -> Pending<'_, TaskPage>;
 
-    /// What happened to a task behind the note of this number, oldest first, with their numbers, which only grow.
+    /// Returns the notes of a task behind the number `after`, oldest first. Their numbers only grow.
     fn task_notes(&self, id: TaskId, after: i64, limit: u32) -> Pending<'_, Vec<(i64, Note)>>;
 
-    /// What is in stock of an article; nothing if it was never moved.
+    /// Returns the stock of an article; `None` if the article never moved.
     fn stock(&self, sku: Sku) -> Pending<'_, Option<StockLevel>>;
 
-    /// Who comes with the token whose secret has this hash.
+    /// Finds a token by the hash of its secret, with its owner.
     fn token(&self, hash: Hash) -> Pending<'_, TokenFound>;
 
-    /// The link whose secret has this hash.
+    /// Finds a link by the hash of its secret.
     fn link(&self, hash: Hash) -> Pending<'_, Option<Link>>;
 
-    /// How many administrators can sign in.
+    /// Returns how many administrators can sign in.
     fn admins(&self) -> Pending<'_, i64>;
 
-    /// Settings of the database under which what was committed can be lost, as people read them. Where the store sets
-    /// them itself there are none.
+    /// Returns database settings, as text for people, under which a committed transaction can be lost. Empty where the
+    /// store sets them itself.
     fn unsafe_settings(&self) -> Pending<'_, Vec<String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// The epoch of access.
+    /// Returns the epoch of access.
     fn epoch(&self) -> Pending<'_, Epoch>;
 
-    /// A person.
+    /// Returns a person.
     fn person(&self, id: UserId) -> Pending<'_, Option<Person>>;
 
-    /// People in the order of their ids.
+    /// Returns people ordered by id.
     fn people(&self, after: Option<UserId>, limit: u32) -> Pending<'_, Vec<Person>>;
 
-    /// Tokens in the order of their ids, sessions included; of one user or of all.
+    /// Returns tokens ordered by id, sessions included, of one user or of all users.
     fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Pending<'_, Vec<Token>>;
 
-    /// Notes when tokens were last used; never back in time.
+    /// Records when tokens were last used. A recorded time never moves back.
     fn touch_tokens(&self, used: Vec<(String, Time)>) -> Pending<'_, ()>;
 
-    /// Lets a session of the console live until then, if it is still there and would not live as long; says whether it does.
+    /// Extends a console session until `until`, if the session exists and would end earlier. Returns whether it was
+    /// extended.
     fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool>;
 
-    /// The answer that is kept under a key, and since when.
+    /// Returns the answer kept under a key, and when it was made.
     fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>>;
 
-    /// Keeps an answer as made at `at`, unless one was kept after `lapsed`; answers the one that is kept.
+    /// Keeps an answer made at `at`, unless one made after `lapsed` is kept already. Returns the answer that is kept.
     fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
 
-    /// The schema as it is now, in one round trip.
+    /// Reads the schema's version, in one round trip.
     fn schema(&self) -> Pending<'_, SchemaState>;
 
-    /// Whether it can be used: it answers and has a schema that this program can use. A file is still the one that was
-    /// opened, and can be written.
+    /// Checks that the database answers and that this program can use its schema. For a file, also checks that the path
+    /// still leads to the opened file and that the file can be written.
     fn ready(&self) -> Pending<'_, ()> {
         Box::pin(async move { self.schema().await?.required() })
     }
 
-    /// The time that this process knows to be recorded in this life of the database.
+    /// Returns the highest time that this process knows to be recorded in this life of the database.
     fn recorded(&self) -> Option<Time> {
         None
     }
@@ -329,124 +335,126 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Entries of the audit.
+    /// Returns audit entries.
     fn audit(&self, query: AuditQuery) -> Pending<'_, Vec<Entry>>;
 
-    /// The head of the audit.
+    /// Returns the head of the audit.
     fn audit_head(&self) -> Pending<'_, Head>;
 
-    /// Forgets up to `limit` old things, and audits it where things of users are gone; answers how many.
+    /// Deletes up to `limit` old rows and returns how many. Audits the purge where users' data is deleted.
     fn purge(&self, what: Purge, limit: u32) -> Pending<'_, u64>;
 
-    /// Looks at the next `limit` leases behind `after`, in the order of their names, and forgets those that nobody holds,
-    /// waits for or has held since `before`. Answers how many, and where to go on; nothing at the end.
+    /// Examines the next `limit` leases behind `after`, ordered by resource name, and deletes those that have no
+    /// holder, no waiting line, and no ownership since `before`. Returns how many were deleted and where to continue;
+    /// `None` at the end.
     ///
-    /// A lease that is forgotten is as one never seen. Its fences go on growing: they come from the one sequence.
+    /// A deleted lease is like a resource never seen. Its fences keep growing, because they come from the one sequence.
     fn purge_leases(&self, after: Option<Resource>, before: Time, limit: u32) -> Pending<'_, (u64, Option<Resource>)>;
 
-    /// Makes one look, and answers at most `limit` findings.
+    /// Runs one check and returns at most `limit` findings.
     fn check(&self, check: Check, limit: u32) -> Pending<'_, Vec<Finding>>;
 
-    /// Rebuilds a damaged lane in one transaction, under the lane's lock, and audits that (`queue_repair`). What is sound by
-    /// then is left as it is and leaves no entry. Other processes forget what they remember about the fronts of lanes.
+    /// Rebuilds a damaged lane in one transaction, under the lane's lock, and audits that as `queue_repair`. A lane
+    /// that is sound by then is not changed and leaves no entry. Other processes clear their cached lane floors.
     fn repair(&self, repair: RepairGroup) -> Pending<'_, RepairOutcome> {
         let message = format!("this store repairs nothing; queue {} stays as it is", repair.name);
         Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
     }
 
-    /// Writes a copy of the database, consistent as of one instant, to a new file; `Rejected` where the database has
-    /// tools of its own for that.
+    /// Writes a copy of the database, consistent as of one instant, to a new file. Returns `Rejected` where the
+    /// database has its own backup tools.
     fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()>;
 
-    /// Gives committed events their positions, in an order in which they also become visible: whoever reads
-    /// behind a position never misses one that gets a lower one later.
+    /// Gives committed events their positions, in the order in which they become visible. So a reader that continues
+    /// behind a position never misses an event that gets a lower position later.
     fn sequence(&self) -> Pending<'_, Sequenced>;
 
-    /// The events behind a position, in order. Positions are consecutive: if the first one is not the very next,
-    /// those between were purged.
+    /// Returns the events behind a position, in order. Positions are consecutive: if the first returned position does
+    /// not follow `after` directly, the events between were purged.
     fn events(&self, after: Position, limit: u32) -> Pending<'_, Vec<(Position, Event)>>;
 
-    /// Which positions are kept. What was purged is remembered: positions are never given twice.
+    /// Returns which positions are kept. The span survives a purge, so that no position is given twice.
     fn event_span(&self) -> Pending<'_, EventSpan>;
 
-    /// Forgets the oldest events, up to the first one that was decided at `before` or later, and at most `limit` of
-    /// them: a hole in the middle would be a gap that nobody is told about. Answers how many.
+    /// Deletes at most `limit` of the oldest events, stopping before the first event decided at `before` or later.
+    /// Deletes only from the old end, because readers cannot detect a hole in the middle. Returns how many were
+    /// deleted.
     fn purge_events(&self, before: Time, limit: u32) -> Pending<'_, u64>;
 
-    /// What applications leave in transactions of their own, if they can.
+    /// Returns the intake, if applications can enqueue inside their own transactions in this database.
     fn intake(&self) -> Option<&dyn IntakeStore> {
         None
     }
 
-    /// Whether an application is completing the delivery that begins with this item, in a transaction that is still open.
+    /// Returns whether an open transaction of an application is completing the delivery that begins with this item.
     fn completing(&self, _first: Seq) -> Pending<'_, bool> {
         Box::pin(std::future::ready(Ok(false)))
     }
 
-    /// What it can do with tables of applications, if it can do anything.
+    /// Returns access to the tables of applications, if this store has it.
     fn source_tables(&self) -> Option<&dyn SourceTables> {
         None
     }
 
-    /// Keeps what a destination has confirmed, unless something newer of the key is kept, and writes the action into the
-    /// item that carried it.
+    /// Stores what a destination has confirmed, unless a newer revision of the key is stored. Also writes the action
+    /// into the item that carried it.
     fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
         let message = format!("this store keeps no deliveries; that of {} is lost", delivered.key);
         Box::pin(std::future::ready(Err(StoreError::Rejected(message))))
     }
 
-    /// Waits for a hint from another process that something changed, if the database can send one.
+    /// Waits for a hint from another process that something changed, if the database can send hints.
     fn hint(&self) -> Pending<'_, Hint>;
 
-    /// Passes a hint on to other processes; may be dropped.
+    /// Sends hints to other processes. Hints may be lost.
     fn announce(&self, hints: Vec<Hint>) -> Pending<'_, ()>;
 }
 
-/// Leases as they are, unlocked.
+/// Leases read without locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peeked {
     /// The database's clock, read afterwards.
     pub now: Time,
-    /// The epoch of access, read with it.
+    /// The epoch of access, read together with the clock.
     pub epoch: Epoch,
     /// One state per resource, in the given order; a resource never seen is free.
     pub states: Vec<State>,
 }
 
-/// Which leases.
+/// A filter for leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseQuery {
-    /// Only of this user.
+    /// Only leases held by this user.
     pub holder: Option<UserId>,
-    /// Only resources whose names begin so.
+    /// Only resources whose names begin with this.
     pub prefix: Option<String>,
-    /// Only behind this one.
+    /// Only resources behind this one.
     pub after: Option<Resource>,
-    /// At most so many.
+    /// The maximum number of leases.
     pub limit: u32,
 }
 
-/// Which part of a history: fences only grow, so they are places in it.
+/// A part of a resource's history. Fences only grow, so they serve as cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
     /// Newest first.
     Newest {
-        /// Only earlier than this one.
+        /// Only ownerships with a smaller fence.
         before: Option<Fence>,
     },
     /// Oldest first.
     Oldest {
-        /// Only later than this one.
+        /// Only ownerships with a larger fence.
         after: Fence,
     },
 }
 
-/// A hint without data: look again. Everything works, later, if it never comes.
+/// A hint without data: look again. A lost hint only delays, because every reader also looks again by the clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// A queue has new or freed work.
     Queue(QueueId),
-    /// A queue has another policy: what is remembered of it is not true any more.
+    /// A queue has a new policy, so that cached copies of it are stale.
     Policy(QueueId),
     /// A lease became free or was offered.
     Lease(Resource),
@@ -459,12 +467,12 @@ pub enum Hint {
 /// Which routes serve which work. A route is one connection (or thread) that commits one group after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// One transaction may carry groups of several kinds.
+    /// Whether one transaction may carry groups of several kinds.
     pub merges: bool,
-    /// For claims of leases and waiting lines, routed by resource.
+    /// Routes for claims of leases and waiting lines, chosen by a hash of the resource.
     pub leases: Vec<usize>,
-    /// For admitting and handing out items, routed by lane, or in turn where there is none.
+    /// Routes for enqueues and claims of items, chosen by lane, or in turn for items without a lane.
     pub items: Vec<usize>,
-    /// Kept free for heartbeats, releases and settlements.
+    /// The route kept free for heartbeats, releases and settlements.
     pub reserved: usize,
 }

@@ -1,4 +1,4 @@
-//! Changes of access and what is read of it.
+//! Changes of access, and reads about it.
 
 use turno_core::access::{Change, ChangeRefused, Changed, Epoch, Person, Principal, Token, View, change};
 use turno_core::audit::{Entry, Hash, Head, chain};
@@ -8,52 +8,52 @@ use turno_core::time::Time;
 /// One change of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessGroup {
-    /// Who asks for it; nobody means the program that embeds Turno, or its command line.
+    /// The principal; `None` for the program that embeds Turno and for the command line.
     pub by: Option<Principal>,
-    /// What is asked for.
+    /// The requested change.
     pub wish: Change,
 }
 
-/// What the store read, with all of access locked against other changes.
+/// The rows that the store read, with all of access locked against other changes.
 #[derive(Debug)]
 pub struct AccessRead {
     /// The database's clock, read after the locks.
     pub now: Time,
-    /// About the person and the token that the change names.
+    /// The person, the token and the link that the change names.
     pub view: View,
     /// The head of the audit, locked.
     pub head: Head,
 }
 
-/// What is written.
+/// The rows to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessWrite {
-    /// People and tokens; its `raises_epoch` says whether the epoch grows by one.
+    /// People and tokens. `raises_epoch` says whether the epoch grows by one.
     pub changed: Changed,
-    /// The entry of the audit.
+    /// The audit entry.
     pub audit: Vec<Entry>,
 }
 
-/// The answer.
+/// The answer to a change of access.
 pub type AccessOutcome = Result<Changed, ChangeRefused>;
 
 impl AccessGroup {
-    /// The person to be read.
+    /// Returns the person to read.
     pub fn user(&self) -> Option<&UserId> {
         self.wish.user()
     }
 
-    /// The token to be read.
+    /// Returns the token to read.
     pub fn token(&self) -> Option<&str> {
         self.wish.token()
     }
 
-    /// The link to be read.
+    /// Returns the link to read.
     pub fn link(&self) -> Option<Hash> {
         self.wish.link()
     }
 
-    /// Decides; a refusal writes nothing.
+    /// Decides the change. A refusal writes nothing.
     pub fn decide(&self, read: AccessRead) -> (Option<AccessWrite>, AccessOutcome) {
         let AccessRead { now, view, mut head } = read;
         match change(self.by.as_ref(), &self.wish, view, now) {
@@ -66,30 +66,30 @@ impl AccessGroup {
     }
 }
 
-/// Who came with a token, as the database knows it.
+/// The result of looking up a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenFound {
-    /// The token with its owner; nothing if there is no such token.
+    /// The token with its owner; `None` if the token does not exist.
     pub token: Option<(Token, Option<Person>)>,
-    /// The epoch of access, read with it.
+    /// The epoch of access, read together with the token.
     pub epoch: Epoch,
     /// The database's time.
     pub now: Time,
 }
 
-/// Which entries of the audit.
+/// A filter for audit entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Only behind this number, oldest first.
+    /// Only entries behind this number, oldest first.
     pub after: Option<i64>,
-    /// Only before this number, newest first; ignored if `after` is given.
+    /// Only entries before this number, newest first; ignored if `after` is given.
     pub before: Option<i64>,
-    /// Only this action.
+    /// Only entries with this action.
     pub action: Option<String>,
-    /// Only by this user, or by somebody for whom this user spoke.
+    /// Only entries by this user, or by a principal on whose behalf this user acted.
     pub actor: Option<UserId>,
-    /// Only about this.
+    /// Only entries about this resource.
     pub resource: Option<String>,
-    /// At most so many.
+    /// The maximum number of entries.
     pub limit: u32,
 }

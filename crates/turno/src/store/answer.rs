@@ -1,14 +1,14 @@
-//! The answer to a call that is done once, kept for whoever repeats it.
+//! Kept answers of calls with an idempotency key, for repeats of the call.
 
 use turno_core::audit::Hash;
 
-/// What a call was answered.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Of what was asked: the same key with another one is a mistake of the caller's.
+    /// The hash of the request. The same key with another fingerprint is the caller's mistake.
     pub fingerprint: Hash,
-    /// A number that says how it went.
+    /// The status code of the answer.
     pub status: u16,
-    /// What was said.
+    /// The body of the answer.
     pub body: String,
 }

@@ -1,53 +1,53 @@
-//! Looking whether what is stored keeps the promises.
+//! Checks that the stored data keeps the invariants.
 //!
-//! Each check is one statement, hence one consistent look, which a live database does not disturb. It answers what
-//! it found to be wrong; on a sound database that is nothing.
+//! Each check is one statement, so it sees one consistent snapshot and concurrent commits do not disturb it. It returns
+//! the violations; on a sound database there are none.
 
 use turno_core::id::{Lane, QueueId, Seq};
 
-/// One look at the stored data.
+/// One check of the stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
     /// Fences of a resource only grow.
     FenceReused,
-    /// Nothing is numbered beyond the sequence.
+    /// No number is higher than the sequence.
     FenceAhead,
-    /// Ownerships of a resource follow each other.
+    /// Ownerships of a resource do not overlap.
     HistoryOverlap,
-    /// A lane has one head.
+    /// A lane has exactly one head.
     Heads,
-    /// A lane has one delivery.
+    /// A lane has at most one delivery.
     Deliveries,
     /// A delivery has as many items as it was handed out with.
     Groups,
-    /// What finished is over.
+    /// A finished item is not unfinished as well.
     FinishedTwice,
-    /// Nothing disappears.
+    /// Every item has a row that says where it stands.
     Lost,
-    /// An item's condition makes sense.
+    /// The columns of an item do not contradict each other.
     Conditions,
-    /// What is exhausted keeps its errors.
+    /// An exhausted item keeps its errors.
     ErrorsKept,
-    /// Work that waits can run.
+    /// A lane with waiting work has a head that can run.
     Stuck,
-    /// One unfinished item per key.
+    /// A sync key has at most one unfinished item.
     SyncDoubles,
-    /// Revisions do not run ahead.
+    /// A handed-out revision is not newer than the item's.
     Revisions,
-    /// Moves of stock belong to applied lines.
+    /// Every stock move belongs to an applied line.
     Moves,
-    /// Lines were applied under fences of their task.
+    /// Applied lines carry fences of their task's lease.
     FencesOfLines,
     /// Stock is the sum of its moves.
     Stock,
     /// Positions of events are consecutive.
     Positions,
-    /// Secrets are hashes.
+    /// Secrets are stored only as hashes.
     Secrets,
 }
 
 impl Check {
-    /// All of them, in the order in which they are made.
+    /// All checks, in the order in which they run.
     pub const ALL: [Check; 18] = [
         Check::FenceReused,
         Check::FenceAhead,
@@ -69,7 +69,7 @@ impl Check {
         Check::Secrets,
     ];
 
-    /// The invariant that it looks at, by its id.
+    /// Returns the id of the invariant that is checked.
     pub fn invariant(self) -> &'static str {
         match self {
             Check::FenceReused | Check::FenceAhead => "L2",
@@ -92,7 +92,7 @@ impl Check {
         }
     }
 
-    /// Whether a repair mends what it finds; then its findings say where.
+    /// Returns whether a repair can fix the findings. Then each finding names the damaged part.
     pub fn is_mendable(self) -> bool {
         matches!(
             self,
@@ -108,7 +108,7 @@ impl Check {
     }
 }
 
-/// The part of a queue that a repair rebuilds: a lane, or the one item that has no lane.
+/// The part of a queue that a repair rebuilds: a lane, or one item without a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Damaged {
     /// The queue.
@@ -119,15 +119,15 @@ pub struct Damaged {
     pub seq: Option<Seq>,
 }
 
-/// Something that is not as promised.
+/// A violation of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The invariant that is broken, by its id.
+    /// The id of the broken invariant.
     pub invariant: &'static str,
-    /// What it is about.
+    /// The row that is affected.
     pub subject: String,
-    /// What is wrong with it.
+    /// The violation, for people.
     pub detail: String,
-    /// What a repair would rebuild; none if a repair cannot mend it.
+    /// The part that a repair would rebuild; `None` if a repair cannot fix it.
     pub damaged: Option<Damaged>,
 }

@@ -1,31 +1,31 @@
-//! What a store says about its stream of events.
+//! A store's stream of events.
 
 use turno_core::id::Position;
 
-/// What came of giving positions.
+/// The result of giving positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequenced {
-    /// They come with the commit: there is never anything to do.
+    /// Events get their positions at commit, so there is nothing to do.
     AtCommit,
-    /// All that were committed have one now; so many got it by this call.
+    /// All committed events have positions now; this call gave so many.
     All(usize),
-    /// So many got one, and there may be more: call again at once.
+    /// This call gave so many, and more events may be waiting: call again at once.
     Full(usize),
-    /// Another instance is at it, perhaps since before the last commit: call again soon.
+    /// Another instance is giving positions, and it may have started before the last commit: call again soon.
     Busy,
 }
 
-/// The positions that are kept.
+/// The range of positions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSpan {
-    /// The first one kept; the next to be given if none is.
+    /// The first position kept; the next one to be given if none is kept.
     pub oldest: Position,
-    /// The last one given, also if it was purged since.
+    /// The last position given, even if its event was purged.
     pub newest: Position,
 }
 
 impl EventSpan {
-    /// Whether everything behind `position` can still be read, and `position` is one of this database's.
+    /// Returns whether a reader at `position` can continue without a gap. `false` for a position that was never given.
     pub fn continues(&self, position: Position) -> bool {
         self.oldest <= position.next() && position <= self.newest
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_kept_without_a_gap_can_be_continued() {
+    fn a_position_outside_the_kept_span_cannot_continue() {
         let span = EventSpan { oldest: Position(5), newest: Position(9) };
         let good: Vec<i64> = (0..12).filter(|at| span.continues(Position(*at))).collect();
         assert_eq!(good, [4, 5, 6, 7, 8, 9]);

@@ -1,38 +1,39 @@
-//! The intake: what applications leave in transactions of their own.
+//! The intake: rows that applications leave in their own transactions.
 
 use super::Pending;
 use turno_core::id::QueueId;
 use turno_core::queue::Handed;
 
-/// A store in which applications can leave something.
+/// A store whose database has an intake.
 pub trait IntakeStore: Send + Sync {
-    /// Looks for what was enqueued or completed in transactions that were committed by now. Returns the queues for which
-    /// something waits to be taken in.
+    /// Finds what transactions of applications have enqueued or completed and committed so far. Returns the queues that
+    /// have rows to take in.
     fn find(&self, who: TakesIn) -> Pending<'_, Vec<QueueId>>;
 
-    /// Takes in one slice of what waits for a queue, as far as [`IntakeStore::find`] has found it. A slice is bounded in rows,
-    /// bytes and time, and in the order of calls.
+    /// Takes in one slice of a queue's rows, up to those that [`IntakeStore::find`] has found. A slice is bounded in
+    /// rows, bytes and time, and keeps the order of the calls.
     fn take_in(&self, queue: QueueId, who: TakesIn) -> Pending<'_, IntakeSlice>;
 }
 
-/// Who takes in what applications left. Callers and the background task have connections of their own.
+/// The caller of the intake. Callers and the background task have separate connections, so that neither waits for the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakesIn {
-    /// A task that nobody waits for.
+    /// The background task.
     Background,
-    /// Somebody who waits for the answer to a call about this queue.
+    /// A call about this queue that waits for the result.
     Caller,
 }
 
-/// What one slice came to.
+/// The result of one slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntakeSlice {
     /// How many rows were taken in.
     pub rows: usize,
-    /// Another process takes in from this queue at the moment, so nothing was done.
+    /// Another process is taking in from this queue, so nothing was done.
     pub busy: bool,
-    /// Something is left for another slice.
+    /// Rows are left for another slice.
     pub more: bool,
-    /// Deliveries of sync queues that were completed: what their consumers were handed is known to them from then on.
+    /// Completed deliveries of sync queues. From then on the consumer has what it was handed.
     pub completed: Vec<Handed>,
 }

@@ -1,13 +1,13 @@
-//! What can be read about a queue and its items, outside of groups.
+//! Reads about a queue and its items, outside of groups.
 
 use turno_core::id::{Fence, Key, Seq};
 use turno_core::queue::{AttemptError, Body, CameBack, Done, FrontItem, Item, ItemState, Lapsed, Last, Policy, Taker};
 use turno_core::time::Time;
 
-/// How many items of a queue are in which state.
+/// How many items of a queue are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Waiting, not failed.
+    /// Waiting, without a failed attempt.
     pub pending: i64,
     /// Handed out and live.
     pub in_process: i64,
@@ -17,12 +17,12 @@ pub struct Counts {
     pub processed: i64,
     /// No attempts left.
     pub exhausted: i64,
-    /// Taken out by a person.
+    /// Cancelled by a person.
     pub cancelled: i64,
 }
 
 impl Counts {
-    /// How many are in this state.
+    /// Returns the count for a state.
     pub fn of(&self, state: ItemState) -> i64 {
         match state {
             ItemState::Pending => self.pending,
@@ -34,7 +34,7 @@ impl Counts {
         }
     }
 
-    /// Counts one more in this state.
+    /// Adds one to the count for a state.
     pub fn add(&mut self, state: ItemState) {
         *match state {
             ItemState::Pending => &mut self.pending,
@@ -47,63 +47,63 @@ impl Counts {
     }
 }
 
-/// Which items of a queue, in the order of arrival.
+/// A filter for items of a queue, in order of arrival.
 ///
-/// By key, and of the states exhausted, cancelled and in process, only what matches is read, through an index. Pending
-/// and failed items are looked for among all unfinished ones from the cursor on, processed ones among all finished
-/// ones, and without a filter among all bodies, of every queue: pages of a queue that is small beside the others take
+/// A filter by key, or by the states exhausted, cancelled and in process, reads only matching rows, through an index.
+/// Pending and failed items are filtered from all unfinished items behind the cursor, processed items from all finished
+/// ones. Without a filter the scan covers the bodies of every queue. So pages of a small queue beside large ones take
 /// longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemQuery {
-    /// Only in this state.
+    /// Only items in this state.
     pub state: Option<ItemState>,
-    /// Only of this key.
+    /// Only items of this key.
     pub key: Option<Key>,
-    /// Only behind this place: the last one of the page before.
+    /// Only items behind this seq: the last one of the previous page.
     pub after: Option<Seq>,
-    /// At most so many.
+    /// The maximum number of items.
     pub limit: u32,
 }
 
 impl Default for ItemQuery {
-    /// The first hundred.
+    /// The first hundred items.
     fn default() -> ItemQuery {
         ItemQuery { state: None, key: None, after: None, limit: 100 }
     }
 }
 
-/// Everything that is known about one item: its timeline is read from its rows.
+/// All stored data of one item. Its timeline is derived from these rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRecord {
     /// When it was read.
     pub now: Time,
-    /// What it carries.
+    /// The item's body.
     pub body: Body,
-    /// Its condition, while unfinished.
+    /// The unfinished item, until it finishes.
     pub item: Option<Item>,
-    /// How it finished.
+    /// The end of a finished item.
     pub done: Option<Done>,
-    /// Its failed attempts, oldest first.
+    /// Failed attempts, oldest first.
     pub errors: Vec<AttemptError>,
-    /// Its hand-outs that ended without counting, oldest first; of many the newest.
+    /// Hand-outs that ended without counting as an attempt, oldest first. Only the newest are kept.
     pub came_back: Vec<CameBack>,
 }
 
-/// A hand-out: the one that lives, or the last one.
+/// The live hand-out, or the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandOut {
-    /// To whom.
+    /// The holder of the delivery.
     pub taker: Taker,
-    /// Under which fence.
+    /// The delivery's fence.
     pub fence: Fence,
-    /// When; not known of what finished before that was kept.
+    /// When the item was handed out; `None` for items that finished before this column existed.
     pub handed_at: Option<Time>,
-    /// Until when it lives; nothing if it is over.
+    /// When the delivery expires; `None` if it is over.
     pub expires_at: Option<Time>,
 }
 
 impl ItemRecord {
-    /// With what its expired hand-out has made of it, if nobody has written that down yet.
+    /// Applies the effect of an expired delivery that no sweep has written yet.
     pub fn lapsed(mut self, policy: &Policy) -> ItemRecord {
         let lapsed = self.item.as_ref().and_then(|item| item.lapsed(policy, self.now));
         if let Some(Lapsed { item, done, error, back }) = lapsed {
@@ -114,23 +114,23 @@ impl ItemRecord {
         self
     }
 
-    /// Its state at `now`; as of the reading with [`ItemRecord::now`].
+    /// Returns the state at `now`. Pass [`ItemRecord::now`] for the state as of the read.
     pub fn state(&self, now: Time) -> ItemState {
         match (&self.item, &self.done) {
             (Some(item), _) => item.state(now),
             (None, Some(done)) => done.ended.into(),
-            // Between the two for an instant that no statement can see.
+            // An item moves between the tables within one transaction, so no statement sees it in neither.
             (None, None) => ItemState::Pending,
         }
     }
 
-    /// Hand-outs so far that count.
+    /// Returns how many hand-outs counted as attempts.
     pub fn attempts(&self) -> u32 {
         let done = self.done.as_ref().map_or(0, |done| done.attempt);
         self.item.as_ref().map_or(done, |item| item.attempt)
     }
 
-    /// Who has it, or had it last, and with which fence.
+    /// Returns the live hand-out, or the last one.
     pub fn hand_out(&self) -> Option<HandOut> {
         if let Some(item) = &self.item {
             let live = item.expires_at.filter(|at| self.now < *at);
@@ -142,25 +142,25 @@ impl ItemRecord {
         Some(HandOut { taker: done.holder.clone()?, fence: done.fence, handed_at, expires_at: None })
     }
 
-    /// Not before then is it handed out (again): the end of a delay or of a back-off that is not over yet.
+    /// Returns the end of a delay or back-off that is not over yet.
     pub fn due_at(&self) -> Option<Time> {
         let waits = |item: &&Item| item.expires_at.is_none() && !item.parked && self.now < item.not_before;
         self.item.as_ref().filter(waits).map(|item| item.not_before)
     }
 
-    /// The newest change, in a sync queue; of a finished item, the one that was handed out last.
+    /// Returns the newest revision of a sync item; for a finished item, the revision handed out last.
     pub fn revision(&self) -> i64 {
         let done = self.done.as_ref().map_or(0, |done| done.revision);
         self.item.as_ref().map_or(done, |item| item.revision)
     }
 
-    /// What was tried with something that a newer change had overtaken. What was given back was not tried at all.
+    /// Returns hand-outs whose revision was superseded. Returned hand-outs do not count, because they were not tried.
     fn overtaken(&self) -> impl DoubleEndedIterator<Item = &CameBack> {
         self.came_back.iter().filter(|back| back.how != Last::Returned)
     }
 
-    /// All that went wrong, oldest first: failed attempts, and those that failed with what a newer change had overtaken,
-    /// which count for nothing (attempt 0) and were queued again at once.
+    /// Returns all errors, oldest first: failed attempts, and failures of superseded revisions. The latter do not count
+    /// (attempt 0), because the item was queued again at once.
     pub fn all_errors(&self) -> Vec<AttemptError> {
         let overtaken = self.overtaken().filter_map(|back| {
             Some(AttemptError {
@@ -180,7 +180,7 @@ impl ItemRecord {
         all
     }
 
-    /// What was last said to have gone wrong.
+    /// Returns the text of the newest error.
     pub fn last_error(&self) -> Option<&str> {
         let failed = self.errors.last().map(|error| (error.at, error.error.as_str()));
         let overtaken = self.overtaken().rev().find_map(|back| Some((back.at, back.error.as_deref()?)));
@@ -188,50 +188,50 @@ impl ItemRecord {
     }
 }
 
-/// A queue at a glance.
+/// A summary of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pulse {
     /// When it was read.
     pub now: Time,
     /// How many items are in which state.
     pub counts: Counts,
-    /// When the oldest item was accepted that waits: neither in process nor exhausted.
+    /// When the oldest waiting item was accepted. Items in process and exhausted items do not count.
     pub oldest: Option<Time>,
-    /// Acked since the given instant; counted up to [`Pulse::MOST`].
+    /// Items acked since the given instant, counted up to [`Pulse::MOST`].
     pub processed: i64,
-    /// Attempts that failed since then, expired ones included; counted up to [`Pulse::MOST`].
+    /// Attempts that failed or expired since the given instant, counted up to [`Pulse::MOST`].
     pub failed: i64,
 }
 
 impl Pulse {
-    /// So many are counted and no more, so that a glance at a busy queue stays one.
+    /// The highest count, so that reading a busy queue stays cheap.
     pub const MOST: i64 = 100_000;
 }
 
-/// The beginning of a lane.
+/// The first items of a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneFront {
     /// When it was read.
     pub now: Time,
-    /// Its first items, in order, and behind them those that are ready or handed out.
+    /// The first items, in order, and behind them those that are ready or handed out.
     pub items: Vec<FrontItem>,
-    /// When somebody last typed there.
+    /// The time of the last typing signal.
     pub typed_at: Option<Time>,
 }
 
 impl LaneFront {
-    /// So far into a lane it is looked for items that are ready or handed out: a longer look costs more than it tells,
+    /// How many items of a lane are searched for ready or handed-out ones. A longer search costs more than it tells,
     /// because a damaged lane shows at its front.
     pub const LOOKED_AT: u32 = 10_000;
 }
 
-/// What goes on in all lanes together.
+/// Counts over all lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneLocks {
     /// Keys with a live delivery.
     pub active_locks: i64,
-    /// Keys with items that wait.
+    /// Keys with waiting items.
     pub active_queues: i64,
-    /// Keys with either.
+    /// Keys with a live delivery or waiting items.
     pub total_users: i64,
 }

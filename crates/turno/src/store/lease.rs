@@ -14,36 +14,36 @@ pub struct LeaseGroup {
     pub commands: Vec<Command>,
 }
 
-/// What the store read after it had locked every resource of the group.
+/// The rows that the store read after it had locked every resource of the group.
 #[derive(Debug)]
 pub struct LeaseRead {
     /// The database's clock, read after the locks.
     pub now: Time,
-    /// As many as [`LeaseGroup::numbers`] says.
+    /// As many fresh numbers as [`LeaseGroup::numbers`] returns.
     pub numbers: Numbers,
-    /// One per resource of [`LeaseGroup::resources`]; [`State::unseen`] where nobody has seen it.
+    /// One per resource of [`LeaseGroup::resources`]; [`State::unseen`] where no row exists.
     pub states: Vec<State>,
-    /// The head of the audit, locked, if [`LeaseGroup::audits`].
+    /// The head of the audit, locked, if [`LeaseGroup::audits`] is true.
     pub head: Option<Head>,
 }
 
-/// What is written with the decisions.
+/// The rows to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseWrite {
-    /// States that changed.
+    /// The states that changed.
     pub states: Vec<State>,
-    /// Ownerships that ended, for the history.
+    /// The ownerships that ended, for the history.
     pub ended: Vec<Ending>,
-    /// The resource of each of `ended`.
+    /// The resource of each entry of `ended`.
     pub ended_of: Vec<Resource>,
-    /// What to announce.
+    /// The events to announce.
     pub events: Vec<Event>,
-    /// Overrides.
+    /// The audit entries of overrides.
     pub audit: Vec<Entry>,
 }
 
 impl LeaseGroup {
-    /// The resources to lock: each once, in the one order that all transactions use.
+    /// Returns the resources to lock: each once, in the order that all transactions use.
     pub fn resources(&self) -> Vec<Resource> {
         let mut resources: Vec<Resource> = self.commands.iter().map(|command| command.resource.clone()).collect();
         resources.sort();
@@ -51,7 +51,7 @@ impl LeaseGroup {
         resources
     }
 
-    /// Whether a resource that was never seen may have to be remembered: then it is inserted before it is locked.
+    /// Returns whether a command may create a lease. Then missing rows are inserted before they are locked.
     pub fn may_create(&self) -> bool {
         let keeps = |action: &Action| {
             matches!(action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. } | Action::Look)
@@ -59,14 +59,14 @@ impl LeaseGroup {
         !self.commands.iter().all(|command| keeps(&command.action))
     }
 
-    /// Whether the head of the audit must be locked, after everything else.
+    /// Returns whether the head of the audit must be locked, after all other rows.
     pub fn audits(&self) -> bool {
         let overrides =
             |command: &Command| matches!(command.action, Action::ForceClaim { .. } | Action::ForceRelease { .. });
         self.commands.iter().any(overrides)
     }
 
-    /// How many fresh numbers the decision may use.
+    /// Returns how many fresh numbers the decision may use.
     pub fn numbers(&self) -> usize {
         let grants = |command: &&Command| matches!(command.action, Action::Claim { .. } | Action::ForceClaim { .. });
         self.commands.iter().filter(grants).count()
@@ -89,7 +89,8 @@ impl LeaseGroup {
             let mut decision = decide(state, command, now, &mut numbers);
             *changed |= decision.changed;
             write.ended_of.extend(decision.ended.iter().map(|_| command.resource.clone()));
-            // The expired ones stay in the answer too: nobody asked for their end, so somebody has to tell of it.
+            // Expired ownerships stay in the answer too. No command asked for their end, so the engine has to report
+            // it.
             let expired = decision.ended.iter().filter(|ending| ending.reason == Reason::Expired).cloned().collect();
             write.ended.append(&mut decision.ended);
             decision.ended = expired;

@@ -1,4 +1,4 @@
-//! What people do to single items and to whole lanes, with its audit entry, and probes with exhausted items.
+//! Management of single items and whole lanes, with audit entries, and probes with exhausted items.
 
 use serde_json::Value;
 use turno_core::audit::{Actor, Draft, Head, chain};
@@ -9,7 +9,7 @@ use turno_core::queue::{
 };
 use turno_core::time::Time;
 
-/// A person's wish about one item.
+/// A management command on one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManageGroup {
     /// The queue.
@@ -18,35 +18,35 @@ pub struct ManageGroup {
     pub name: QueueName,
     /// Its policy.
     pub policy: Policy,
-    /// Which item.
+    /// The item's id.
     pub id: ItemId,
-    /// What is wanted.
+    /// The command.
     pub wish: Manage,
-    /// By whom.
+    /// The actor, for the audit.
     pub by: Actor,
 }
 
-/// What became of the wish.
+/// The answer to the command, or its refusal.
 pub type ManageOutcome = Result<ManageAnswer, ManageRefused>;
 
 impl ManageGroup {
-    /// That an exhausted item does not hold its lane any more, since that is the queue's new policy.
+    /// Returns the command that lets an exhausted item release its lane, because the queue's new policy says so.
     pub fn release(queue: QueueId, name: &QueueName, policy: &Policy, id: ItemId, by: &Actor) -> ManageGroup {
         let (name, policy, by) = (name.clone(), policy.clone(), by.clone());
         ManageGroup { queue, name, policy, id, wish: Manage::Release, by }
     }
 
-    /// How much of the lane's front the decision needs: a whole delivery in process, and the next behind it.
+    /// Returns how many front items the decision needs: the largest possible delivery, and the next items behind it.
     pub fn front_size(&self) -> u32 {
         self.policy.batch() + 3
     }
 
-    /// How many fresh numbers the decision uses.
+    /// Returns how many fresh numbers the decision uses.
     pub fn numbers(&self) -> usize {
         usize::from(self.wish.takes_number())
     }
 
-    /// Decides the wish; what was done is audited. `head` is the head of the audit, locked after everything else.
+    /// Decides the command and audits it if it succeeds. `head` is the head of the audit, locked after all other rows.
     pub fn decide(&self, read: ManageRead, mut head: Head) -> Managed {
         let now = read.now;
         let before = read.body.as_ref().map(|body| fingerprint(&body.payload));
@@ -54,7 +54,7 @@ impl ManageGroup {
         let entry = |action| Some(Draft::new(self.by.clone(), action, format!("{}/{}", self.name, self.id)));
         let entry = match &self.wish {
             _ if managed.answer.is_err() => None,
-            // That a lane is released follows from its policy, whose change is audited.
+            // Releasing the lane follows from the policy, and the change of the policy is audited.
             Manage::Release => None,
             // A failed probe leaves the item as it was. A successful one is audited as `Probed`.
             Manage::Probe { .. } => None,
@@ -75,7 +75,7 @@ impl ManageGroup {
     }
 }
 
-/// A person clears a lane: what waits there is cancelled, and so is what is in process.
+/// The clearing of a lane: cancels its waiting items and its delivery in process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearGroup {
     /// The queue.
@@ -86,15 +86,15 @@ pub struct ClearGroup {
     pub policy: Policy,
     /// The lane.
     pub lane: Lane,
-    /// What was accepted later stays.
+    /// Items accepted later than this stay.
     pub until: Time,
-    /// By whom.
+    /// The actor, for the audit.
     pub by: Actor,
 }
 
 impl ClearGroup {
-    /// Decides what goes; if anything does, that is audited. `key` is whose lane it is, `head` is the head
-    /// of the audit, locked after everything else.
+    /// Decides which items are cancelled, and audits that if there are any. `key` is the lane's key, `head` is the head
+    /// of the audit, locked after all other rows.
     pub fn decide(&self, read: ClearRead, key: Option<&Key>, mut head: Head) -> (Changes, Cleared) {
         let now = read.now;
         let (mut changes, cleared) = clear(&self.policy, self.until, read);

@@ -1,52 +1,52 @@
-//! What is forgotten once it is old.
+//! The kinds of old data that a purge deletes.
 
 use turno_core::audit::Actor;
 use turno_core::id::QueueId;
 use turno_core::time::Time;
 
-/// What is to be forgotten.
+/// The rows to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
-    /// Items of a queue that finished before then, with their bodies, errors and ids. Audited as `queue_purge` with
-    /// the count, and added to the queue's count of purged items.
+    /// Items of a queue that finished before `before`, with their bodies, errors and ids. Audited as `queue_purge` with
+    /// the count, which is also added to the queue's count of purged items.
     Items {
         /// The queue.
         queue: QueueId,
         /// Finished earlier than this.
         before: Time,
-        /// Who wants it.
+        /// The actor, for the audit.
         by: Actor,
     },
-    /// Ownerships that ended before then.
+    /// Ended ownerships.
     LeaseHistory {
         /// Ended earlier than this.
         before: Time,
     },
-    /// Tokens that expired before then.
+    /// Expired tokens.
     Tokens {
         /// Expired earlier than this.
         before: Time,
     },
-    /// Links that expired before then.
+    /// Expired links.
     Links {
         /// Expired earlier than this.
         before: Time,
     },
-    /// Ids of changes that items of a queue took in before then.
+    /// Ids of changes that sync items of a queue absorbed.
     Absorbed {
         /// The queue.
         queue: QueueId,
-        /// Taken in earlier than this.
+        /// Absorbed earlier than this.
         before: Time,
     },
-    /// What a destination was told of keys of a queue that were deactivated before then.
+    /// Delivered states of deactivated keys of a sync queue.
     Delivered {
         /// The queue.
         queue: QueueId,
         /// Deactivated earlier than this.
         before: Time,
     },
-    /// Answers that were made before then.
+    /// Kept answers.
     Answers {
         /// Made earlier than this.
         before: Time,

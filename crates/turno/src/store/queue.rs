@@ -14,33 +14,33 @@ use turno_core::time::Time;
 
 use super::QueueRow;
 
-/// A queue as it is to be.
+/// A request to create or change a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PutQueue {
-    /// Which.
+    /// The queue's name.
     pub name: QueueName,
-    /// Its policy.
+    /// The new policy.
     pub policy: Policy,
-    /// Where its deliveries are sent.
+    /// The change of the push.
     pub push: PushChange,
-    /// The version that this was made from, 0 where there was no queue: whoever changes a part of what was read must not
-    /// undo what another has changed since. Without it the last one wins.
+    /// The version that the change is based on; 0 if the queue did not exist. With a version, a change that was made in
+    /// between is not overwritten. With `None` the last write wins.
     pub seen: Option<i64>,
 }
 
 impl PutQueue {
-    /// With this policy, whatever it was, and pushed as it is.
+    /// Returns a request that sets the policy unconditionally and keeps the push.
     pub fn of(name: QueueName, policy: Policy) -> PutQueue {
         PutQueue { name, policy, push: PushChange::Keep, seen: None }
     }
 
-    /// Whether somebody has changed it since it was seen.
+    /// Returns whether the queue has changed since the version in `seen`.
     pub fn is_late(&self, stored: Option<&QueueRow>) -> bool {
         self.seen.is_some_and(|seen| seen != stored.map_or(0, |row| row.version))
     }
 }
 
-/// Why a queue does not become of another kind, while it has work of the one that it is of.
+/// Renders why a queue with unfinished items cannot change its kind.
 pub(crate) fn kind_stays(name: &QueueName, kind: Kind) -> String {
     let kind = kind.as_str();
     format!(
@@ -48,10 +48,10 @@ pub(crate) fn kind_stays(name: &QueueName, kind: Kind) -> String {
     )
 }
 
-/// What was handed out carries: by seq.
+/// Bodies of handed-out items, by seq.
 pub type Bodies = HashMap<Seq, Body>;
 
-/// Calls that admit items.
+/// Enqueue calls that are decided together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnqueueGroup {
     /// In the order of arrival.
@@ -59,7 +59,7 @@ pub struct EnqueueGroup {
 }
 
 impl EnqueueGroup {
-    /// The lanes whose mutex is taken and whose front is read, each once, with how much of the front.
+    /// Returns the lanes to lock, each once, with how many front items to read.
     pub fn lanes(&self) -> Vec<(QueueId, Lane, u32)> {
         let mut lanes: Vec<_> = self
             .calls
@@ -70,13 +70,13 @@ impl EnqueueGroup {
                 call.items.iter().filter_map(move |item| Some((call.queue, Lane::of(item.key.as_ref()?), size)))
             })
             .collect();
-        // Where two calls go by different policies, the larger front serves both.
+        // If two calls carry different policies of the same queue, the larger front serves both.
         lanes.sort_by_key(|(queue, lane, size)| (*queue, *lane, Reverse(*size)));
         lanes.dedup_by_key(|(queue, lane, _)| (*queue, *lane));
         lanes
     }
 
-    /// The queues that items are added to.
+    /// Returns the queues that items are added to.
     pub fn queues(&self) -> Vec<QueueId> {
         let mut queues: Vec<QueueId> = self.calls.iter().map(|call| call.queue).collect();
         queues.sort_unstable();
@@ -84,7 +84,7 @@ impl EnqueueGroup {
         queues
     }
 
-    /// The ids that callers gave, which may have been accepted before.
+    /// Returns the ids that callers gave, which may have been accepted before.
     pub fn given_ids(&self) -> Vec<(QueueId, ItemId)> {
         let given = |call: &Enqueue| {
             let queue = call.queue;
@@ -95,21 +95,21 @@ impl EnqueueGroup {
         self.calls.iter().flat_map(given).collect()
     }
 
-    /// Whether only the moment says what becomes of them: items in no lane, with ids that the engine made up.
+    /// Returns whether the items need no read before they are written: inbox items with ids that the engine generated.
     pub fn needs_no_look(&self) -> bool {
         let alone = |call: &Enqueue| call.policy.kind == Kind::Inbox && call.items.iter().all(|item| !item.id_given);
         self.numbers() > 0 && self.calls.iter().all(alone)
     }
 
-    /// The same as if the callers had given the ids: repeated, they are recognised.
+    /// Returns the group with all ids marked as given by callers, so that a repeat of the group finds its own items.
     pub fn with_ids_given(&self) -> EnqueueGroup {
         let mut given = self.clone();
         given.calls.iter_mut().flat_map(|call| &mut call.items).for_each(|item| item.id_given = true);
         given
     }
 
-    /// Takes those out of `existing` whose retention is over: they are forgotten in the same transaction, as whoever
-    /// tidies up would have done, and their ids are as good as new.
+    /// Removes ids from `existing` whose retention is over. Their rows are deleted in the same transaction, as a purge
+    /// would have done, so that the ids can be used again.
     pub fn take_outlived(&self, existing: &mut HashMap<(QueueId, ItemId), Known>, now: Time) -> Outlived {
         let policies: HashMap<QueueId, &Policy> = self.calls.iter().map(|call| (call.queue, &call.policy)).collect();
         let mut outlived = Outlived::default();
@@ -129,7 +129,7 @@ impl EnqueueGroup {
         outlived
     }
 
-    /// How many fresh numbers the decision uses: one per item.
+    /// Returns how many fresh numbers the decision uses: one per item.
     pub fn numbers(&self) -> usize {
         self.calls.iter().map(|call| call.items.len()).sum()
     }
@@ -143,73 +143,73 @@ impl EnqueueGroup {
 /// Known ids whose retention is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outlived {
-    /// Finished items, with the time before which their queue forgets.
+    /// Finished items per queue, with the instant before which finished items are purged.
     pub items: BTreeMap<QueueId, (Time, Vec<Seq>)>,
-    /// Ids of changes that were taken in.
+    /// Ids of changes that a sync item absorbed.
     pub absorbed: Vec<(QueueId, ItemId)>,
 }
 
 impl Outlived {
-    /// There is nothing to forget.
+    /// Returns whether there is nothing to delete.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.absorbed.is_empty()
     }
 }
 
-/// That finished items were forgotten, for the audit.
+/// Builds the audit entry for purged items.
 pub fn purge_entry(by: Actor, name: &str, count: i64, before: Time) -> Draft {
     Draft::new(by, "queue_purge", name).with([("count", count.into()), ("before_ms", before.0.into())])
 }
 
-/// Callers of one queue who want work.
+/// Claims on one queue that are decided together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimGroup {
     /// The queue.
     pub queue: QueueId,
-    /// The policy that the callers go by.
+    /// The policy that the callers know.
     pub policy: Policy,
-    /// Its version; if the queue has another one by now, nothing is handed out.
+    /// The version of that policy. If the stored version differs, nothing is handed out.
     pub version: i64,
-    /// What is wanted.
+    /// The kind of claim, with its callers.
     pub claim: Claim,
 }
 
-/// By whom, and whether it must be a certain item.
+/// A claim for the next due work, or for one certain item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// The next due deliveries, for callers in the order of arrival.
     Next(Vec<Want>),
-    /// This item, if it is due and heads its lane.
+    /// This item, if it is due and the head of its lane.
     Item {
-        /// For whom.
+        /// The caller.
         want: Want,
-        /// Which.
+        /// The item's id.
         id: ItemId,
     },
 }
 
-/// What the callers of a queue got.
+/// The result of a group of claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// One list per caller, with what the items carry.
+    /// Deliveries, with the bodies of their items.
     Dealt {
-        /// The time they were decided with.
+        /// The time the deliveries were decided with.
         now: Time,
-        /// One list per caller.
+        /// One list per caller, in the order of the claims.
         deliveries: Vec<Vec<Delivery>>,
-        /// What they carry.
+        /// The bodies of the items in `deliveries`.
         bodies: Bodies,
-        /// There were as many due heads as the store was willing to look at: ask again at once.
+        /// As many heads were due as the store locks at most, so more may be due: claim again at once.
         more: bool,
     },
-    /// The queue's policy has changed: read it again and ask again.
+    /// The stored policy has another version: read the policy again and repeat the claim.
     PolicyChanged,
     /// The queue is paused.
     Paused,
 }
 
 impl ClaimGroup {
-    /// The callers.
+    /// Returns the callers.
     pub fn wants(&self) -> &[Want] {
         match &self.claim {
             Claim::Next(wants) => wants,
@@ -217,7 +217,7 @@ impl ClaimGroup {
         }
     }
 
-    /// How many due heads to lock at most, which is also how many numbers to take.
+    /// Returns how many due heads to lock at most. The store takes as many numbers.
     pub fn heads(&self) -> usize {
         if self.probes() {
             return PROBE_HEADS;
@@ -225,18 +225,19 @@ impl ClaimGroup {
         self.wants().iter().map(|want| want.max as usize).sum()
     }
 
-    /// Whether it is a probe, which chooses among more heads than it takes. Such a claim is alone in its group.
+    /// Returns whether the claim is a probe, which chooses among more heads than it takes. A probe is alone in its
+    /// group.
     pub fn probes(&self) -> bool {
         matches!(self.wants(), [Want { probes: true, .. }])
     }
 
-    /// Whether what stands behind a head can go with it, so that the lanes' fronts must be read.
+    /// Returns whether items behind a head can go with it, so that the lanes' fronts must be read.
     pub fn groups_items(&self) -> bool {
         self.policy.batch() > 1
     }
 
-    /// Who claims under which request id. Such a claim is alone in its group, so that its repeats come one by one: what
-    /// was handed out to it before is looked for first, under a lock of that id.
+    /// Returns the caller and the request id of a repeatable claim. Such a claim is alone in its group, so that its
+    /// repeats run one after another: the store locks the request id and first looks for the earlier deliveries.
     pub fn request(&self) -> Option<(&Taker, &Arc<str>)> {
         match self.wants() {
             [Want { taker, request: Some(request), .. }] => Some((taker, request)),
@@ -244,12 +245,12 @@ impl ClaimGroup {
         }
     }
 
-    /// What was handed out to an earlier claim under the same request id and still lives: then that is the answer.
+    /// Returns the deliveries that an earlier claim with the same request id received and that are still live.
     pub fn resume(&self, items: Vec<Item>, now: Time) -> Vec<Delivery> {
         resume(items, now)
     }
 
-    /// Deals the heads out.
+    /// Assigns the due heads to the callers.
     pub fn decide(&self, read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
         hand_out(&self.policy, self.wants(), read)
     }
@@ -262,7 +263,7 @@ pub struct SettleGroup {
     pub settlements: Vec<Settle>,
 }
 
-/// What the store read for a group of settlements, under the lanes' mutexes and the items' locks.
+/// The rows that the store read for a group of settlements, under the locks of lanes and items.
 #[derive(Debug)]
 pub struct SettleRead {
     /// The database's clock, read after the locks.
@@ -272,7 +273,7 @@ pub struct SettleRead {
 }
 
 impl SettleGroup {
-    /// The lanes whose mutex is taken, each once and in order.
+    /// Returns the lanes to lock, each once and in order.
     pub fn lanes(&self) -> Vec<(QueueId, Lane)> {
         let lane = |settle: &Settle| Some((settle.handed.queue, settle.handed.lane?));
         let mut lanes: Vec<_> = self.settlements.iter().filter_map(lane).collect();
@@ -281,14 +282,14 @@ impl SettleGroup {
         lanes
     }
 
-    /// Whether settlement `index` names items by id, so that the members' ids must be read.
+    /// Returns whether settlement `index` names items by id, so that the ids of the delivery's items must be read.
     pub fn names_items(&self, index: usize) -> bool {
         matches!(&self.settlements[index].act, Act::Ack { through: Some(_) } | Act::Fail { item: Some(_), .. })
     }
 
-    /// Decides every settlement in the order of arrival; of two for the same delivery only the first counts.
+    /// Decides every settlement in the order of arrival. Of two settlements of the same delivery only the first counts.
     ///
-    /// Beats come last: a delivery that is settled in this very group needs no renewal, and no row is
+    /// Heartbeats are decided last, because a delivery that is settled in the same group needs no renewal. So no row is
     /// written twice.
     pub fn decide(&self, read: SettleRead) -> (Changes, Vec<SettleOutcome>) {
         let SettleRead { now, mut loaded } = read;
@@ -317,24 +318,24 @@ impl SettleGroup {
     }
 }
 
-/// Signs of typing, in one queue.
+/// Typing signals for one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypingGroup {
     /// The queue.
     pub queue: QueueId,
     /// Its policy.
     pub policy: Policy,
-    /// Who types.
+    /// The keys that were typed in.
     pub keys: Vec<Key>,
 }
 
 impl TypingGroup {
-    /// How many of a lane's first items are read: as many as can be on their way together, and what waits behind.
+    /// Returns how many items of a lane's front are read: the largest possible delivery, and one item behind it.
     pub fn depth(&self) -> u32 {
         self.policy.batch().saturating_add(1)
     }
 
-    /// The lanes whose first items are read.
+    /// Returns the lanes whose fronts are read.
     pub fn lanes(&self) -> Vec<Lane> {
         let mut lanes: Vec<Lane> = self.keys.iter().map(Lane::of).collect();
         lanes.sort();
@@ -342,7 +343,7 @@ impl TypingGroup {
         lanes
     }
 
-    /// Remembers typing where a message waits for its window.
+    /// Records the typing signal for lanes in which a message waits for its window to end.
     pub fn decide(&self, fronts: HashMap<Lane, Vec<FrontItem>>, now: Time) -> Changes {
         let mut changes = Changes::default();
         for (lane, front) in &fronts {
@@ -352,28 +353,28 @@ impl TypingGroup {
     }
 }
 
-/// Where a queue's deliveries are to be sent.
+/// A push destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// As it is kept, for the server to read.
+    /// The stored form, which the server reads.
     pub text: Arc<str>,
-    /// The same in a line for people, without anything secret: for the audit.
+    /// A one-line form for people, without secrets, for the audit.
     pub shown: Arc<str>,
 }
 
-/// What becomes of a queue's push when its policy is set.
+/// The change of a queue's push when its policy is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushChange {
-    /// It stays as it is; a new queue has none.
+    /// The push stays as it is; a new queue has none.
     Keep,
-    /// There is none from now on: only workers claim.
+    /// The push is removed, so that only workers claim.
     Remove,
-    /// It is this one from now on.
+    /// The push is replaced.
     Set(Push),
 }
 
 impl PushChange {
-    /// What is kept from now on, given what was.
+    /// Returns the stored form after the change.
     pub fn text(&self, before: Option<&Arc<str>>) -> Option<Arc<str>> {
         match self {
             PushChange::Keep => before.cloned(),
@@ -382,7 +383,7 @@ impl PushChange {
         }
     }
 
-    /// What the audit says about it: of one that stays, only that.
+    /// Returns the audit's value. For an unchanged push it says only `unchanged`.
     pub fn audited(&self, before: Option<&Arc<str>>) -> serde_json::Value {
         match self {
             PushChange::Keep => before.map_or(serde_json::Value::Null, |_| "unchanged".into()),

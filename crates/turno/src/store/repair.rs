@@ -8,45 +8,45 @@ use turno_core::time::Time;
 
 use super::Damaged;
 
-/// So many items, fences and places are named in an audit entry; their numbers are always there.
+/// The most items, fences and places that an audit entry names. Their counts are always complete.
 const NAMED: usize = 100;
 
-/// A lane, or an item without one, that is to be rebuilt.
+/// The lane, or the item without a lane, to rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairGroup {
-    /// Which.
+    /// The damaged part.
     pub damaged: Damaged,
     /// The queue's name, for the audit.
     pub name: QueueName,
     /// Its policy.
     pub policy: Policy,
-    /// By whom.
+    /// The actor, for the audit.
     pub by: Actor,
 }
 
-/// What became of a [`RepairGroup`].
+/// The result of a [`RepairGroup`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairOutcome {
-    /// Whose lane it is, if that is known.
+    /// The lane's key, if it is known.
     pub key: Option<Key>,
-    /// What was changed.
+    /// The changes that were made.
     pub repaired: Repaired,
-    /// There were more rows than one step reads.
+    /// The lane has more rows than one step reads, so another step is needed.
     pub more: bool,
 }
 
-/// What there is of the item that a finding names.
+/// The rows of the item that a finding names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Its id, if it has a body.
+    /// The item's id, if it has a body.
     pub id: Option<ItemId>,
-    /// Its key.
+    /// The item's key.
     pub key: Option<Key>,
-    /// When it was accepted, if it has a body.
+    /// When the item was accepted, if it has a body.
     pub enqueued_at: Time,
-    /// It has an unfinished row.
+    /// Whether the item has a row in `hot`.
     pub is_unfinished: bool,
-    /// It has a last line.
+    /// Whether the item has a row in `done`.
     pub is_finished: bool,
 }
 
@@ -56,28 +56,28 @@ impl Found {
         (!self.is_unfinished && !self.is_finished).then_some(lost)
     }
 
-    /// A last line without a body.
+    /// Returns whether a row in `done` exists without a body.
     fn is_empty(&self) -> bool {
         self.id.is_none() && self.is_finished && !self.is_unfinished
     }
 }
 
 impl RepairGroup {
-    /// The lane that is rebuilt: the one that the finding names, or that of the item it names.
+    /// Returns the lane to rebuild: the one that the finding names, or that of the item it names.
     pub fn lane(&self, found: &Found) -> Option<Lane> {
         let of_key = || found.key.as_ref().filter(|_| self.policy.kind != Kind::Inbox).map(Lane::of);
         self.damaged.lane.or_else(of_key)
     }
 
-    /// What the decision is made from. Bodies and deliveries that applications complete are added where there are any.
+    /// Builds the input of the decision. The caller adds bodies, and deliveries that applications are completing.
     pub fn read(&self, now: Time, lane: Option<Lane>, rows: Vec<RepairRow>, found: &Found) -> RepairRead {
         let Damaged { queue, seq, .. } = self.damaged;
         let (lost, empty) = (found.lost(seq, lane), found.is_empty().then_some(seq).flatten());
         RepairRead { queue, now, rows, bodies: Vec::new(), lost, empty, spared: Vec::new() }
     }
 
-    /// Decides what is rebuilt. What was changed is audited in one entry. `head` is the head of the audit, locked after
-    /// everything else.
+    /// Decides the repair and audits all changes in one entry. `head` is the head of the audit, locked after all other
+    /// rows.
     pub fn decide(&self, read: RepairRead, key: Option<Key>, mut head: Head) -> (Changes, RepairOutcome) {
         let now = read.now;
         let more = read.rows.len() >= RepairRead::ROWS as usize;

@@ -1,4 +1,4 @@
-//! Synchronisation: what a store keeps of deliveries, and what it can do with an application's own tables.
+//! Synchronisation: what a store records about deliveries, and its access to tables of applications.
 
 use super::Pending;
 use std::sync::Arc;
@@ -8,58 +8,58 @@ use turno_core::id::{Key, QueueId, Seq};
 use turno_core::sync::{Kept, Say, Source, SourceRefused};
 use turno_core::time::Time;
 
-/// A delivery that the destination has confirmed: what it knows of a key from then on.
+/// A delivery that the destination has confirmed: the state of a key that the destination has from then on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// The queue.
     pub queue: QueueId,
-    /// The item that carried it.
+    /// The item that carried the change.
     pub seq: Seq,
-    /// Whose it is.
+    /// The key.
     pub key: Key,
-    /// The change that was handed out; an older one than the one that is kept changes nothing.
+    /// The revision that was handed out. A revision older than the stored one changes nothing.
     pub revision: i64,
-    /// What the destination was told to do.
+    /// The action that the destination carried out.
     pub action: String,
-    /// What the item said to do when it was handed out, if it said so: a newer change may say something else by now, which
-    /// is not to be lost.
+    /// The action of the item when it was handed out, if it had one. A newer change may have set another action since,
+    /// which must not be overwritten.
     pub was: Option<String>,
-    /// The data's digest; nothing if there were none, and the key was deactivated.
+    /// The digest of the data; `None` if the key was deactivated.
     pub digest: Option<[u8; 32]>,
-    /// When.
+    /// When the destination confirmed it.
     pub at: Time,
 }
 
-/// One thing that belongs to a source in the database.
+/// A database object that belongs to a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// `function`, `trigger`, `index` or `view`.
     pub what: &'static str,
-    /// Its name, as people write it.
+    /// The name, as people write it.
     pub name: String,
-    /// How it is.
+    /// The state of the object.
     pub state: PartState,
 }
 
-/// How a part of a source is.
+/// The state of an object of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartState {
-    /// As the configuration says.
+    /// As configured.
     Good,
-    /// Not there.
+    /// Missing.
     Missing,
-    /// There, but not as the configuration says.
+    /// Present, but not as configured.
     Differs,
-    /// There, but switched off.
+    /// Present, but disabled.
     Disabled,
-    /// Of this source, but the configuration does not name it any more.
+    /// Left over from an earlier configuration of this source.
     Stale,
-    /// This, which is not of the source, has its name: nothing is installed before it is out of the way.
+    /// A foreign object of this kind has the name. Nothing is installed until it is removed.
     Taken(&'static str),
 }
 
 impl PartState {
-    /// For programs.
+    /// Returns a stable word for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             PartState::Good => "good",
@@ -72,73 +72,74 @@ impl PartState {
     }
 }
 
-/// What a source is like in the database.
+/// A source as found in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLook {
-    /// What belongs to it.
+    /// Its objects.
     pub parts: Vec<Part>,
-    /// Marks that could not become an event, because the key cannot be one.
+    /// Marks that could not become an item, because the column's value is not a valid key.
     pub refused: i64,
-    /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; counted
-    /// up to [`SourceLook::MOST`]. Nothing if it was not asked for: it goes through all that was delivered.
+    /// Delivered keys whose row has stopped taking part since, without a message to the destination. Counted up to
+    /// [`SourceLook::MOST`]. `None` if not asked for, because counting reads everything delivered.
     pub left: Option<i64>,
-    /// Keys that the destination believes active, that no row speaks for, and that have no event on its way; counted
-    /// together with `left`. Nothing if it was not asked for.
+    /// Keys that are active at the destination, have no current row, and have no change on its way. Counted together
+    /// with `left`; `None` if not asked for.
     pub gone: Option<i64>,
 }
 
 impl SourceLook {
-    /// So many are counted and no more.
+    /// The highest count.
     pub const MOST: i64 = 100_000;
 }
 
-/// In which order keys are walked through.
+/// The order in which keys are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// Those of rows that speak for them, in the order of the column.
+    /// Keys with a current row, in the order of the column.
     Rows,
-    /// Those that were delivered and not deactivated, byte by byte.
+    /// Keys that were delivered and not deactivated, in byte order.
     Delivered,
 }
 
-/// The answer of a store, or why the source is refused.
+/// The store's answer, or the refusal of the source.
 pub type Sourced<'a, T> = Pending<'a, Result<T, SourceRefused>>;
 
-/// What a store can do with tables of applications.
+/// A store's access to tables of applications.
 pub trait SourceTables: Send + Sync {
-    /// Exactly the SQL that [`SourceTables::install`] runs, with its transaction.
+    /// Returns exactly the SQL that [`SourceTables::install`] runs, with its transaction.
     fn plan(&self, source: Arc<Source>) -> Sourced<'_, String>;
 
-    /// Installs the trigger with all that belongs to it; again and again with the same end.
+    /// Installs the trigger and its objects. Repeating it has the same result.
     fn install(&self, source: Arc<Source>) -> Sourced<'_, ()>;
 
-    /// Removes what was installed for the source of this name, and nothing else; answers what that was.
+    /// Removes the objects that were installed for the source of this name, and nothing else. Returns their names.
     fn remove(&self, source: Arc<Source>) -> Sourced<'_, Vec<String>>;
 
-    /// What is installed, and whether it is what the source says; counts who has left or is gone only if asked to.
+    /// Compares the installed objects with the source. Counts the keys in `left` and `gone` only if `count_unmatched`
+    /// is true.
     fn look(&self, source: Arc<Source>, queue: QueueId, count_unmatched: bool) -> Sourced<'_, SourceLook>;
 
-    /// How many keys have a row that speaks for them and takes part, counted up to [`SourceLook::MOST`].
+    /// Returns how many keys have a row that is current and takes part, counted up to [`SourceLook::MOST`].
     fn size(&self, source: Arc<Source>) -> Sourced<'_, i64>;
 
-    /// Texts as the column of the key has them: `0100` is the key `100` of a column of numbers. One that is no value of it is
-    /// refused.
+    /// Normalises texts as the key's column prints them: in a column of numbers `0100` is the key `100`. A text that is
+    /// no value of the column is refused.
     fn keys(&self, source: Arc<Source>, given: Vec<String>) -> Sourced<'_, Vec<String>>;
 
-    /// What the table says about a key, and so what is to be told of it; see [`Source::say`].
+    /// Reads what the table says about a key, and so what to send; see [`Source::say`].
     ///
-    /// By a statement of its own: asked after the claim has committed, it sees every change that the claimed revision
+    /// Runs as its own statement after the claim has committed, so that it sees every change that the claimed revision
     /// stands for.
     fn current(&self, source: Arc<Source>, key: Key) -> Sourced<'_, Say>;
 
-    /// Writes down who did what to a source, and tells it. By itself: what is installed is exactly what was planned, and
-    /// nothing besides.
+    /// Writes an audit entry about a source, and its event. In a separate transaction, so that an installation runs
+    /// exactly the planned SQL and nothing else.
     fn audit(&self, draft: Draft, told: Event) -> Pending<'_, ()>;
 
-    /// Keeps with an item that there was nothing to do for it; `was` is what it said before, see [`Delivered::was`].
+    /// Records in an item that there was nothing to send. `was` is the item's earlier action, see [`Delivered::was`].
     fn skipped(&self, queue: QueueId, seq: Seq, was: Option<String>) -> Pending<'_, ()>;
 
-    /// Some keys behind `after`, each with what speaks for it now and what was delivered, as of one instant.
+    /// Returns keys behind `after`, each with its current row and its delivered state, as of one instant.
     fn walk(
         &self,
         source: Arc<Source>,

@@ -1,4 +1,4 @@
-//! A command about a task and its decision; and what an application's own effect of a line receives.
+//! A task command and its decision, and the interface for an application's own effect of a line.
 
 use super::{LeaseWrite, Pending, StoreError};
 use std::future::Future;
@@ -12,61 +12,61 @@ use turno_core::task::{
 };
 use turno_core::time::Time;
 
-/// One command about one task. People are not many; there is nothing to group.
+/// One command on one task. Task commands are rare, so they are not grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskGroup {
     /// The command.
     pub command: Command,
-    /// The built-in stock ledger is the effect of lines, so that validating looks at it.
+    /// Whether the built-in stock ledger is the effect of lines, so that validation reads the stock.
     pub stock: bool,
 }
 
-/// What the store read, with the task and its lease locked.
+/// The rows that the store read, with the task and its lease locked.
 #[derive(Debug)]
 pub struct TaskRead {
-    /// For the decision.
+    /// The input of the decision.
     pub read: Read,
-    /// The head of the audit, locked, if [`TaskGroup::audits`].
+    /// The head of the audit, locked, if [`TaskGroup::audits`] is true.
     pub head: Option<Head>,
 }
 
-/// What is written with the decision.
+/// The rows to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskWrite {
-    /// The task as it is now, if it changed.
+    /// The task after the command, if it changed.
     pub task: Option<Task>,
-    /// For a new one: the key that it is made under.
+    /// The once key of a new task.
     pub once: Option<Once>,
-    /// Which of its lines are written.
+    /// Which lines to write.
     pub lines: Lines,
-    /// For its history.
+    /// The notes for the task's history.
     pub notes: Vec<Note>,
-    /// Its lease, events, and the audit.
+    /// The lease, the events and the audit entries.
     pub lease: LeaseWrite,
 }
 
-/// The answer.
+/// The answer to a task command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskOutcome {
-    /// What was decided, or why not.
+    /// The outcome, or the refusal.
     pub answer: Result<Outcome, Refused>,
     /// The task afterwards.
     pub task: Option<Task>,
     /// Its lease afterwards.
     pub lease: lease::State,
-    /// Ownerships that had expired and were ended by this command: nobody asked for their end, so it is logged.
+    /// Expired ownerships that this command ended. No command asked for their end, so the engine logs it.
     pub expired: Vec<lease::Ending>,
     /// The database's time of the decision.
     pub now: Time,
 }
 
 impl TaskGroup {
-    /// Its task's lease, to be inserted if it is missing and locked; a new task has none yet.
+    /// Returns the resource of the task's lease, which is inserted if missing and locked; `None` for a new task.
     pub fn resource(&self) -> Option<Resource> {
         self.command.task.map(TaskId::resource)
     }
 
-    /// The key under which a task is to be made once: one that was made under it is read in place of a new one.
+    /// Returns the key under which a task is created once. A task that exists under the key is read instead.
     pub fn once(&self) -> Option<&Once> {
         match &self.command.action {
             Action::Create { once, .. } => once.as_ref(),
@@ -74,7 +74,7 @@ impl TaskGroup {
         }
     }
 
-    /// The line whose article's stock must be read.
+    /// Returns the number of the line whose article's stock must be read.
     pub fn validates(&self) -> Option<u32> {
         match self.command.action {
             Action::Validate { number, .. } if self.stock => Some(number),
@@ -82,19 +82,19 @@ impl TaskGroup {
         }
     }
 
-    /// Whether the head of the audit must be locked, after everything else.
+    /// Returns whether the head of the audit must be locked, after all other rows.
     pub fn audits(&self) -> bool {
         use lease::Action::{ForceClaim, ForceRelease};
         matches!(self.command.action, Action::Cancel { .. } | Action::Lease(ForceClaim { .. } | ForceRelease { .. }))
     }
 
-    /// How many fresh numbers the decision may use.
+    /// Returns how many fresh numbers the decision may use.
     pub fn numbers(&self) -> usize {
         use lease::Action::{Claim, ForceClaim};
         usize::from(matches!(self.command.action, Action::Lease(Claim { .. } | ForceClaim { .. })))
     }
 
-    /// Decides.
+    /// Decides the command.
     pub fn decide(&self, read: TaskRead) -> (TaskWrite, TaskOutcome) {
         let TaskRead { read, head } = read;
         let now = read.now;
@@ -116,57 +116,57 @@ impl TaskGroup {
                 audit: chain(&mut head, now, audit),
             },
         };
-        // Commands that leave the lease alone have not evaluated it.
+        // Commands that do not touch the lease have not evaluated its expiry.
         let lease = lease.as_of(&self.command.policy, now);
         (write, TaskOutcome { answer, task, lease, expired, now })
     }
 }
 
 impl TaskWrite {
-    /// Nothing to write.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         *self == TaskWrite::default()
     }
 }
 
-/// What became of one line of a finalize.
+/// The result of one line of a finalize.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineStep {
-    /// Applied, skipped or failed.
+    /// The line was applied, skipped or failed.
     Settled(LineOutcome),
-    /// This very finalize is over already; this was its answer.
+    /// This finalize has ended before; this was its answer.
     Over(Finalized),
-    /// Nothing happened, and nothing further may.
+    /// Nothing happened, and the finalize must stop.
     Refused(Refused),
 }
 
-/// Which tasks.
+/// A filter for tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskQuery {
-    /// Only in this status.
+    /// Only tasks in this status.
     pub status: Option<Status>,
-    /// Only those that are locked now, or only those that are not.
+    /// Only tasks that are locked now, or only those that are not.
     pub locked: Option<bool>,
-    /// Only those with a smaller number: lists begin with the newest.
+    /// Only tasks with a smaller number, because lists begin with the newest.
     pub before: Option<TaskId>,
-    /// At most so many.
+    /// The maximum number of tasks.
     pub limit: u32,
 }
 
-/// Some tasks with their lines and their locks.
+/// A page of tasks with their lines and leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPage {
     /// The database's clock, read afterwards.
     pub now: Time,
     /// Newest first, each with its lease.
     pub tasks: Vec<(Task, lease::State)>,
-    /// Where the next page begins ([`TaskQuery::before`]); nothing if this is the last one. A page may hold fewer than
-    /// asked for without being the last.
+    /// Where the next page begins ([`TaskQuery::before`]); `None` if this is the last page. A page may have fewer tasks
+    /// than the limit without being the last.
     pub next: Option<TaskId>,
 }
 
 impl TaskPage {
-    /// The page of up to `limit` of these tasks; one more means that it is not the last.
+    /// Builds a page from at most `limit` + 1 tasks. One more than `limit` means that another page follows.
     pub fn of(now: Time, limit: u32, tasks: Vec<Task>, leases: Vec<lease::State>) -> TaskPage {
         let more = tasks.len() > limit as usize;
         let tasks: Vec<_> = tasks.into_iter().zip(leases).take(limit as usize).collect();
@@ -175,64 +175,64 @@ impl TaskPage {
     }
 }
 
-/// What is in stock of one article.
+/// The stock of one article.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockLevel {
-    /// Which.
+    /// The article.
     pub sku: Sku,
     /// All units.
     pub quantity: i64,
-    /// Those that have serial numbers, in order.
+    /// The serial numbers of those units that have one, in order.
     pub serials: Vec<String>,
 }
 
-/// What a line does when it is applied, in the transaction that marks it as applied.
+/// What applying a line does, in the transaction that marks the line as applied.
 ///
-/// Both happen or neither does, however often a finalize is repeated and whatever crashes in between: that is
-/// why the effect must stay inside the transaction it is given. What leaves the database belongs into a queue.
+/// Either both happen or neither, however often a finalize is repeated and whatever crashes in between. So the effect
+/// must stay inside the given transaction. Calls to other systems belong in a queue.
 pub trait Effect: Send + Sync + 'static {
-    /// Carries the line's effect out, or says why not.
+    /// Applies the line's effect, or refuses it.
     fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a>;
 }
 
-/// An effect under way.
+/// The future of an effect.
 pub type Effected<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
 
-/// The line whose effect is to happen.
+/// The line whose effect is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineToApply {
-    /// Whose line it is.
+    /// The line's task.
     pub task: TaskId,
     /// The line.
     pub line: Line,
-    /// Who applies it.
+    /// The user who finalizes the task.
     pub by: UserId,
-    /// Under which fence.
+    /// The fence of the user's lease.
     pub fence: turno_core::id::Fence,
     /// The database's time.
     pub now: Time,
 }
 
-/// Why an effect did not happen.
+/// Why an effect failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EffectError {
-    /// This line cannot be applied; the others can. What the effect has written is undone.
+    /// This line cannot be applied; other lines can. The effect's writes are undone.
     #[error("{0}")]
     Refused(String),
-    /// The database failed; the finalize stops here and can be repeated.
+    /// The database failed. The finalize stops and can be repeated.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// The transaction of a line, for an application's own statements.
 pub trait Tx: Send {
-    /// Which database it is, for statements that differ.
+    /// Returns the kind of database, for statements that differ.
     fn dialect(&self) -> Dialect;
 
-    /// Runs a statement; answers how many rows it changed. Parameters are `$1`, `$2`, … on both databases.
+    /// Runs a statement and returns how many rows it changed. Parameters are `$1`, `$2`, … on both databases.
     fn execute<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, u64>;
 
-    /// Runs a query; answers its rows.
+    /// Runs a query and returns its rows.
     fn query<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>>;
 }
 
@@ -248,14 +248,14 @@ pub enum Dialect {
 /// A value in a statement or a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// SQL `NULL`.
     Null,
-    /// A truth value; in SQLite it is read back as an integer.
+    /// A boolean; SQLite returns it as an integer.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Another number.
+    /// A floating-point number.
     Real(f64),
-    /// A text.
+    /// Text.
     Text(String),
 }

@@ -1,31 +1,31 @@
-//! PostgreSQL.
+//! The PostgreSQL store.
 //!
-//! A group is one transaction in at most two pipelined trips (three where the second read depends on the
-//! first): begin, locks, reads and, last, the clock; then the decision; then writes and commit. Each route has
-//! a connection of its own, and so have heartbeats and hints; nothing here is a pool, and nothing of a session
-//! is relied on between two transactions.
+//! A group is one transaction in at most two pipelined round trips, or three where the second read depends on the
+//! first. The first trip begins, locks, reads, and reads the clock last. Then the group is decided. The second trip
+//! writes and commits. Each route has its own connection, and so have heartbeats and hints. There is no connection
+//! pool, and no session state is relied on between two transactions.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `call`, `link`, `slot`, `failure` | statements, a connection, its place, and what can go wrong |
-//! | `tx`, `commit` | a group's transaction, and making sure of its outcome |
-//! | `lease`, `enqueue`, `claim`, `settle`, `manage`, `task`, `access` | what each kind of group locks and reads |
-//! | `changes` | what groups of queue commands write |
+//! | `call`, `link`, `slot`, `failure` | statements, a connection, the slot that keeps it, the errors |
+//! | `tx`, `commit` | a group's transaction, and finding out its outcome |
+//! | `lease`, `enqueue`, `claim`, `settle`, `manage`, `task`, `access` | the rows that each kind of group locks and reads |
+//! | `changes` | the rows that queue commands write |
 //! | `line`, `effect` | one line of a finalize, and an application's own effect |
-//! | `audit` | its head, which everybody locks last, and its entries |
+//! | `audit` | the audit's head, which every transaction locks last, and its entries |
 //! | `sync` | triggers on tables of applications, and reading those tables |
-//! | `intake` | taking in what applications left in transactions of their own |
-//! | `floor`, `expiry`, `lane` | where to begin looking, past what is dead |
-//! | `life` | lives of the database: what is remembered is forgotten in the next one |
+//! | `intake` | taking in what applications enqueued or completed in their own transactions |
+//! | `floor`, `expiry`, `lane` | where index scans start, so that they skip dead entries |
+//! | `life` | lives of the database: caches are cleared when a new life begins |
 //! | `read`, `record`, `queue`, `event`, `answer`, `purge`, `check` | everything outside of groups; positions of events |
-//! | `row`, `lease_row`, `task_row`, `access_row` | columns and what they become |
-//! | `hint`, `migrate` | telling other processes; the schema |
+//! | `row`, `lease_row`, `task_row`, `access_row` | conversion between columns and values |
+//! | `hint`, `migrate` | hints to other processes; the schema |
 //!
-//! All transactions lock in one order: task, lease, line, article (or lane, item, queue), and the head of the audit
-//! last. None of them waits for what an application can lock: leases that an open transaction asserts are skipped and
-//! then found to be pinned, and who finds a task busy says so.
+//! All transactions lock in one order: task, lease, line, article (or lane, item, queue), and the audit's head last. No
+//! transaction waits for a lock that an application can hold: leases that an open transaction asserts are skipped and
+//! reported as pinned, and a busy task is refused as busy.
 //!
-//! Left out on purpose: rules (they are the core's), retries of conflicts (the engine's), TLS (with the server).
+//! Not here: rules (the core's), retries of conflicts (the engine's), TLS (the server's).
 
 mod access;
 mod access_row;
@@ -99,16 +99,16 @@ use turno_core::queue::{Handed, SettleOutcome, Waited};
 use turno_core::task::{Apply, Note, Task, TaskId};
 use turno_core::time::Time;
 
-/// Connections for claims of leases, then for items, then the reserved one.
+/// Connections for groups: two for leases, two for items, and the reserved one.
 const ROUTES: usize = 5;
-/// Connections for heartbeats, which are read without a group.
+/// Connections for heartbeats, which are read outside of groups.
 const PEEKERS: usize = 2;
 /// Connections for reads outside of groups.
 const READERS: usize = 2;
-/// Connections for lines of finalizes, which may be slow: no group waits for one.
+/// Connections for lines of finalizes. An effect may be slow, so lines share no connection with groups.
 const LINES: usize = 2;
 
-/// A PostgreSQL database that remembers.
+/// The store for a PostgreSQL database.
 pub(crate) struct PostgresStore {
     description: String,
     address: Address,
@@ -122,14 +122,14 @@ pub(crate) struct PostgresStore {
     lines: [Slot; LINES],
     line_permits: Semaphore,
     effect_max: Duration,
-    /// For what is written outside of groups and lines.
+    /// For writes outside of groups and lines.
     keeper: Slot,
     intake: Intake,
     sources: [Slot; sync::SOURCES],
     hints: Hints,
 }
 
-/// What the groups' transactions share: the guarded clock, and memories of where to look.
+/// State that all transactions share: the guarded clock, and caches of where to start scanning.
 struct Shared {
     clock: Arc<Clock>,
     floors: Floors,
@@ -140,8 +140,8 @@ struct Shared {
 }
 
 impl PostgresStore {
-    /// Connects, brings the schema up to date or, if it may not, refuses one that is not this program's, and takes up
-    /// the clock where others left it.
+    /// Connects, and migrates the schema if `migrate` is true. Otherwise returns an error if this program cannot use
+    /// the schema. Then begins a life and resumes the clock from the recorded mark.
     pub(crate) async fn open(url: &str, clock: Arc<Clock>, migrate: bool) -> Result<PostgresStore, StoreError> {
         let address = Address::parse(url)?;
         let mut link = address.connect().await?;
@@ -150,7 +150,7 @@ impl PostgresStore {
         } else {
             migrate::look(&mut link).await?.required()?;
         }
-        let description = format!("PostgreSQL {}, {}", link.version, place(&address));
+        let description = format!("PostgreSQL {}, {}", link.version, display_location(&address));
         let floors = Floors::default();
         let hints = Hints::new(address.clone(), floors.clone());
         let (lanes, lives, recorded) = (Lanes::default(), Lives::default(), Recorded::default());
@@ -177,14 +177,14 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// The schema of the database that the URL names.
+    /// Reads the schema's version of the database that the URL names.
     pub(crate) async fn schema_of(url: &str) -> Result<SchemaState, StoreError> {
         migrate::look(&mut Address::parse(url)?.connect().await?).await
     }
 }
 
-/// Host and database, without anything secret.
-fn place(address: &Address) -> String {
+/// Returns host and database for display, without secrets.
+fn display_location(address: &Address) -> String {
     let host = match address.config.get_hosts().first() {
         Some(Host::Tcp(host)) => host.clone(),
         #[cfg(unix)]

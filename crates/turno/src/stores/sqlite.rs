@@ -1,11 +1,11 @@
-//! SQLite: embedded, one file, one writer.
+//! The SQLite store: embedded, one file, one writer.
 //!
-//! A thread owns the only connection that writes and runs one group after another, each transaction with the
-//! write lock from its beginning: what a group reads cannot change until it has committed, and a row that is
-//! not there yet needs no lock of its own. Other threads read beside it and hold nobody up. Another process
-//! (the command line) may work on the same file at the same time; it takes its turn for the write lock.
+//! One thread owns the only connection that writes, and runs one group after another. Each transaction takes the write
+//! lock at its beginning. So the rows that a group has read cannot change before its commit, and a missing row needs no
+//! lock of its own. Other threads read at the same time and block nothing. Another process, such as the command line,
+//! may use the same file; it waits for the write lock like the writer thread.
 //!
-//! Not here: any rule. What a statement chooses is said in its file under `sqlite/sql`.
+//! Not here: rules. Each statement under `sqlite/sql` says in its file which rows it chooses.
 
 mod access;
 mod answer;
@@ -65,37 +65,38 @@ use turno_core::time::Time;
 use workers::Workers;
 use write::{Write, begin, marks};
 
-/// A database in a file.
+/// The store for a SQLite file.
 ///
-/// The fields' order is the order of closing: whoever closes last moves the rest of the log into the file.
+/// Fields are dropped in this order. The checkpoint thread's connection must close last, because it moves the rest of
+/// the log into the file.
 pub(crate) struct SqliteStore {
     described: String,
     path: String,
     clock: Arc<Clock>,
-    /// For heartbeats and settlements: never behind a long look.
+    /// For heartbeats and settlements, which must not wait behind a long read.
     beats: Workers,
-    /// For everything else that reads.
+    /// For all other reads.
     looks: Workers,
     writer: Workers,
-    /// Over the statements of effects, on the writer's connection.
+    /// Restricts the statements of effects on the writer's connection.
     guard: effect::Guard,
     _checkpoints: Checkpoints,
     changed: Arc<Notify>,
     file: Arc<File>,
     probed: Probed,
-    /// The time that is known to be recorded.
+    /// The highest time that is known to be recorded.
     recorded: AtomicI64,
 }
 
-/// Opens the file at `path` and lets `clock` go on from its mark. Creates or upgrades its schema, or, if it may not
-/// migrate, refuses one that is not this program's.
+/// Opens the file at `path` and resumes `clock` from the recorded mark. Creates or upgrades the schema if `migrate` is
+/// true. Otherwise returns an error if this program cannot use the schema.
 pub(crate) async fn open(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, StoreError> {
     let path = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || start(&path, clock, migrate)).await;
     opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
 }
 
-/// The schema of the file at `path`, if there is one.
+/// Reads the schema's version of the file at `path`, if the file exists.
 pub(crate) async fn schema(path: &str) -> Result<SchemaState, StoreError> {
     let path = path.to_owned();
     let looked = tokio::task::spawn_blocking(move || look(&path)).await;
@@ -116,7 +117,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
         schema::migrate(&mut writer)?;
     }
     clock.resume(Time(writer.query_row(sql::MARK_READ, [], |row| row.get(0))?));
-    // So that the first estimate is of today, and not of when the file was last used.
+    // So that the first estimate is based on today and not on when the file was last used.
     now(&clock);
     life::start(&mut writer, path, &clock, &before)?;
     let checkpoints = Checkpoints::start(&mut writer, connection::checkpointer(path)?)?;
@@ -140,12 +141,12 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     })
 }
 
-/// The time to decide with. The machine's clock is this database's clock.
+/// Returns the time to decide with. This database's clock is the machine's clock.
 fn now(clock: &Clock) -> Time {
     clock.observe(clock.machine())
 }
 
-/// All groups in one transaction, if access has not changed since `as_of`.
+/// Runs all groups in one transaction. Returns `AccessChanged` if the epoch is not `as_of`.
 fn commit(
     db: &mut Connection,
     clock: &Clock,
@@ -173,7 +174,7 @@ fn commit(
     Ok(outcomes)
 }
 
-/// Fresh numbers from the one sequence.
+/// Takes `count` fresh numbers from the one sequence.
 fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
     if count == 0 {
         return Ok(Numbers::new(Vec::new()));
@@ -185,7 +186,7 @@ fn numbers(tx: &Connection, count: usize) -> Result<Numbers, StoreError> {
 }
 
 impl SqliteStore {
-    /// Work in a write transaction, which it commits itself.
+    /// Runs `work` in a write transaction, which `work` commits.
     fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(Write<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -455,7 +456,7 @@ impl Store for SqliteStore {
         self.write(move |write| repair::lane(write, &repair))
     }
 
-    /// On a thread and a connection of its own: a large file takes its time, and nobody waits for it.
+    /// Runs on its own thread and connection, because a large file takes long and must not delay other calls.
     fn backup(&self, to: std::path::PathBuf) -> Pending<'_, ()> {
         let from = self.path.clone();
         Box::pin(async move {
@@ -464,7 +465,7 @@ impl Store for SqliteStore {
         })
     }
 
-    /// There is one writer at a time, so the number that an event is written with is its position.
+    /// SQLite has one writer at a time, so an event's row number is its position.
     fn sequence(&self) -> Pending<'_, Sequenced> {
         Box::pin(std::future::ready(Ok(Sequenced::AtCommit)))
     }
@@ -481,7 +482,7 @@ impl Store for SqliteStore {
         self.writer.run(move |db| event::purge(db, before, limit))
     }
 
-    /// Another process wrote to the file; what it wrote is not known, so it is always everything.
+    /// Another process wrote to the file. SQLite does not say what changed, so the hint is always `All`.
     fn hint(&self) -> Pending<'_, Hint> {
         Box::pin(async move {
             self.changed.notified().await;
@@ -489,7 +490,7 @@ impl Store for SqliteStore {
         })
     }
 
-    /// Others notice the write itself.
+    /// Other processes notice the write by the file's data version.
     fn announce(&self, _hints: Vec<Hint>) -> Pending<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }

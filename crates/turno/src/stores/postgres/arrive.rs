@@ -1,8 +1,8 @@
-//! Arrivals for which nothing is looked up: decided beforehand, written and committed in one trip.
+//! Enqueues that need no read before the write: decided in advance, written and committed in one round trip.
 //!
-//! Others need two: what is read under locks in the first decides what is written in the second. Items in no lane, with
-//! ids that the engine made up, depend on the moment alone. They are decided for the moment zero, and the statement adds
-//! the moment: the rule is the same, and so are the rows.
+//! Other enqueues need two trips, because rows read under locks in the first decide what the second writes. Inbox items
+//! with ids that the engine generated depend on the time alone. They are decided for the time 0, and the statement adds
+//! the current time. So the rule and the rows are the same as in `enqueue`.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -16,11 +16,11 @@ use turno_core::id::{Numbers, QueueId, Seq};
 use turno_core::queue::{Accepted, Changes, EnqueueRead};
 use turno_core::time::{Span, Time};
 
-/// A conflict with the first try is over when that is; more than this is something else.
+/// A conflict with the first attempt ends when that attempt ends; more conflicts than this have another cause.
 const AGAIN_MAX: usize = 8;
 
 impl PostgresStore {
-    /// Commits a group that needs no look.
+    /// Commits a group that needs no read.
     pub(super) async fn arrive(
         &self,
         slot: &Slot,
@@ -40,13 +40,13 @@ impl PostgresStore {
                 Ok(Outcomes::Enqueue(answers))
             }
             Err(failure @ (Failure::AccessChanged | Failure::QueueGone)) => Err(failure.into()),
-            // Nothing was added. What is decided under locks begins the life on its way.
+            // Nothing was added. The ordinary path begins the new life on its way.
             Err(Failure::AnotherLife) => self.commit_decided(slot, &Group::Enqueue(group.clone()), as_of).await,
             Err(failure) => self.arrive_again(slot, group, as_of, failure.is_lost()).await,
         }
     }
 
-    /// Answers the moment, and the lowest of the numbers.
+    /// Adds the items. Returns the time, and the lowest seq.
     async fn add(
         &self,
         mut link: Taken<'_>,
@@ -81,8 +81,8 @@ impl PostgresStore {
         }
     }
 
-    /// After a failure, with the ids as if callers had given them. Whatever became of the first try, and even if it is
-    /// still under way: an id is accepted once, so one of the two adds the items and the other adds none.
+    /// Repeats a failed attempt with the ids marked as given by callers. Even if the first attempt was committed or is
+    /// still running, an id is accepted only once, so exactly one of the two adds the items.
     async fn arrive_again(
         &self,
         slot: &Slot,
@@ -102,7 +102,7 @@ impl PostgresStore {
                     again += 1;
                     continue;
                 }
-                // The first try may have been committed, and nobody is there to be asked.
+                // The first attempt may have been committed, and the server cannot be asked.
                 Err(StoreError::Unavailable(why)) if lost => Err(StoreError::Unknown(why)),
                 answer => answer,
             };

@@ -1,9 +1,9 @@
-//! Handing out.
+//! Claims of queue items.
 
 use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::floor::{BOTTOM, Place, Scan};
+use super::floor::{BOTTOM, HeadPosition, Scan};
 use super::row::{ITEM, body, get, item};
 use super::tx::{Moment, Plan, Tx, Write};
 use crate::store::{Bodies, Claim, ClaimGroup, ClaimOutcome, Outcomes};
@@ -13,15 +13,15 @@ use turno_core::id::{Lane, Numbers, Seq};
 use turno_core::queue::{Item, Wants};
 use turno_core::time::{Span, Time};
 
-/// The most heads that one transaction locks, whatever the callers want together: the others ask again.
+/// The most heads that one transaction locks, whatever the callers want together. The remaining callers claim again.
 const HEADS_MAX: usize = 5_000;
 
-/// Longer than a commit takes that had read the clock before the floor was raised. What is slower still is found when
-/// the whole queue is looked at.
+/// Longer than any usual commit that read the clock before the floor was raised. Rows of a slower commit are found when
+/// the whole queue is scanned.
 const SLOW_COMMIT: Span = Span::from_secs(10);
 
-/// What was handed out to an earlier claim under the same request id, if it lives: read after its repeats were put in
-/// line by a lock, which is held until this transaction ends.
+/// Returns the live deliveries of an earlier claim with the same request id. An advisory lock on the request id, held
+/// until this transaction ends, makes repeats run one after another.
 async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Failure> {
     let Some((taker, request)) = group.request() else {
         return Ok(None);
@@ -44,7 +44,7 @@ async fn resumed(tx: &mut Tx<'_>, group: &ClaimGroup) -> Result<Option<Plan>, Fa
     Ok(Some(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None)))
 }
 
-/// Locks due heads, reads what stands behind them where that may go along, reads the clock, decides.
+/// Locks due heads, reads the items behind them where they can go along, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -> Result<Plan, Failure> {
     if let Some(plan) = resumed(tx, group).await? {
         return Ok(plan);
@@ -52,7 +52,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     let estimate = shared.clock.estimate();
     let limit = group.heads().min(HEADS_MAX);
     let mut scan = matches!(group.claim, Claim::Next(_)).then(|| shared.floors.scan(group.queue, estimate));
-    // A probe leaves most of what it looks at: it looks at all, and its look ends nowhere.
+    // A probe leaves most heads that it locks, so it scans from the bottom and does not raise the floor.
     let from = scan.as_ref().filter(|_| !group.probes()).map_or(BOTTOM, |scan| scan.from);
     let early = !group.groups_items();
     let mut calls = vec![Call::new(&call::CLAIM_QUEUE).int(group.queue.0), heads(group, from, estimate, limit)];
@@ -71,16 +71,16 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
         return Ok(Plan::new(Outcomes::Claim(outcome), Write::Nothing, None));
     }
     if rows.is_empty() && from > BOTTOM {
-        // Nothing above the floor, so there is time to look whether something lies below it: not at all of the
-        // graveyard, which idle workers would then visit again and again, but where a slow commit could have put it.
+        // Nothing is due above the floor, so scan a little below it. Not from the bottom: idle workers would scan all
+        // dead entries again and again. A slow commit can only have written within this margin.
         let below = (from.0 + Span(-SLOW_COMMIT.0), Seq(0));
         let mut answers = tx.trip(vec![heads(group, below, estimate, limit), Moment::call(0, false)]).await?;
         rows = answers.take();
         clock = answers.take();
     }
-    let (heads, numbers) = locked(&rows)?;
+    let (heads, numbers) = heads_and_numbers(&rows)?;
     if let Some(scan) = scan.as_mut().filter(|_| !group.probes()) {
-        looked(scan, &heads, limit, estimate);
+        raise_floor(scan, &heads, limit, estimate);
     }
     let more = heads.len() >= limit && limit > 0;
     let (mut fronts, mut typing) = (HashMap::new(), HashMap::new());
@@ -96,7 +96,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &ClaimGroup) -
     Ok(Plan { bodies, scan, ..Plan::new(Outcomes::Claim(outcome), write, moment.xid) })
 }
 
-fn heads<'a>(group: &'a ClaimGroup, from: Place, estimate: Time, limit: usize) -> Call<'a> {
+fn heads<'a>(group: &'a ClaimGroup, from: HeadPosition, estimate: Time, limit: usize) -> Call<'a> {
     match &group.claim {
         Claim::Next(_) => Call::new(&call::CLAIM_HEADS)
             .int(group.queue.0)
@@ -108,7 +108,7 @@ fn heads<'a>(group: &'a ClaimGroup, from: Place, estimate: Time, limit: usize) -
     }
 }
 
-/// Whether the queue hands out nothing to these callers.
+/// Returns the reason why the queue hands out nothing to these callers, if there is one.
 fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Failure> {
     let Some(row) = queue.first() else {
         return Ok(Some(ClaimOutcome::PolicyChanged));
@@ -121,32 +121,32 @@ fn stopped(group: &ClaimGroup, queue: &[Row]) -> Result<Option<ClaimOutcome>, Fa
     })
 }
 
-/// The heads, and the number that came with each.
-fn locked(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
+/// Returns the locked heads, and the number that came with each.
+fn heads_and_numbers(rows: &[Row]) -> Result<(Vec<Item>, Numbers), Failure> {
     let heads = rows.iter().map(|row| item(row, 0)).collect::<Result<_, _>>()?;
     let numbers = rows.iter().map(|row| get(row, ITEM)).collect::<Result<_, _>>()?;
     Ok((heads, Numbers::new(numbers)))
 }
 
-fn looked(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
+fn raise_floor(scan: &mut Scan, heads: &[Item], limit: usize, estimate: Time) {
     let last = heads.last().filter(|_| heads.len() >= limit).and_then(|head| Some((head.ready_at?, head.seq)));
     scan.found(last.unwrap_or((estimate, Seq(0))));
 }
 
 type Behind = (HashMap<Lane, Vec<Item>>, HashMap<Lane, Time>, Vec<Row>);
 
-/// What stands behind the heads, who types there, and only then the clock.
+/// Reads the items behind the heads and the typing signals, and only then the clock.
 async fn behind(tx: &mut Tx<'_>, group: &ClaimGroup, heads: &[Item]) -> Result<Behind, Failure> {
     let lanes: Vec<(Lane, i64)> = heads.iter().filter_map(|head| Some((head.lane?, head.seq.0))).collect();
     let types = group.policy.typing_extension > Span::ZERO;
     let mut calls = Vec::new();
     if !lanes.is_empty() {
-        let of = || lanes.iter().map(|(lane, _)| lane.0);
+        let hashes = || lanes.iter().map(|(lane, _)| lane.0);
         let front =
-            Call::new(&call::CLAIM_FRONTS).int(group.queue.0).bigs(of()).bigs(lanes.iter().map(|(_, seq)| *seq));
+            Call::new(&call::CLAIM_FRONTS).int(group.queue.0).bigs(hashes()).bigs(lanes.iter().map(|(_, seq)| *seq));
         calls.push(front.big(i64::from(group.policy.batch())));
         if types {
-            calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(of()));
+            calls.push(Call::new(&call::CLAIM_TYPING).int(group.queue.0).bigs(hashes()));
         }
     }
     calls.push(Moment::call(0, false));

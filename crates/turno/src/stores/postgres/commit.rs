@@ -1,4 +1,4 @@
-//! From a group to its committed answers, through whatever happens to the connection.
+//! From a group to its committed answers, even if the connection is lost.
 
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -15,12 +15,12 @@ use turno_core::id::Seq;
 use turno_core::queue::SettleOutcome;
 use turno_core::time::{Span, Time};
 
-/// How often, and with which pause, the outcome of a lost commit is asked for: a server that restarts and
-/// recovers needs some seconds.
+/// How often, and with which pause, the status of a lost commit is asked for: a server that restarts needs some seconds
+/// to recover.
 const ASKS: u32 = 40;
 const ASK_PAUSE: Duration = Duration::from_millis(250);
 
-/// How far the recorded time may lag behind the time decided with.
+/// How far the recorded time may lag behind the time of decisions.
 const MARK_LAG: Span = Span::from_secs(1);
 
 impl PostgresStore {
@@ -40,7 +40,7 @@ impl PostgresStore {
         }
     }
 
-    /// Locks, reads and decides in one trip or more, writes and commits in the last.
+    /// Locks, reads and decides in one trip or more; writes and commits in the last trip.
     pub(super) async fn commit_decided(
         &self,
         slot: &Slot,
@@ -57,14 +57,14 @@ impl PostgresStore {
         }
     }
 
-    /// Whether the recorded time must be raised: it lags by at most a second, so that time that was decided with is
-    /// never taken back.
+    /// Returns whether the recorded time must be raised. It lags by at most a second, so that no later process decides
+    /// with an earlier time.
     fn mark_is_late(&self) -> bool {
         let recorded = self.shared.recorded.get(self.shared.lives.generation());
         recorded.is_none_or(|recorded| recorded + MARK_LAG <= self.shared.clock.estimate())
     }
 
-    /// Raises the recorded time in a transaction of its own.
+    /// Raises the recorded time in its own transaction.
     pub(super) async fn mark_raise(&self, now: Time) -> Result<(), StoreError> {
         let generation = self.shared.lives.generation();
         self.read(vec![Call::new(&call::MARK_RAISE).big(now.0)]).await?;
@@ -87,7 +87,8 @@ impl PostgresStore {
         }
     }
 
-    /// After a failure before any commit was sent, so that nothing is stored: whether it is worth another try.
+    /// Handles a failure before a commit was sent, so that nothing is stored. Returns `Ok` if one more attempt makes
+    /// sense.
     pub(super) async fn failed(
         &self,
         mut link: Taken<'_>,
@@ -98,7 +99,7 @@ impl PostgresStore {
         if pooler {
             self.address.unprepared.store(true, Ordering::Relaxed);
         }
-        // A connection that a restarted server has closed is only noticed by using it.
+        // A connection that a restarted server has closed is noticed only when it is used.
         let stale = failure.is_lost() && !link.fresh;
         if failure.is_lost() || pooler || link.roll_back().await.is_err() {
             drop(link);
@@ -116,11 +117,11 @@ impl PostgresStore {
         }
     }
 
-    /// Writes and commits in one trip, and makes sure of the outcome.
+    /// Writes and commits in one trip, and finds out the outcome if the connection is lost.
     pub(super) async fn finish(&self, mut link: Taken<'_>, mut plan: Plan) -> Result<Outcomes, StoreError> {
         let mut calls = match &plan.write {
             Write::Nothing if plan.taken_in.is_empty() => {
-                // Rolled back and not committed: locks alone would cost a flush of the log.
+                // Roll back instead of commit, because committing row locks alone would flush the log.
                 if hides_rows(&plan.outcomes) {
                     if link.roll_back().await.is_ok() {
                         plan.scan.take().into_iter().for_each(Scan::confirm);
@@ -150,8 +151,8 @@ impl PostgresStore {
         Ok(plan.outcomes)
     }
 
-    /// Sends the last writes of a transaction, a read and the commit in one trip, and makes sure of the outcome.
-    /// Answers what was read; nothing if that was lost with the connection, while the commit was not.
+    /// Sends the last writes of a transaction, a read and the commit in one trip, and finds out the outcome. Returns
+    /// the rows read; `None` if the transaction was committed but its answer was lost with the connection.
     pub(super) async fn commit_calls(
         &self,
         mut link: Taken<'_>,
@@ -159,7 +160,8 @@ impl PostgresStore {
         reads: Option<Call<'_>>,
         xid: Option<&str>,
     ) -> Result<Option<Vec<Row>>, StoreError> {
-        // Last of the writes, so that nobody waits for another while holding it.
+        // The mark is the last write, because all transactions share its row: no transaction waits while it holds that
+        // lock.
         let generation = self.shared.lives.generation();
         let raises = self.mark_is_late();
         let now = self.shared.clock.estimate();
@@ -197,7 +199,7 @@ impl PostgresStore {
         }
     }
 
-    /// Takes note of what is now true, and hands the bodies over.
+    /// Updates the floors after the commit, and adds the bodies to the answers.
     fn committed(&self, plan: &mut Plan, rows: &[Row]) -> Result<(), StoreError> {
         if let Some(changes) = plan.changes() {
             self.shared.floors.wrote(changes);
@@ -213,7 +215,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// After a connection lost at commit: whether the transaction was committed, from the server itself.
+    /// Asks the server whether a transaction was committed, after the connection was lost at commit.
     async fn was_committed(&self, xid: Option<&str>, life: &str, lost: &str) -> Result<(), StoreError> {
         let unknown = |why: &str| Err(StoreError::Unknown(format!("{lost}; {why}")));
         let Some(xid) = xid else {
@@ -221,16 +223,17 @@ impl PostgresStore {
         };
         for _ in 0..ASKS {
             match self.ask(xid).await {
-                // A transaction that is not known as committed after its connection was lost never will be.
+                // A transaction whose connection is lost and that is not committed by now never will be.
                 Ok((Some(status), _)) if status == "aborted" => {
                     return Err(StoreError::Unavailable(lost.to_owned()));
                 }
-                // After a crash the same number may have been given to somebody else, whose commit this would be.
+                // After a crash the server may have given the same id to another transaction, whose commit this would
+                // be.
                 Ok((Some(status), now)) if status == "committed" => {
                     return if now == life { Ok(()) } else { unknown("the server has recovered from a crash") };
                 }
                 Ok((None, _)) => return unknown("the server has forgotten the transaction"),
-                // Numbers that the server has not given out yet: a crash has taken ours back.
+                // The server has not given out this id yet: a crash has taken our transaction back.
                 Err(Failure::Refused { code: Some(code), .. }) if code.code() == "22023" => {
                     return Err(StoreError::Unavailable(lost.to_owned()));
                 }
@@ -241,7 +244,7 @@ impl PostgresStore {
         unknown("the server could not be asked")
     }
 
-    /// The transaction's status, and the life of the server that says so.
+    /// Returns the transaction's status, and the life of the server that reported it.
     async fn ask(&self, xid: &str) -> Result<(Option<String>, String), Failure> {
         let mut link = self.address.connect().await?;
         let rows = link.trip(&[Call::new(&call::XACT_STATUS).text(xid)]).await?;
@@ -251,8 +254,8 @@ impl PostgresStore {
     }
 }
 
-/// Whether the group locked heads of queues, or a task. Others skip what is locked instead of waiting for it, so the
-/// answer waits until it is free: whoever has it and comes next must find it.
+/// Returns whether the group locked heads of queues, or a task. Other transactions skip locked rows instead of waiting.
+/// So the answer is sent only after the rollback, because the caller's next call must find these rows unlocked.
 fn hides_rows(outcomes: &Outcomes) -> bool {
     match outcomes {
         Outcomes::Claim(_)
@@ -260,7 +263,7 @@ fn hides_rows(outcomes: &Outcomes) -> bool {
         | Outcomes::Manage { .. }
         | Outcomes::Clear(_)
         | Outcomes::Task(_) => true,
-        // A stale settlement may have locked an item that waits for its turn again; a renewal only what is handed out.
+        // A stale settlement may have locked an item that is waiting again; a renewal locks only its own delivery.
         Outcomes::Settle { answers, .. } => {
             answers.iter().any(|answer| !matches!(answer, SettleOutcome::Renewed { .. }))
         }

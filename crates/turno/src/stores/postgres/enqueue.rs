@@ -1,9 +1,9 @@
-//! Admitting items.
+//! Enqueues of items.
 
 use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::lane::{self, LaneOf};
+use super::lane::{self, QueueLane};
 use super::purge;
 use super::row::{ITEM, get, item, maybe_name, name};
 use super::tx::{Moment, Plan, Tx, Write};
@@ -14,19 +14,19 @@ use turno_core::id::{ItemId, Key, QueueId, Seq};
 use turno_core::queue::{Digest, EnqueueRead, FrontItem, Kind, Known};
 use turno_core::time::{Span, Time};
 
-/// Takes the lanes' mutexes, reads known ids and the lanes' fronts, reads the clock, decides.
+/// Locks the lanes, reads known ids and the lanes' fronts, reads the clock, decides.
 ///
 /// An inbox has no lanes: without given ids there is nothing to lock and nothing to read but the clock.
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup) -> Result<Plan, Failure> {
-    let lanes: Vec<(LaneOf, u32)> =
+    let lanes: Vec<(QueueLane, u32)> =
         group.lanes().into_iter().map(|(queue, lane, size)| ((queue, lane), size)).collect();
-    let of = || lanes.iter().map(|(of, _)| *of);
+    let queue_lanes = || lanes.iter().map(|(lane, _)| *lane);
     let given = group.given_ids();
     let queues = group.queues();
-    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, of());
+    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, queue_lanes());
     let mut calls = Vec::with_capacity(6);
     if !lanes.is_empty() {
-        calls.push(lane::lock(of()));
+        calls.push(lane::lock(queue_lanes()));
         calls.extend(read_fronts(group, &lanes, &floors));
         calls.push(Call::new(&call::REBIRTH_READ));
     }
@@ -50,7 +50,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     let known = if given.is_empty() { Vec::new() } else { answers.take() };
     let mut clock = answers.take();
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
-        // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
+        // An item was re-queued at an old position, so the cached floors are void. The locks are held; read again from
+        // 0.
         let mut calls = read_fronts(group, &lanes, &vec![Seq(0); lanes.len()]);
         calls.push(Moment::call_into(group.numbers(), true, &queues));
         let mut answers = tx.trip(calls).await?;
@@ -64,8 +65,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     moment.knows(&queues)?;
     let fronts = front_items(&fronts)?;
     let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
-    let begins = |of: LaneOf| fronts.get(&of).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
-    shared.lanes.learn(tx.generation, rebirth, of().map(|of| (of, begins(of))));
+    let begins = |lane: QueueLane| fronts.get(&lane).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
+    shared.lanes.learn(tx.generation, rebirth, queue_lanes().map(|lane| (lane, begins(lane))));
     let (mut existing, mut now, mut entries) = (existing(&known)?, moment.now, Vec::new());
     let outlived = group.take_outlived(&mut existing, now);
     if !outlived.is_empty() {
@@ -77,19 +78,20 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     Ok(Plan::new(Outcomes::Enqueue(answers), write, moment.xid))
 }
 
-/// Where an arrival may change the head: when it fills a batch or replaces what waits. Only there is it locked.
+/// Returns the queues in which a new item may change a head: it can fill a batch or replace the waiting item. Only
+/// those heads are locked.
 fn changes_heads(group: &EnqueueGroup) -> HashSet<QueueId> {
     let changes = |kind, window| kind == Kind::Sync || (kind == Kind::Lane && window > Span::ZERO);
     let calls = group.calls.iter().filter(|call| changes(call.policy.kind, call.policy.window));
     calls.map(|call| call.queue).collect()
 }
 
-fn locks_heads(group: &EnqueueGroup, lanes: &[(LaneOf, u32)]) -> bool {
+fn locks_heads(group: &EnqueueGroup, lanes: &[(QueueLane, u32)]) -> bool {
     let queues = changes_heads(group);
     lanes.iter().any(|((queue, _), _)| queues.contains(queue))
 }
 
-fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(LaneOf, u32)], floors: &[Seq]) -> Vec<Call<'a>> {
+fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(QueueLane, u32)], floors: &[Seq]) -> Vec<Call<'a>> {
     let queues = changes_heads(group);
     let (changing, their): (Vec<_>, Vec<_>) =
         lanes.iter().copied().zip(floors.iter().copied()).filter(|(((queue, _), _), _)| queues.contains(queue)).unzip();
@@ -97,9 +99,9 @@ fn read_fronts<'a>(group: &EnqueueGroup, lanes: &[(LaneOf, u32)], floors: &[Seq]
     lock.into_iter().chain([lane::fronts(&call::LANE_FRONTS, lanes, floors)]).collect()
 }
 
-/// The fronts by lane, each in order.
-pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<LaneOf, Vec<FrontItem>>, Failure> {
-    let mut fronts: HashMap<LaneOf, Vec<FrontItem>> = HashMap::new();
+/// Groups the front items by lane, each lane in order.
+pub(super) fn front_items(rows: &[Row]) -> Result<HashMap<QueueLane, Vec<FrontItem>>, Failure> {
+    let mut fronts: HashMap<QueueLane, Vec<FrontItem>> = HashMap::new();
     for row in rows {
         let item = item(row, 0)?;
         if let Some(lane) = item.lane {

@@ -1,14 +1,13 @@
-//! From where on a queue's due heads are looked for.
+//! The cache of where scans for a queue's due heads start.
 //!
-//! What was handed out leaves dead entries at the left of the index, for as long as anybody keeps a transaction
-//! open. A claim that began there would wade through all of them, so it begins at a floor that is remembered per
-//! queue. The floor is a hint: should a head lie below it, it is found later, never lost.
+//! Handed-out heads leave dead entries at the beginning of the index while any transaction is open. A claim that
+//! started there would scan over all of them, so it starts at a floor that is cached per queue. The floor is only a
+//! hint: a head below the floor is found later, and never lost.
 //!
-//! - a look raises it to where it stopped, unless something was written below meanwhile;
-//! - whatever this process writes with a `ready_at` lowers it, also for looks under way;
-//! - hints of other processes drop it, and so does a look that came to no end;
-//! - a look that finds nothing looks again a little below the floor, and every few seconds the whole queue is
-//!   looked at.
+//! - A scan raises the floor to where it stopped, unless a row was written below in the meantime.
+//! - Every write of a `ready_at` by this process lowers the floor, also for scans under way.
+//! - Hints from other processes reset the floor, and so does a scan that was not confirmed.
+//! - A scan that finds nothing scans again a little below the floor, and every few seconds the whole queue is scanned.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +15,13 @@ use turno_core::id::{QueueId, Seq};
 use turno_core::queue::Changes;
 use turno_core::time::{Span, Time};
 
-/// The longest that a head below the floor can go unseen while there is other work.
+/// The longest time for which a head below the floor can be missed while other work is due.
 const RESCAN: Span = Span::from_secs(5);
-/// Before the first head there can be.
-pub(super) const BOTTOM: Place = (Time(i64::MIN), Seq(0));
+/// The position before any possible head.
+pub(super) const BOTTOM: HeadPosition = (Time(i64::MIN), Seq(0));
 
-/// A place among a queue's heads. Many share a millisecond, hence two parts.
-pub(super) type Place = (Time, Seq);
+/// A position in the index of a queue's heads. Many heads share a millisecond, so the seq is part of it.
+pub(super) type HeadPosition = (Time, Seq);
 
 /// The floors of all queues.
 #[derive(Clone, Debug, Default)]
@@ -30,29 +29,29 @@ pub(super) struct Floors(Arc<Mutex<HashMap<QueueId, Floor>>>);
 
 #[derive(Debug)]
 struct Floor {
-    at: Place,
-    /// When the whole queue was last looked at.
+    at: HeadPosition,
+    /// When the whole queue was last scanned.
     full: Time,
-    /// Looks under way, each with the lowest place written to since it began.
-    scans: Vec<(u64, Place)>,
+    /// Scans under way, each with the lowest position written since it began.
+    scans: Vec<(u64, HeadPosition)>,
     next: u64,
 }
 
-/// One look at a queue's heads. Dropped without [`Scan::confirm`], it drops the floor: the heads it locked were
-/// hidden from others meanwhile, and are still there.
+/// One scan of a queue's heads. If it is dropped without [`Scan::confirm`], the floor is reset: the heads that it
+/// locked were invisible to other scans, and they are still due.
 #[derive(Debug)]
 pub(super) struct Scan {
     floors: Floors,
     queue: QueueId,
     token: u64,
-    /// Where to begin.
-    pub(super) from: Place,
-    up_to: Option<Place>,
+    /// Where the scan starts.
+    pub(super) from: HeadPosition,
+    up_to: Option<HeadPosition>,
     confirmed: bool,
 }
 
 impl Floors {
-    /// Begins a look at roughly `now`.
+    /// Begins a scan at about `now`.
     pub(super) fn scan(&self, queue: QueueId, now: Time) -> Scan {
         let mut all = self.lock();
         let floor = all.entry(queue).or_insert(Floor { at: BOTTOM, full: now, scans: Vec::new(), next: 0 });
@@ -65,33 +64,33 @@ impl Floors {
         Scan { floors: self.clone(), queue, token, from: floor.at, up_to: None, confirmed: false }
     }
 
-    /// These changes were committed.
+    /// Lowers floors to what these committed changes wrote.
     pub(super) fn wrote(&self, changes: &Changes) {
-        let mut lowest: HashMap<QueueId, Place> = HashMap::new();
+        let mut lowest: HashMap<QueueId, HeadPosition> = HashMap::new();
         for item in changes.insert.iter().chain(&changes.update) {
             if let Some(ready_at) = item.ready_at {
                 let low = lowest.entry(item.queue).or_insert((ready_at, item.seq));
                 *low = (ready_at, item.seq).min(*low);
             }
         }
-        for (queue, place) in lowest {
-            self.lower(queue, place);
+        for (queue, position) in lowest {
+            self.lower(queue, position);
         }
     }
 
-    /// Another process did something in this queue.
+    /// Resets the floor of a queue, after a hint from another process.
     pub(super) fn drop_one(&self, queue: QueueId) {
         self.lower(queue, BOTTOM);
     }
 
-    /// Another process did something somewhere.
+    /// Resets all floors, after a hint from another process that names no queue.
     pub(super) fn drop_all(&self) {
         for floor in self.lock().values_mut() {
             floor.lower(BOTTOM);
         }
     }
 
-    fn lower(&self, queue: QueueId, to: Place) {
+    fn lower(&self, queue: QueueId, to: HeadPosition) {
         if let Some(floor) = self.lock().get_mut(&queue) {
             floor.lower(to);
         }
@@ -103,7 +102,7 @@ impl Floors {
 }
 
 impl Floor {
-    fn lower(&mut self, to: Place) {
+    fn lower(&mut self, to: HeadPosition) {
         self.at = self.at.min(to);
         for (_, lowest) in &mut self.scans {
             *lowest = to.min(*lowest);
@@ -112,12 +111,12 @@ impl Floor {
 }
 
 impl Scan {
-    /// Nothing due is left below this, as far as this look could see.
-    pub(super) fn found(&mut self, up_to: Place) {
+    /// Records that this scan saw no other due head below `up_to`.
+    pub(super) fn found(&mut self, up_to: HeadPosition) {
         self.up_to = Some(up_to);
     }
 
-    /// What it found is handed out, and that is committed.
+    /// Raises the floor: the heads that were found are handed out and the transaction is committed.
     pub(super) fn confirm(mut self) {
         self.confirmed = true;
     }
@@ -146,11 +145,11 @@ mod tests {
 
     const QUEUE: QueueId = QueueId(7);
 
-    fn at(time: i64) -> Place {
+    fn at(time: i64) -> HeadPosition {
         (Time(time), Seq(1))
     }
 
-    fn look(floors: &Floors, now: i64, up_to: i64) -> Place {
+    fn look(floors: &Floors, now: i64, up_to: i64) -> HeadPosition {
         let mut scan = floors.scan(QUEUE, Time(now));
         scan.found(at(up_to));
         let from = scan.from;
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_begins_where_the_last_one_stopped() {
+    fn a_scan_begins_where_the_last_one_stopped() {
         let floors = Floors::default();
         assert_eq!(look(&floors, 100, 90), BOTTOM);
         assert_eq!(look(&floors, 110, 105), at(90));
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_during_a_look_wins_over_its_end() {
+    fn a_write_during_a_scan_lowers_the_floor() {
         let floors = Floors::default();
         let mut scan = floors.scan(QUEUE, Time(100));
         floors.lower(QUEUE, at(40));
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_without_an_end_and_a_hint_begin_anew() {
+    fn an_unconfirmed_scan_and_a_hint_reset_the_floor() {
         let floors = Floors::default();
         look(&floors, 100, 90);
         let mut failed = floors.scan(QUEUE, Time(101));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_queue_is_looked_at_every_few_seconds() {
+    fn the_whole_queue_is_scanned_every_few_seconds() {
         let floors = Floors::default();
         look(&floors, 100, 90);
         assert_eq!(look(&floors, 4_000, 3_000), at(90));

@@ -1,12 +1,12 @@
-//! Taking in what applications have left in transactions of their own.
+//! The intake: takes in what applications enqueued or completed in their own transactions.
 //!
-//! It is done queue by queue and slice by slice. One process at a time takes in from a queue, in the order of calls,
-//! through the same code as everybody's commands: what was left and what became of it change in one transaction. So nothing
-//! is taken in twice, whatever happens, and a lost connection needs no question. Queues do not wait for each other, and a
-//! slice is some milliseconds of work.
+//! It works queue by queue and slice by slice. One process at a time takes in from a queue, in the order of the calls,
+//! with the same code as other commands. Intake rows are deleted in the transaction that applies them, so no row is
+//! taken in twice and a lost connection needs no special care. Queues do not wait for each other, and a slice is a few
+//! milliseconds of work.
 //!
-//! A look remembers its snapshot. The next one asks only for what became visible since: it reads over nothing dead, and
-//! finds the row of a transaction that was open for an hour as quickly as any other.
+//! A look for new rows remembers its snapshot. The next look asks only for rows that became visible since. So it scans
+//! no dead entries, and it finds the row of a transaction that was open for an hour as quickly as any other.
 
 mod backlog;
 
@@ -28,48 +28,48 @@ use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{Act, Enqueue, Handed, Kind, NewItem, Settle};
 use turno_core::time::{Span, Time};
 
-/// Most pairs of transaction and queue that one look finds.
+/// The most pairs of transaction and queue that one look finds.
 const LOOK: usize = 10_000;
-/// How often everything is looked at, in case what is remembered is wrong in a way nobody has thought of.
+/// How often a look covers everything, in case the remembered snapshot is wrong in an unforeseen way.
 const FULL_EVERY: Span = Span::from_secs(30);
-/// How often a transaction is tried again that another one came in between.
+/// How often a transaction is repeated after a conflict.
 const REDO_MAX: u32 = 3;
 
-/// The connections for it, and what was seen last.
+/// The connections of the intake, and the last look.
 #[derive(Default)]
 pub(super) struct Intake {
-    /// Callers never wait for the background task's connection: it may be at work for another queue.
+    /// Separate from the callers' connections, because the background task may be busy with another queue.
     background: Slot,
     callers: [Slot; 2],
     seen: Mutex<Option<Seen>>,
-    /// By queue. As many as there are queues.
+    /// By queue; grows with the number of queues.
     shares: Mutex<HashMap<QueueId, Arc<Share>>>,
 }
 
-/// A look: everything that it could see is in the shares, or was taken in.
+/// A look. Everything visible to it is in the shares or was taken in.
 #[derive(Clone, Debug)]
 struct Seen {
-    /// In which life of the server: after a crash it gives some numbers of transactions again.
+    /// The server's life. After a crash the server reuses some transaction ids, so a look is void in another life.
     life: Arc<str>,
-    /// When everything was looked at.
+    /// When a look last covered everything.
     full: Time,
-    /// Transactions from this one on were not visible yet,
+    /// Transactions from this id on were not visible yet,
     xmax: i64,
-    /// nor were these.
+    /// and neither were these older ones.
     open: Vec<i64>,
 }
 
-/// One row, understood.
-enum Left {
+/// A parsed intake row.
+enum IntakeRow {
     Ack(Settle),
     Item(Enqueue),
 }
 
-/// What became of an attempt to take rows in.
+/// The result of an attempt to take rows in.
 enum Step {
-    /// Another process takes in from this queue.
+    /// Another process is taking in from this queue.
     Busy,
-    /// These deliveries of a sync queue were completed; these rows cannot be taken in.
+    /// The plan, the completed deliveries of a sync queue, and the refused rows with their errors.
     Planned(Box<Plan>, Vec<Handed>, Vec<(i64, String)>),
 }
 
@@ -85,7 +85,7 @@ impl Intake {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner).entry(queue).or_default().clone()
     }
 
-    /// The queues that something waits for, as far as is known.
+    /// Returns the queues that have rows waiting, as far as looks have found.
     fn waiting(&self) -> Vec<QueueId> {
         let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares.iter().filter(|(_, share)| share.waits()).map(|(queue, _)| *queue).collect()
@@ -103,7 +103,7 @@ impl IntakeStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Looks for what was committed since the last look; answers the queues that something waits for.
+    /// Looks for rows committed since the last look. Returns the queues that have rows waiting.
     async fn find_intake(&self, who: TakesIn) -> Result<Vec<QueueId>, StoreError> {
         let mut again = true;
         loop {
@@ -147,7 +147,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Takes in one slice of what waits for a queue, as far as looks have found it.
+    /// Takes in one slice of a queue's rows, as far as looks have found them.
     async fn take_in_slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, StoreError> {
         let share = self.intake.share(queue);
         let mut backlog = share.backlog.lock().await;
@@ -175,7 +175,8 @@ impl PostgresStore {
         Ok(listed.collect::<Result<_, Failure>>()?)
     }
 
-    /// Takes in the front of the backlog. Rows that do not work together are tried in halves, each as a slice of its own.
+    /// Takes in the front of the backlog. If the database rejects the rows together, each half is tried as a slice of
+    /// its own.
     async fn take_slice(&self, queue: QueueId, backlog: &mut Backlog, who: TakesIn) -> Result<IntakeSlice, StoreError> {
         let numbers = backlog.slice();
         if numbers.is_empty() {
@@ -203,7 +204,7 @@ impl PostgresStore {
         Ok(IntakeSlice::default())
     }
 
-    /// Takes these rows in, together; nothing if another process takes in from the queue.
+    /// Takes these rows in together. Returns `None` if another process is taking in from the queue.
     async fn intake_rows(
         &self,
         queue: QueueId,
@@ -237,7 +238,8 @@ impl PostgresStore {
         }
     }
 
-    /// Rolls back, and answers whether to try again: once after a loss that a restart explains, or a pooler.
+    /// Rolls back. Returns `Ok` if one more attempt makes sense: after a pooler's error, a stale connection or a new
+    /// life.
     async fn intake_failed(&self, mut link: Taken<'_>, failure: Failure, again: bool) -> Result<bool, StoreError> {
         let (pooler, stale) = (failure.is_poolers(), failure.is_lost() && !link.fresh);
         if pooler {
@@ -269,17 +271,17 @@ impl PostgresStore {
         let (mut taken_in, mut completed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for row in &rows {
             let number: i64 = get(row, 0)?;
-            match understand(row, &queues, now) {
-                Ok(Left::Ack(settle)) => {
+            match parse_row(row, &queues, now) {
+                Ok(IntakeRow::Ack(settle)) => {
                     completed.extend(Some(settle.handed).filter(|_| settle.policy.kind == Kind::Sync));
                     settlements.push(settle);
                     taken_in.push(number);
                 }
-                Ok(Left::Item(call)) => {
+                Ok(IntakeRow::Item(call)) => {
                     calls.push(call);
                     taken_in.push(number);
                 }
-                Err(why) => refused.push((number, reason(why))),
+                Err(why) => refused.push((number, render_reason(why))),
             }
         }
         let plan = if calls.is_empty() {
@@ -290,7 +292,7 @@ impl PostgresStore {
         Ok(Step::Planned(Box::new(Plan { taken_in, ..plan }), completed, refused))
     }
 
-    /// Puts rows aside that cannot be taken in: they must not hold up the others.
+    /// Moves rows aside that cannot be taken in, so that they do not block the others.
     async fn intake_refuse(&self, refused: Vec<(i64, String)>, who: TakesIn) -> Result<(), StoreError> {
         for (number, error) in refused {
             tracing::warn!(number, error, "what an application left could not be taken in; see turno.intake_refused");
@@ -301,7 +303,7 @@ impl PostgresStore {
     }
 }
 
-fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<Left, Failure> {
+fn parse_row(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Result<IntakeRow, Failure> {
     let (at, number) = (Time(get(row, 1)?), QueueId(get(row, 2)?));
     let queue = queues.get(&number).ok_or_else(|| Failure::rejected(format!("there is no queue {}", number.0)))?;
     if let Some(seq) = get::<Option<i64>>(row, 9)? {
@@ -312,7 +314,7 @@ fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resu
             size: u32::try_from(get::<i64>(row, 11)?).map_err(garbled)?,
             fence: Fence(get(row, 12)?),
         };
-        return Ok(Left::Ack(Settle { handed, policy: queue.policy.clone(), act: Act::Complete }));
+        return Ok(IntakeRow::Ack(Settle { handed, policy: queue.policy.clone(), act: Act::Complete }));
     }
     let key = maybe_name(row, 5, Key::new)?;
     if queue.policy.kind != Kind::Inbox && key.is_none() {
@@ -324,22 +326,22 @@ fn understand(row: &Row, queues: &HashMap<QueueId, QueueRow>, now: Time) -> Resu
         key,
         action: get(row, 6)?,
         payload: get::<&str>(row, 7)?.into(),
-        delay: left_of(Span(get(row, 8)?), at, now),
+        delay: remaining_delay(Span(get(row, 8)?), at, now),
         since: Some(at),
     };
-    Ok(Left::Item(Enqueue { queue: number, policy: queue.policy.clone(), items: vec![item] }))
+    Ok(IntakeRow::Item(Enqueue { queue: number, policy: queue.policy.clone(), items: vec![item] }))
 }
 
-/// Why a row cannot be taken in, for people. What has changed around it is no fault of whoever wrote it.
-fn reason(why: Failure) -> String {
+/// Renders why a row cannot be taken in. A rejection by this module is shown without the database's error prefix.
+fn render_reason(why: Failure) -> String {
     match why {
         Failure::Refused { code: None, message } => message,
         why => StoreError::from(why).to_string(),
     }
 }
 
-/// What is left at `now` of a delay that was asked for at `at`.
-fn left_of(delay: Span, at: Time, now: Time) -> Span {
+/// Returns how much of a delay that was requested at `at` is left at `now`.
+fn remaining_delay(delay: Span, at: Time, now: Time) -> Span {
     ((at + delay) - now).clamp(Span::ZERO, delay)
 }
 
@@ -348,10 +350,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_counts_from_the_call_and_is_never_longer_than_asked_for() {
+    fn a_delay_counts_from_the_call_and_never_grows() {
         let delay = Span(1_000);
-        assert_eq!(left_of(delay, Time(5_000), Time(5_400)), Span(600));
-        assert_eq!(left_of(delay, Time(5_000), Time(9_000)), Span::ZERO);
-        assert_eq!(left_of(delay, Time(5_000), Time(1_000)), delay, "whatever the clocks say");
+        assert_eq!(remaining_delay(delay, Time(5_000), Time(5_400)), Span(600));
+        assert_eq!(remaining_delay(delay, Time(5_000), Time(9_000)), Span::ZERO);
+        assert_eq!(remaining_delay(delay, Time(5_000), Time(1_000)), delay, "even if the clocks disagree");
     }
 }

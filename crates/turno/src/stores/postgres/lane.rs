@@ -1,13 +1,14 @@
 //! Lane locks and the cache of lane floors.
 //!
-//! A *floor* is a sequence number below which a lane has no unfinished items. Reads of a lane start at its floor, because
-//! dead index entries of finished items stay in the index while any transaction is open, and scanning over them gets
-//! slower with every item.
+//! A *floor* is a sequence number below which a lane has no unfinished items. Reads of a lane start at its floor,
+//! because dead index entries of finished items stay in the index while any transaction is open, and scanning over them
+//! gets slower with every item.
 //!
-//! A cached floor is correct as long as (1) it was read under the lane's lock, (2) sequence numbers only grow, and (3) no
-//! finished item was sent round again since. The third increments `rebirth`, which every reader reads under the same lock;
-//! if it has changed, the cache is cleared. The cache belongs to one life of the database (see `life`): after a failover
-//! it is empty, because the new server may lack the newest items. An item below a wrong floor would be overtaken.
+//! A cached floor is correct as long as (1) it was read under the lane's lock, (2) sequence numbers only grow, and (3)
+//! no finished item was re-queued since. Re-queueing increments `rebirth`, which every reader reads under the same
+//! lock; if it changed, the cache is cleared. The cache also belongs to one life of the database (see `life`): after a
+//! failover it is cleared, because the new server may lack the newest items. An item below a wrong floor would be
+//! overtaken by newer ones.
 
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -17,35 +18,35 @@ use std::collections::HashMap;
 use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
 
-/// How many mutexes there are: enough that busy lanes seldom share one, few enough for the server's lock table.
+/// How many lane locks exist: enough that busy lanes seldom share one, few enough for the server's lock table.
 const SLOTS: i64 = 256;
-/// How many lanes are remembered: about 4 MB. Beyond that everything is forgotten, which costs a look each.
+/// How many floors are cached: about 4 MB. Beyond that the cache is cleared, which costs one scan from 0 per lane.
 const REMEMBERED: usize = 100_000;
 
-/// Which lane of which queue.
-pub(super) type LaneOf = (QueueId, Lane);
+/// A lane together with its queue.
+pub(super) type QueueLane = (QueueId, Lane);
 
-/// What this process remembers about lanes.
+/// The cache of lane floors.
 #[derive(Debug, Default)]
 pub(super) struct Lanes(Remembered<Memory>);
 
 #[derive(Debug, Default)]
 struct Memory {
     rebirth: i64,
-    floors: HashMap<LaneOf, Seq>,
+    floors: HashMap<QueueLane, Seq>,
 }
 
 impl Lanes {
-    /// Where to begin in each lane, and the rebirth number that this must be confirmed by.
-    pub(super) fn recall(&self, life: Generation, lanes: impl Iterator<Item = LaneOf>) -> (i64, Vec<Seq>) {
+    /// Returns the cached floor of each lane (0 if unknown), and the rebirth number under which they are valid.
+    pub(super) fn recall(&self, life: Generation, lanes: impl Iterator<Item = QueueLane>) -> (i64, Vec<Seq>) {
         self.0.with(life, |memory| {
             let floors = lanes.map(|lane| memory.floors.get(&lane).copied().unwrap_or_default()).collect();
             (memory.rebirth, floors)
         })
     }
 
-    /// Under the lanes' mutexes and at this rebirth number, nothing was seen below these places.
-    pub(super) fn learn(&self, life: Generation, rebirth: i64, fronts: impl Iterator<Item = (LaneOf, Seq)>) {
+    /// Caches floors that were read under the lanes' locks while `rebirth` had this value.
+    pub(super) fn learn(&self, life: Generation, rebirth: i64, fronts: impl Iterator<Item = (QueueLane, Seq)>) {
         self.0.with(life, |memory| {
             if memory.rebirth > rebirth {
                 return;
@@ -59,22 +60,22 @@ impl Lanes {
     }
 }
 
-/// Takes the mutexes of these lanes.
-pub(super) fn lock<'a>(lanes: impl Iterator<Item = LaneOf>) -> Call<'a> {
+/// Locks these lanes.
+pub(super) fn lock<'a>(lanes: impl Iterator<Item = QueueLane>) -> Call<'a> {
     let mut slots: Vec<i32> = lanes.map(slot).collect();
     slots.sort_unstable();
     slots.dedup();
     Call::new(&call::LANE_LOCK).ints(slots.into_iter())
 }
 
-/// The lane is a hash already; the queue only has to move it.
-pub(super) fn slot((QueueId(queue), Lane(lane)): LaneOf) -> i32 {
+/// Returns the number of the lane's lock. The lane is a hash already, so the queue only has to shift it.
+pub(super) fn slot((QueueId(queue), Lane(lane)): QueueLane) -> i32 {
     let mixed = lane ^ i64::from(queue).wrapping_mul(0x9e37_79b9);
     i32::try_from(mixed.rem_euclid(SLOTS)).unwrap_or_default()
 }
 
-/// A read of lanes' fronts: from which place on, and how much, of each.
-pub(super) fn fronts<'a>(sql: &'static call::Sql, lanes: &[(LaneOf, u32)], floors: &[Seq]) -> Call<'a> {
+/// Reads lanes' fronts: from each lane's floor on, up to its size.
+pub(super) fn fronts<'a>(sql: &'static call::Sql, lanes: &[(QueueLane, u32)], floors: &[Seq]) -> Call<'a> {
     Call::new(sql)
         .ints(lanes.iter().map(|((queue, _), _)| queue.0))
         .bigs(lanes.iter().map(|((_, lane), _)| lane.0))
@@ -90,11 +91,11 @@ pub(super) fn rebirth(rows: &[Row]) -> Result<i64, Failure> {
 mod tests {
     use super::*;
 
-    const ANA: LaneOf = (QueueId(1), Lane(-5));
+    const ANA: QueueLane = (QueueId(1), Lane(-5));
     const LIFE: Generation = Generation::FIRST;
 
     #[test]
-    fn what_was_learned_is_void_after_a_rebirth() {
+    fn a_requeue_clears_the_cached_lane_floors() {
         let lanes = Lanes::default();
         lanes.learn(LIFE, 3, [(ANA, Seq(40))].into_iter());
         assert_eq!(lanes.recall(LIFE, [ANA].into_iter()), (3, vec![Seq(40)]));
@@ -104,12 +105,12 @@ mod tests {
         assert_eq!(
             lanes.recall(LIFE, [ANA].into_iter()),
             (4, vec![Seq(0)]),
-            "what was seen before the rebirth is not learned"
+            "a floor from before the re-queueing is not cached"
         );
     }
 
     #[test]
-    fn every_lane_has_a_mutex() {
+    fn every_lane_maps_to_a_lock_slot() {
         for lane in [i64::MIN, -1, 0, 1, 255, 256, i64::MAX] {
             assert!((0..256).contains(&slot((QueueId(i32::MAX), Lane(lane)))));
         }

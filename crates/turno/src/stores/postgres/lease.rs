@@ -1,4 +1,4 @@
-//! Leases: the group's transaction, the plain look, and the past.
+//! Leases: the group's transaction, reads without locks, and the history.
 
 use super::audit;
 use super::call::{self, Call};
@@ -14,20 +14,21 @@ use turno_core::id::{Fence, Resource};
 use turno_core::lease::{Action, Grant, State};
 use turno_core::time::{Span, Time};
 
-/// Which locks a group takes on its leases.
+/// The locks that a group takes on its lease rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
-    /// Heartbeats and looks, which give nothing to anybody: no application's open transaction is in their way.
+    /// For heartbeats and looks, which transfer no ownership: a weak lock that an application's open transaction does
+    /// not block.
     Beats,
-    /// The strong lock without waiting, which nearly always is all there.
+    /// The strong lock without waiting, which is available almost always.
     Quick,
-    /// Some were locked by somebody: wait for other engines with a lock that lets applications' transactions be, then
-    /// find out which of the rows those hold.
+    /// After `Quick` found a locked row: waits for other engines with the weak lock, which does not wait for
+    /// applications' transactions, and then finds out which rows those pin.
     Patient,
 }
 
 impl Lock {
-    /// The statements, for names that come sorted.
+    /// Returns the statements. `resources` must be sorted.
     pub(super) fn calls<'a>(self, resources: &'a [Resource]) -> impl Iterator<Item = Call<'a>> {
         let weak = (self != Lock::Quick).then_some(&call::LEASE_LOCK_BEATS);
         let strong = (self != Lock::Beats).then_some(&call::LEASE_LOCK);
@@ -35,9 +36,9 @@ impl Lock {
         weak.into_iter().chain(strong).map(move |sql| Call::new(sql).texts(names()))
     }
 
-    /// The states from the answers to these statements; none if they must be locked patiently. With `all`, every row
-    /// was there or inserted before: one that is not has been forgotten in between, and what is decided about it
-    /// without a row would be lost.
+    /// Returns the states from the answers to these statements; `None` if the group must try again with `Patient`. With
+    /// `all`, every row existed or was inserted before. A row that is missing then was purged in between, and a
+    /// decision without a row would be lost.
     pub(super) fn states(
         self,
         answers: &mut Answers,
@@ -63,7 +64,7 @@ impl Lock {
     }
 }
 
-/// Locks the resources, reads them, locks the audit if it is needed, reads the clock, decides.
+/// Locks and reads the leases, locks the audit if needed, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Failure> {
     let resources = group.resources();
     let weak = |action: &Action| matches!(action, Action::Heartbeat { .. } | Action::Look);
@@ -96,7 +97,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &LeaseGroup) -> Result<Plan, Fa
     Ok(Plan::new(Outcomes::Lease { now, answers }, write, moment.xid))
 }
 
-/// One state per resource, in their order, from rows that begin with the resource's index.
+/// Returns one state per resource, in their order, from rows that begin with the resource's index.
 pub(super) fn states(rows: &[Row], resources: Vec<Resource>) -> Result<Vec<State>, Failure> {
     let mut states: Vec<State> = resources.into_iter().map(State::unseen).collect();
     for row in rows {
@@ -108,7 +109,7 @@ pub(super) fn states(rows: &[Row], resources: Vec<Resource>) -> Result<Vec<State
     Ok(states)
 }
 
-/// All that a group of leases writes.
+/// Returns the statements that write a group of leases.
 pub(super) fn calls(write: &LeaseWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(4);
     if !write.states.is_empty() {
@@ -170,7 +171,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
         .maybe_texts(ended().map(|ending| ending.note.as_deref()))
 }
 
-/// Events, of leases, queues or tasks.
+/// Returns the statement that adds events.
 pub(super) fn events(events: &[Event]) -> Call<'_> {
     Call::new(&call::EVENT_ADD)
         .texts(events.iter().map(|event| event.topic.as_str()))

@@ -1,8 +1,8 @@
-//! Rows of leases, and what they become.
+//! Conversion between rows and leases.
 //!
-//! The current ownership has its columns; what is rarely there (the line, the offer, requests) and what is only
-//! read by the late one (the last ending) are texts of JSON. They are written as arrays, not objects: an ending is
-//! read with every heartbeat.
+//! The current ownership has its own columns. What is rarely present (line, offer, requests) and what only a late
+//! holder reads (the last ending) are JSON texts. They are arrays and not objects, because every heartbeat parses the
+//! ending.
 
 use super::failure::Failure;
 use super::row::{garbled, get, maybe_name, name};
@@ -12,7 +12,7 @@ use turno_core::id::{Fence, Instance, Resource, UserId};
 use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
 use turno_core::time::{Span, Time};
 
-/// The state in the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
+/// Reads the state from the columns from `at` on: eleven of the grant, then `waiting`, `ended` and `look_at`.
 pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, Failure> {
     let mut state = State::unseen(resource);
     if get::<Option<i64>>(row, at + 3)?.is_some() {
@@ -29,7 +29,7 @@ pub(super) fn state(row: &Row, at: usize, resource: Resource) -> Result<State, F
     Ok(state)
 }
 
-/// The ending in the columns of the history.
+/// Reads an ending from the columns of the history.
 pub(super) fn ending(row: &Row) -> Result<Ending, Failure> {
     Ok(Ending {
         grant: grant(row, 0)?,
@@ -59,18 +59,18 @@ fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
     })
 }
 
-/// The line, the offer, the requests, and whether its page is being left, if there is any of them.
+/// Renders the line, the offer, the requests and the `leaving` flag; `None` if there are none of them.
 pub(super) fn waiting_to(state: &State) -> Option<String> {
     let State { line, offer, requests, leaving, .. } = state;
     let nobody = line.is_empty() && offer.is_none() && requests.is_empty();
     match leaving {
-        // Only where it is so: programs that do not know of it read the others.
+        // The flag is written only if it is set, because older programs read three elements.
         true => Some(json(&(line, offer, requests, leaving))),
         false => (!nobody).then(|| json(&(line, offer, requests))),
     }
 }
 
-/// The last ending.
+/// Renders the last ending.
 pub(super) fn ended_to(state: &State) -> Option<String> {
     let ending = state.ended.as_ref()?;
     let Ending {

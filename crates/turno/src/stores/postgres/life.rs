@@ -1,11 +1,11 @@
-//! Lives of the database: what a process remembers about it, and when it must forget that.
+//! Lives of the database, and caches that are valid in one life only.
 //!
-//! A process that goes on after an asynchronous failover, a restore or a restart of the server meets a database that may
-//! lack its newest commits. What the process remembers (floors of lanes and queues, the recorded time) is then about items
-//! that never were, and would let newer items be overlooked. So everything remembered belongs to one *life*, and every
-//! transaction compares the life at the other end before it decides. If it is another one, the transaction is rolled
-//! back, the memory is void, and the life is begun: once per life, by whichever process is first, the counters are moved
-//! past everything that the lost time may have handed out. The rule is [`turno_core::life::begin`].
+//! After an asynchronous failover, a restore or a restart of the server, the database may lack its newest commits. Then
+//! the caches of a process that keeps running (floors of lanes and queues, the recorded time) describe items that no
+//! longer exist, and newer items would be overlooked. So every cache belongs to one *life*, and every transaction
+//! compares the database's life before it decides. If the life differs, the transaction is rolled back, the caches are
+//! cleared, and the life is begun: once per life, the first process moves the counters past everything that the lost
+//! commits may have handed out. The rule is [`turno_core::life::begin`].
 
 use super::audit;
 use super::call::{self, Call};
@@ -22,7 +22,7 @@ use turno_core::audit::{Actor, Draft, Entry, chain};
 use turno_core::life::{Beginning, Counters, Origin, begin};
 use turno_core::time::Time;
 
-/// Counts the lives that this process has met.
+/// The number of the life, as counted by this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Generation(u64);
 
@@ -31,11 +31,11 @@ impl Generation {
     pub(super) const FIRST: Generation = Generation(1);
 }
 
-/// The life that this process is in, in the words of the server.
+/// The life that this process is in, with the server's description of it.
 #[derive(Debug, Default)]
 pub(super) struct Lives {
     current: Mutex<(Generation, Arc<str>)>,
-    /// Sabotage: it never notices that a life has ended.
+    /// For tests: never notices that a life has ended.
     #[cfg(test)]
     pub(super) blind: std::sync::atomic::AtomicBool,
 }
@@ -49,8 +49,8 @@ impl Lives {
         self.current().0
     }
 
-    /// Whether `words` describe the life that this process has been in since `generation`. A transaction that began to
-    /// use its memory in an earlier one must not decide, even if the process has met the new life since.
+    /// Returns whether `words` describe the life of `generation` and this process is still in it. A transaction that
+    /// read caches in an earlier life must not decide, even if this process has entered the new life since.
     pub(super) fn continues(&self, generation: Generation, words: &str) -> bool {
         #[cfg(test)]
         if self.blind.load(std::sync::atomic::Ordering::SeqCst) {
@@ -60,7 +60,7 @@ impl Lives {
         current == generation && *known == *words
     }
 
-    /// Takes note of the life that was begun.
+    /// Enters the life that was begun.
     fn enter(&self, words: &str) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if *current.1 != *words {
@@ -69,13 +69,13 @@ impl Lives {
     }
 }
 
-/// Something that is true of the database in one life only: empty again in the next one.
+/// A value that is valid in one life, and reset to its default in the next.
 #[derive(Debug, Default)]
 pub(super) struct Remembered<T>(Mutex<(Generation, T)>);
 
 impl<T: Default> Remembered<T> {
-    /// Works with the memory of this generation. A caller of an earlier one gets an empty memory, and what it learns is
-    /// dropped.
+    /// Runs `work` on the value of this generation. A caller of an earlier generation gets a default value, and its
+    /// changes are dropped.
     pub(super) fn with<A>(&self, generation: Generation, work: impl FnOnce(&mut T) -> A) -> A {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.0 < generation {
@@ -86,7 +86,7 @@ impl<T: Default> Remembered<T> {
 }
 
 impl Shared {
-    /// From here on everything that was remembered is void.
+    /// Enters a life. From here on all caches are empty.
     fn enter(&self, words: &str) {
         self.lives.enter(words);
         self.floors.drop_all();
@@ -94,8 +94,8 @@ impl Shared {
 }
 
 impl PostgresStore {
-    /// Begins the life at the other end, or enters the one that another process has begun. `starts` at the start of a
-    /// program.
+    /// Begins the database's current life, or enters it if another process has begun it. `starts` is true when the
+    /// program starts.
     pub(super) async fn begin_life(&self, starts: bool) -> Result<(), StoreError> {
         let mut again = true;
         loop {
@@ -115,7 +115,7 @@ impl PostgresStore {
             return Ok(());
         }
         let words = self.commit_calls(link, start.calls(), Some(Call::new(&call::LIFE)), start.xid.as_deref()).await?;
-        // If the answer was lost with the connection, the next transaction finds the life that it does not know.
+        // If the answer was lost with the connection, the next transaction meets an unknown life and begins again here.
         let words = words.and_then(|rows| rows.first().and_then(|row| get::<String>(row, 0).ok()));
         self.shared.enter(&words.unwrap_or_default());
         if start.begun.went_back {
@@ -126,8 +126,8 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// After a connection was made: whether it leads to the life that this process knows.
-    pub(super) async fn meet(&self, link: &mut Link) -> Result<bool, Failure> {
+    /// Returns whether a new connection leads to the life that this process is in.
+    pub(super) async fn is_same_life(&self, link: &mut Link) -> Result<bool, Failure> {
         let answers = link.trip(&[Call::new(&call::LIFE)]).await?;
         let row = answers.first().and_then(|rows| rows.first()).ok_or_else(|| garbled("a database without a life"))?;
         let (generation, known) = self.shared.lives.current();
@@ -135,7 +135,7 @@ impl PostgresStore {
     }
 }
 
-/// A life that is about to begin: what was found under the lock, and what was decided.
+/// A life that is about to begin: the rows read under the lock, and the decision.
 struct Start {
     origin: Origin,
     begun: Beginning,
@@ -158,7 +158,7 @@ impl Start {
         let Moment { now, xid, life, .. } = Moment::read(&shared.clock, &answers.take())?;
         let (stored, found, was) = (stored(row)?, found(row)?, counters(row)?);
         let begun = begin(stored.as_ref(), &found, was, starts, now);
-        let drafts = begun.went_back.then(|| draft(stored.as_ref(), &found, was, begun.counters));
+        let drafts = begun.went_back.then(|| life_entry(stored.as_ref(), &found, was, begun.counters));
         let entries = chain(&mut head, now, drafts.into_iter().collect());
         Ok(Start { origin: found, begun, entries, words: life, xid })
     }
@@ -196,8 +196,8 @@ fn counters(row: &Row) -> Result<Counters, Failure> {
     Ok(Counters { number: get(row, 6)?, task: get(row, 7)?, position: get(row, 8)? })
 }
 
-/// The audit's entry: from where to where, and how far the counters moved.
-fn draft(stored: Option<&Origin>, found: &Origin, was: Counters, counters: Counters) -> Draft {
+/// Builds the audit entry: both origins, and how far the counters moved.
+fn life_entry(stored: Option<&Origin>, found: &Origin, was: Counters, counters: Counters) -> Draft {
     let origin = |origin: &Origin| serde_json::json!({"identifier": origin.identifier, "timeline": origin.timeline});
     let moved = |from: i64, to: i64| serde_json::json!({"from": from, "to": to});
     Draft::new(Actor::system(), "database_life", "database").with([
@@ -209,7 +209,7 @@ fn draft(stored: Option<&Origin>, found: &Origin, was: Counters, counters: Count
     ])
 }
 
-/// The time that this process has recorded in the database.
+/// The highest time that this process has recorded in the database.
 #[derive(Debug, Default)]
 pub(super) struct Recorded(Remembered<Option<Time>>);
 
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_learned_in_one_life_is_unknown_in_the_next_and_never_comes_back() {
+    fn a_new_life_clears_the_cache_and_drops_late_writes() {
         let (lives, memory) = (Lives::default(), Remembered::<Vec<i32>>::default());
         lives.enter("first");
         let first = lives.generation();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_that_began_in_an_earlier_life_does_not_go_on_in_the_next() {
+    fn a_transaction_of_an_earlier_life_does_not_decide_in_the_next() {
         let lives = Lives::default();
         lives.enter("first");
         let began = lives.generation();

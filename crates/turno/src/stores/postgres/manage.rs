@@ -5,7 +5,7 @@ use super::audit;
 use super::call::{self, Call};
 use super::enqueue::front_items;
 use super::failure::Failure;
-use super::lane::{self, LaneOf};
+use super::lane::{self, QueueLane};
 use super::row::{body, done, get, item, maybe_name};
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{ClearGroup, ManageGroup, Outcomes, TypingGroup};
@@ -110,7 +110,7 @@ pub(super) fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fenc
 /// Reads the lanes' first items, without a lock, and the clock. A sign of typing that comes a moment too late
 /// or too early for its message does no harm.
 pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup) -> Result<Plan, Failure> {
-    let lanes: Vec<(LaneOf, u32)> =
+    let lanes: Vec<(QueueLane, u32)> =
         group.lanes().into_iter().map(|lane| ((group.queue, lane), group.depth())).collect();
     let (_, floors) = shared.lanes.recall(tx.generation, lanes.iter().map(|(of, _)| *of));
     let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];

@@ -42,7 +42,7 @@ impl PostgresStore {
             let mut link = slot.take(&self.address).await?;
             let fresh = link.fresh;
             // What a read begins with may be remembered, and a new connection may lead to another life.
-            if fresh && !self.meet(&mut link).await? {
+            if fresh && !self.is_same_life(&mut link).await? {
                 link.put_back();
                 self.begin_life(false).await.map_err(|error| Failure::Lost(error.to_string()))?;
                 continue;

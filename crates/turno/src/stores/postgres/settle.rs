@@ -1,9 +1,9 @@
-//! Settling.
+//! Settlements of deliveries.
 
 use super::Shared;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::lane::{self, LaneOf};
+use super::lane::{self, QueueLane};
 use super::row::{ITEM, get, item, maybe_name};
 use super::tx::{Answers, Moment, Plan, Tx, Write};
 use crate::store::{Outcomes, SettleGroup, SettleRead};
@@ -11,26 +11,26 @@ use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
 use turno_core::queue::{Act, Handed, Loaded, Member};
 
-/// One settlement: its place in the group, what it is about, and whether it names items.
-struct One {
+/// Entry settlement: its index in the group, its delivery, and whether it names items by id.
+struct Entry {
     n: i32,
     handed: Handed,
     named: bool,
 }
 
-/// A group by the way its deliveries are found.
+/// The settlements of a group, by how the rows of their deliveries are found.
 struct Sorted {
-    /// Without a lane: rows are locked.
-    loose: Vec<One>,
-    /// One item of a lane: found by its key.
-    single: Vec<One>,
-    /// Several items of a lane.
-    grouped: Vec<One>,
+    /// Deliveries without a lane: the item's row is locked.
+    loose: Vec<Entry>,
+    /// Deliveries of entry item of a lane: found by the primary key.
+    single: Vec<Entry>,
+    /// Deliveries of several items of a lane: found in the lane's index.
+    grouped: Vec<Entry>,
 }
 
-/// Takes the lanes' mutexes and the items' locks, reads the deliveries and who comes next, reads the clock, decides.
+/// Locks the lanes and items, reads the deliveries and the next item of each lane, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) -> Result<Plan, Failure> {
-    let sorted = Sorted::of(group);
+    let sorted = Sorted::from_group(group);
     let lanes = group.lanes();
     let mut calls = Vec::with_capacity(9);
     if !lanes.is_empty() {
@@ -39,7 +39,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     let guards = guards(group);
     let guarded = guards.len();
     calls.extend(guards);
-    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, sorted.laned().map(|(of, _)| of));
+    let (known_rebirth, floors) = shared.lanes.recall(tx.generation, sorted.laned().map(|(lane, _)| lane));
     calls.extend(sorted.reads());
     if !lanes.is_empty() {
         calls.push(sorted.next(&floors));
@@ -66,7 +66,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     }
     let mut clock = answers.take();
     if rebirth != known_rebirth && floors.iter().any(|floor| *floor != Seq(0)) {
-        // Somebody went back to an old place: what was remembered is void. The mutexes are held; look again.
+        // An item was re-queued at an old position, so the cached floors are void. The locks are held; read again from
+        // 0.
         let calls = vec![sorted.next(&vec![Seq(0); floors.len()]), Moment::call(0, true)];
         let mut answers = tx.trip(calls).await?;
         next = answers.take();
@@ -78,7 +79,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
         }
     }
     let moment = tx.moment(&clock)?;
-    let begins = sorted.laned().filter_map(|(of, n)| Some((of, begin(&loaded[n])?)));
+    let begins = sorted.laned().filter_map(|(lane, n)| Some((lane, begin(&loaded[n])?)));
     shared.lanes.learn(tx.generation, rebirth, begins);
     let now = moment.now;
     let (changes, answers) = group.decide(SettleRead { now, loaded });
@@ -86,8 +87,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
     Ok(Plan::new(Outcomes::Settle { now, answers }, write, moment.xid))
 }
 
-/// What an application completes, or has completed, in a transaction of its own is not taken back: as far as the
-/// sweeper is concerned, it is not there. First the locks, then, by a later statement, what was committed before them.
+/// Excludes deliveries from expiry that an application completes, or has completed, in its own transaction. The first
+/// statement takes the locks; the second entry, because it starts later, sees what was committed before them.
 fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
     let expiring = || group.settlements.iter().enumerate().filter(|(_, settle)| settle.act == Act::Expire);
     if expiring().next().is_none() {
@@ -101,39 +102,39 @@ fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
 }
 
 impl Sorted {
-    fn of(group: &SettleGroup) -> Sorted {
+    fn from_group(group: &SettleGroup) -> Sorted {
         let mut sorted = Sorted { loose: Vec::new(), single: Vec::new(), grouped: Vec::new() };
         for (index, settle) in group.settlements.iter().enumerate() {
             let handed = settle.handed;
-            let one = One { n: i32::try_from(index).unwrap_or(i32::MAX), handed, named: group.names_items(index) };
+            let entry = Entry { n: i32::try_from(index).unwrap_or(i32::MAX), handed, named: group.names_items(index) };
             match (handed.lane, handed.size) {
-                (None, _) => sorted.loose.push(one),
-                (Some(_), 0 | 1) => sorted.single.push(one),
-                (Some(_), _) => sorted.grouped.push(one),
+                (None, _) => sorted.loose.push(entry),
+                (Some(_), 0 | 1) => sorted.single.push(entry),
+                (Some(_), _) => sorted.grouped.push(entry),
             }
         }
         sorted
     }
 
-    /// The settlements in lanes, with their places in the group.
-    fn laned(&self) -> impl Iterator<Item = (LaneOf, usize)> {
-        let place = |one: &One| Some(((one.handed.queue, one.handed.lane?), usize::try_from(one.n).ok()?));
-        self.single.iter().chain(&self.grouped).filter_map(place)
+    /// Returns the settlements in lanes, with their indexes in the group.
+    fn laned(&self) -> impl Iterator<Item = (QueueLane, usize)> {
+        let lane_and_index = |entry: &Entry| Some(((entry.handed.queue, entry.handed.lane?), usize::try_from(entry.n).ok()?));
+        self.single.iter().chain(&self.grouped).filter_map(lane_and_index)
     }
 
     fn reads<'a>(&self) -> Vec<Call<'a>> {
         let mut calls = Vec::with_capacity(3);
         if !self.loose.is_empty() {
-            let call = places(&call::SETTLE_ITEMS_LOCK, &self.loose);
+            let call = indexed(&call::SETTLE_ITEMS_LOCK, &self.loose);
             calls.push(named(fenced(call, &self.loose), &self.loose));
         }
         if !self.single.is_empty() {
-            let call = laned(places(&call::SETTLE_ITEMS, &self.single), &self.single);
+            let call = laned(indexed(&call::SETTLE_ITEMS, &self.single), &self.single);
             calls.push(named(fenced(call, &self.single), &self.single));
         }
         if !self.grouped.is_empty() {
-            let call = laned(places(&call::SETTLE_LANES, &self.grouped), &self.grouped);
-            let call = fenced(call, &self.grouped).bigs(self.grouped.iter().map(|one| i64::from(one.handed.size)));
+            let call = laned(indexed(&call::SETTLE_LANES, &self.grouped), &self.grouped);
+            let call = fenced(call, &self.grouped).bigs(self.grouped.iter().map(|entry| i64::from(entry.handed.size)));
             calls.push(named(call, &self.grouped));
         }
         calls
@@ -151,8 +152,8 @@ impl Sorted {
                 }
             }
         }
-        for one in &self.grouped {
-            if let Some(loaded) = usize::try_from(one.n).ok().and_then(|n| loaded.get_mut(n)) {
+        for entry in &self.grouped {
+            if let Some(loaded) = usize::try_from(entry.n).ok().and_then(|n| loaded.get_mut(n)) {
                 loaded.members.sort_by_key(|member| member.item.seq);
             }
         }
@@ -162,35 +163,35 @@ impl Sorted {
     fn next<'a>(&self, floors: &[Seq]) -> Call<'a> {
         let all = || self.single.iter().chain(&self.grouped);
         Call::new(&call::SETTLE_NEXT)
-            .ints(all().map(|one| one.n))
-            .ints(all().map(|one| one.handed.queue.0))
-            .bigs(all().map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)))
-            .bigs(all().map(|one| one.handed.fence.0))
+            .ints(all().map(|entry| entry.n))
+            .ints(all().map(|entry| entry.handed.queue.0))
+            .bigs(all().map(|entry| entry.handed.lane.map_or(0, |Lane(lane)| lane)))
+            .bigs(all().map(|entry| entry.handed.fence.0))
             .bigs(floors.iter().map(|floor| floor.0))
     }
 }
 
-fn places<'a>(sql: &'static call::Sql, asked: &[One]) -> Call<'a> {
-    Call::new(sql).ints(asked.iter().map(|one| one.n)).ints(asked.iter().map(|one| one.handed.queue.0))
+fn places<'a>(sql: &'static call::Sql, asked: &[Entry]) -> Call<'a> {
+    Call::new(sql).ints(asked.iter().map(|entry| entry.n)).ints(asked.iter().map(|entry| entry.handed.queue.0))
 }
 
-fn laned<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
-    call.bigs(asked.iter().map(|one| one.handed.lane.map_or(0, |Lane(lane)| lane)))
+fn laned<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
+    call.bigs(asked.iter().map(|entry| entry.handed.lane.map_or(0, |Lane(lane)| lane)))
 }
 
-fn fenced<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
-    call.bigs(asked.iter().map(|one| one.handed.seq.0)).bigs(asked.iter().map(|one| one.handed.fence.0))
+fn fenced<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
+    call.bigs(asked.iter().map(|entry| entry.handed.seq.0)).bigs(asked.iter().map(|entry| entry.handed.fence.0))
 }
 
-fn named<'a>(call: Call<'a>, asked: &[One]) -> Call<'a> {
-    call.flags(asked.iter().map(|one| one.named))
+fn named<'a>(call: Call<'a>, asked: &[Entry]) -> Call<'a> {
+    call.flags(asked.iter().map(|entry| entry.named))
 }
 
 fn index(row: &Row) -> Result<usize, Failure> {
     Ok(usize::try_from(get::<i32>(row, 0)?).unwrap_or(usize::MAX))
 }
 
-/// The lowest place seen in a delivery's lane. Of a stale one nothing is learned.
+/// Returns the lowest seq seen in a delivery's lane. A stale delivery has no rows and returns `None`.
 fn begin(loaded: &Loaded) -> Option<Seq> {
     let first = loaded.members.first()?.item.seq;
     Some(loaded.next.as_ref().map_or(first, |next| first.min(next.seq)))

@@ -1,4 +1,4 @@
-//! One group's transaction: the trips, the clock between locks and decision, and the plan that comes of it.
+//! One group's transaction: its round trips, the clock between locks and decision, and the resulting plan.
 
 use super::Shared;
 use super::call::{self, Call};
@@ -15,21 +15,21 @@ use turno_core::id::{Numbers, QueueId, Seq};
 use turno_core::queue::Changes;
 use turno_core::time::Time;
 
-/// What the clock statement answered, after everything was locked.
+/// The answer of the clock statement, read after all locks are held.
 pub(super) struct Moment {
     pub(super) now: Time,
     pub(super) xid: Option<String>,
     pub(super) numbers: Vec<i64>,
     /// The epoch of access.
     pub(super) epoch: Epoch,
-    /// The life of the database, in the words of the server.
+    /// The server's description of the database's life.
     pub(super) life: String,
-    /// How many of the queues that were asked for exist.
+    /// How many of the named queues exist.
     queues: i64,
 }
 
 impl Moment {
-    /// Reads the clock and takes `numbers` fresh numbers; `writes` if something is certainly written.
+    /// Reads the clock and takes `numbers` fresh numbers. `writes` is true if the transaction certainly writes.
     pub(super) fn call<'a>(numbers: usize, writes: bool) -> Call<'a> {
         Moment::call_into(numbers, writes, &[])
     }
@@ -40,7 +40,7 @@ impl Moment {
         Call::new(&call::CLOCK).int(numbers).flag(writes).ints(queues.iter().map(|queue| queue.0))
     }
 
-    /// Reads the answer and passes the time through the guard.
+    /// Parses the answer and passes the time through the guarded clock.
     pub(super) fn read(clock: &Clock, rows: &[Row]) -> Result<Moment, Failure> {
         let row = rows.first().ok_or_else(|| Failure::Garbled("the clock did not answer".into()))?;
         clock.resume(Time(get(row, 3)?));
@@ -49,7 +49,7 @@ impl Moment {
         Ok(Moment { now, xid: get(row, 1)?, numbers: get(row, 2)?, epoch, life: get(row, 5)?, queues: get(row, 6)? })
     }
 
-    /// Fails unless that many of the queues exist: what is added to a queue that is gone would never be handed out.
+    /// Returns `QueueGone` unless all these queues exist. An item added to a deleted queue would never be handed out.
     pub(super) fn knows(&self, queues: &[QueueId]) -> Result<(), Failure> {
         if usize::try_from(self.queues) == Ok(queues.len()) { Ok(()) } else { Err(Failure::QueueGone) }
     }
@@ -59,24 +59,23 @@ impl Moment {
     }
 }
 
-/// A transaction that is being read in.
+/// The reading part of a transaction.
 pub(super) struct Tx<'a> {
     pub(super) link: &'a mut Link,
     shared: &'a Shared,
     as_of: Option<Epoch>,
-    /// The life that everything it uses of what is remembered is about.
+    /// The life that the caches used by this transaction belong to.
     pub(super) generation: Generation,
     open: bool,
 }
 
 impl<'a> Tx<'a> {
-    /// With `as_of`, it comes to nothing unless access is as it was then.
+    /// With `as_of`, the transaction fails if the epoch of access differs.
     pub(super) fn new(link: &'a mut Link, shared: &'a Shared, as_of: Option<Epoch>) -> Tx<'a> {
         Tx { link, shared, as_of, generation: shared.lives.generation(), open: false }
     }
 
-    /// Reads the answer of the clock, passes the time through the guard, and compares life and epoch. Nothing is decided,
-    /// and nothing learned, before that.
+    /// Parses the clock's answer, and compares life and epoch. Call this before deciding and before caching anything.
     pub(super) fn moment(&self, rows: &[Row]) -> Result<Moment, Failure> {
         let moment = Moment::read(&self.shared.clock, rows)?;
         if !self.shared.lives.continues(self.generation, &moment.life) {
@@ -88,13 +87,13 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Gives up everything so far; the next trip begins anew behind that.
+    /// Abandons the transaction. The next trip begins a new one.
     pub(super) fn restart(&mut self) {
         self.link.abandon();
         self.open = false;
     }
 
-    /// Sends the calls; the first time behind the beginning of the transaction, in the same trip.
+    /// Sends the calls in one trip. The first trip also begins the transaction.
     pub(super) async fn trip(&mut self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
         if self.open {
             return Ok(Answers(self.link.trip(&calls).await?.into_iter()));
@@ -121,21 +120,21 @@ impl Answers {
     }
 }
 
-/// What a group came to: the answers, and all that is left to write before they may be given.
+/// The plan of a group: its answers, and everything to write before they may be sent.
 pub(super) struct Plan {
     pub(super) outcomes: Outcomes,
     pub(super) write: Write,
-    /// The transaction's id, to ask for if the connection is lost at commit.
+    /// The transaction's id, to find out its status if the connection is lost at commit.
     pub(super) xid: Option<String>,
-    /// Whose bodies go out with the answers.
+    /// The items whose bodies are returned with the answers.
     pub(super) bodies: Vec<Seq>,
-    /// What is taken in from applications by it, and leaves the intake with it.
+    /// Intake rows that this transaction applies and therefore deletes.
     pub(super) taken_in: Vec<i64>,
-    /// The look at a queue's heads that this group took.
+    /// The scan of a queue's heads.
     pub(super) scan: Option<Scan>,
 }
 
-/// What a group writes.
+/// The rows that a group writes.
 pub(super) enum Write {
     Nothing,
     Lease(LeaseWrite),

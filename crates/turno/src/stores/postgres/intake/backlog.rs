@@ -1,35 +1,35 @@
-//! What this process knows of the marks that wait in the intake, queue by queue.
+//! The intake's backlog, per queue.
 //!
-//! A look finds transactions that became visible, and which queues they left something for. A *share* collects them for one
-//! queue. Its backlog lists their rows in the order of calls, and is worked off in slices from the front.
+//! A look finds transactions that became visible, and the queues they left rows for. A *share* collects them for one
+//! queue. Its backlog lists their rows in the order of the calls and is taken in from the front, in slices.
 //!
-//! The order within a queue holds because of two rules. A row is listed only once everything that was committed before it
-//! was called is either listed, too, or taken in. And a list is worked off from the front, by one transaction at a time.
+//! The order within a queue follows from two rules. A row is listed only once everything committed before its call is
+//! listed too, or taken in. And a list is taken in from the front, by one transaction at a time.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Most rows that a backlog lists: their numbers are kept in memory.
+/// The most rows that a backlog lists, because their numbers are kept in memory.
 pub(super) const LIST: usize = 10_000;
-/// Most transactions that are remembered for a queue. Beyond them all rows of the queue are listed.
+/// The most transactions that are kept for a queue. Beyond that all rows of the queue are listed.
 const XIDS: usize = 10_000;
-/// Most that one slice takes in, and the most bytes of payload.
+/// The most rows in one slice, and the most bytes of payload.
 const ROWS: usize = 500;
 const BYTES: i64 = 2 * 1024 * 1024;
-/// A slice that took longer than this is followed by a smaller one, because it holds the mutexes of its lanes meanwhile.
+/// A slice that took longer than this is followed by a smaller one, because a slice holds the locks of its lanes.
 const LONG: Duration = Duration::from_millis(20);
-/// So few rows are not worth a transaction of their own, however slow the machine is.
+/// Slices do not get smaller than this, because fewer rows are not worth a transaction even on a slow machine.
 const LEAST: usize = 25;
 /// The size of the first slice.
 const FIRST: usize = 100;
 
-/// Where the rows of a queue are to be looked for.
+/// Where the rows of a queue are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// In these transactions.
     Xids(BTreeSet<i64>),
-    /// In the whole intake: there were too many transactions to remember.
+    /// In the whole intake, because there were too many transactions to keep.
     Everywhere,
 }
 
@@ -57,22 +57,22 @@ impl Found {
 #[derive(Debug, Default)]
 pub(super) struct Share {
     found: Mutex<Found>,
-    /// Held by the one who takes in.
+    /// Locked while a slice is taken in.
     pub(super) backlog: tokio::sync::Mutex<Backlog>,
 }
 
 impl Share {
-    /// Notes what a look has found.
+    /// Adds what a look has found.
     pub(super) fn note(&self, found: Found) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
     }
 
-    /// Returns whether a look has found something that is not listed yet.
+    /// Returns whether a look has found rows that are not listed yet.
     pub(super) fn has_news(&self) -> bool {
         !self.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Returns whether something may wait. Somebody who takes in at this moment counts as something.
+    /// Returns whether rows may be waiting. A slice that is being taken in at this moment counts.
     pub(super) fn waits(&self) -> bool {
         self.has_news() || self.backlog.try_lock().map_or(true, |backlog| !backlog.is_over())
     }
@@ -82,16 +82,16 @@ impl Share {
     }
 }
 
-/// Rows that wait, and how many of them to take at once.
+/// Rows that wait, and the size of the next slice.
 #[derive(Debug)]
 pub(super) struct Backlog {
-    /// Where the listed rows are from, and those that did not fit into the list.
-    of: Found,
-    /// What was completed. It is settled first: that may make room for what is admitted, never the other way round.
+    /// Where the listed rows come from, and the rows that did not fit into the list.
+    source: Found,
+    /// Completed deliveries, as numbers with bytes. They are settled first, because that can make room for items.
     acks: VecDeque<(i64, i64)>,
-    /// What was enqueued. Numbers with bytes.
+    /// Enqueued items, as numbers with bytes.
     items: VecDeque<(i64, i64)>,
-    /// The list has all of them.
+    /// Whether the list contains all rows of `source`.
     whole: bool,
     rows: usize,
 }
@@ -99,21 +99,21 @@ pub(super) struct Backlog {
 impl Default for Backlog {
     fn default() -> Backlog {
         let (acks, items) = (VecDeque::new(), VecDeque::new());
-        Backlog { of: Found::default(), acks, items, whole: false, rows: FIRST }
+        Backlog { source: Found::default(), acks, items, whole: false, rows: FIRST }
     }
 }
 
 impl Backlog {
-    /// Returns where to list rows from, if the list is at its end and something waits.
+    /// Returns where to list rows from, if the list is empty and rows are waiting.
     pub(super) fn next_listing(&mut self, share: &Share) -> Option<Found> {
         if !self.acks.is_empty() || !self.items.is_empty() {
             return None;
         }
-        self.of.merge(share.take_news());
-        (!self.of.is_empty()).then(|| self.of.clone())
+        self.source.merge(share.take_news());
+        (!self.source.is_empty()).then(|| self.source.clone())
     }
 
-    /// Takes a list: numbers, whether each is an ack, and bytes, in the order of calls.
+    /// Adds listed rows: number, whether the row is an ack, and bytes, in the order of the calls.
     pub(super) fn list(&mut self, rows: Vec<(i64, bool, i64)>) {
         self.whole = rows.len() < LIST;
         for (number, ack, bytes) in rows {
@@ -123,7 +123,7 @@ impl Backlog {
         self.end();
     }
 
-    /// The next slice. It stays in the list until it is taken in.
+    /// Returns the next slice. Its rows stay in the list until they are taken in.
     pub(super) fn slice(&self) -> Vec<i64> {
         let rows = if self.acks.is_empty() { &self.items } else { &self.acks };
         let mut sum = 0;
@@ -134,7 +134,7 @@ impl Backlog {
         rows.iter().take(self.rows).enumerate().take_while(fits).map(|(_, (number, _))| *number).collect()
     }
 
-    /// The slice of so many rows is taken in, and took so long.
+    /// Removes a slice of `rows` rows that was taken in, and adapts the size of the next slice to the time it took.
     pub(super) fn taken(&mut self, rows: usize, took: Duration) {
         let from = if self.acks.is_empty() { &mut self.items } else { &mut self.acks };
         from.drain(..rows.min(from.len()));
@@ -146,26 +146,26 @@ impl Backlog {
         self.end();
     }
 
-    /// The slice of so many rows does not work together: half of it is next, down to the one that is to blame.
+    /// Halves the next slice, because the database rejected these rows together. This ends at the one faulty row.
     pub(super) fn halve(&mut self, rows: usize) {
         self.rows = (rows / 2).max(1);
     }
 
-    /// Forgets the list: another process takes in from it, so it is to be made anew.
+    /// Clears the list, because another process is taking in from the queue. The rows are listed again later.
     pub(super) fn forget(&mut self) {
         self.acks.clear();
         self.items.clear();
         self.whole = false;
     }
 
-    /// Nothing waits, as far as is known.
+    /// Returns whether no rows are waiting, as far as is known.
     pub(super) fn is_over(&self) -> bool {
-        self.of.is_empty()
+        self.source.is_empty()
     }
 
     fn end(&mut self) {
         if self.whole && self.acks.is_empty() && self.items.is_empty() {
-            self.of = Found::default();
+            self.source = Found::default();
         }
     }
 }
@@ -200,11 +200,11 @@ mod tests {
         assert_eq!(all, (0..1_200).collect::<Vec<_>>());
         let large = listed((0..5).map(|n| (n, false, BYTES / 2)));
         assert_eq!(large.slice(), [0, 1]);
-        assert_eq!(listed((0..5).map(|n| (n, false, BYTES * 4))).slice(), [0], "one at least");
+        assert_eq!(listed((0..5).map(|n| (n, false, BYTES * 4))).slice(), [0], "at least one row");
     }
 
     #[test]
-    fn slice_that_took_long_is_followed_by_a_smaller_one() {
+    fn a_slow_slice_is_followed_by_a_smaller_one() {
         let mut backlog = listed((0..10_000).map(|n| (n, false, 1)));
         let mut sizes = Vec::new();
         for took in [1, 50, 50, 50, 50, 15, 1] {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn row_that_is_to_blame_is_found_by_halving() {
+    fn the_rejected_row_is_found_by_halving() {
         let mut backlog = listed((0..100).map(|n| (n, false, 1)));
         let mut tries = 0;
         while backlog.slice().len() > 1 {
@@ -237,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn list_that_was_cut_is_continued_with_what_was_found_meanwhile() {
+    fn a_truncated_list_continues_with_rows_found_since() {
         let share = Share::default();
         let mut backlog = Backlog::default();
         share.note(xids(&[7]));
         backlog.next_listing(&share);
         backlog.list((0..LIST as i64).map(|n| (n, false, 1)).collect());
         share.note(xids(&[9]));
-        assert_eq!(backlog.next_listing(&share), None, "first the list");
+        assert_eq!(backlog.next_listing(&share), None, "the list comes first");
         backlog.taken(LIST, Duration::ZERO);
         assert_eq!(backlog.next_listing(&share), Some(xids(&[7, 9])));
         backlog.list(Vec::new());
