@@ -1,4 +1,7 @@
-//! What happened, as values: written in the transaction that made it true, announced after its commit.
+//! Events: committed facts, such as `lease.claimed`.
+//!
+//! A decision returns its events as values. The store writes them in the same transaction as the new state, and the
+//! engine announces them to listeners after the commit. So a listener never hears of a change that was rolled back.
 
 use crate::id::{Fence, UserId};
 use crate::queue::Kind;
@@ -7,19 +10,19 @@ use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which stream of events something belongs to.
+/// The stream that an event belongs to. A listener subscribes to topics.
 ///
-/// A new one needs a migration that older programs are not compatible with: they could not read its events.
+/// A new topic needs a migration that excludes older programs, because they cannot read its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Leases: claimed, released, lost, asked for.
+    /// Leases: claimed, released, lost, requested.
     Leases,
     /// Tasks: created, changed, finalized.
     Tasks,
-    /// Queues of lanes and inboxes: failures, exhausted items, and how their destinations are doing; never one event per
-    /// processed item.
+    /// Lane and inbox queues: failures, exhausted items, and the health of their destinations. Processed items have no
+    /// events, because there are too many of them.
     Queues,
-    /// Sync queues and their sources: the same, and every key that arrived, since its whole point is that it does.
+    /// Sync queues and their sources: as for [`Topic::Queues`], and one event for every key that was delivered.
     Sync,
     /// Audit: overrides, retries, purges, changes of access.
     Audit,
@@ -31,8 +34,8 @@ pub enum Topic {
 pub struct UnknownTopic(pub String);
 
 impl Topic {
-    /// Where the events of a queue and of its items belong. Each has one topic, so that nobody who listens to both hears
-    /// it twice.
+    /// Returns the topic of a queue of this kind and of its items. Each event has one topic, so a listener to both
+    /// topics receives it once.
     pub fn of(kind: Kind) -> Topic {
         match kind {
             Kind::Lane | Kind::Inbox => Topic::Queues,
@@ -40,10 +43,10 @@ impl Topic {
         }
     }
 
-    /// All of them.
+    /// Every topic.
     pub const ALL: [Topic; 5] = [Topic::Leases, Topic::Tasks, Topic::Queues, Topic::Sync, Topic::Audit];
 
-    /// The topic's name in the live stream.
+    /// Returns the topic's name in the live stream.
     pub fn as_str(self) -> &'static str {
         match self {
             Topic::Leases => "leases",
@@ -62,7 +65,7 @@ impl FromStr for Topic {
     }
 }
 
-/// Some of the topics.
+/// A set of topics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topics(u8);
 
@@ -70,7 +73,7 @@ impl Topics {
     /// Every topic.
     pub const ALL: Topics = Topics((1 << Topic::ALL.len()) - 1);
 
-    /// Whether `topic` is one of them.
+    /// Returns whether the set contains `topic`.
     pub fn contains(self, topic: Topic) -> bool {
         self.0 & Topics::from(topic).0 != 0
     }
@@ -91,19 +94,19 @@ impl FromIterator<Topic> for Topics {
 /// One committed fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The stream it belongs to.
+    /// The stream that the event belongs to.
     pub topic: Topic,
-    /// Its name, noun first and in the past tense: `lease.claimed`. Owned only where it was read back.
+    /// The event's name, noun first and in the past tense: `lease.claimed`. Owned only in an event read from a store.
     pub name: Cow<'static, str>,
-    /// The resource or the item it is about.
+    /// The resource or the item that the event is about.
     pub resource: Arc<str>,
-    /// The key of the item it is about. Never written: it is looked up when the event is read back.
+    /// The key of the item. Stores do not write it: they look it up when they read the event.
     pub key: Option<Arc<str>>,
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Time,
-    /// The fence of the ownership it is about.
+    /// The fence of the ownership or delivery that the event is about.
     pub fence: Option<Fence>,
-    /// Who did it, or whose ownership it was.
+    /// The user who caused the event, or the holder of the ownership that ended.
     pub by: Option<UserId>,
     /// A reason or message for people.
     pub detail: Option<String>,
@@ -114,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_topic_is_found_by_its_name_and_nothing_else_is() {
+    fn topic_is_parsed_from_its_exact_name_only() {
         for topic in Topic::ALL {
             assert_eq!(topic.as_str().parse(), Ok(topic));
         }
@@ -122,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_topics_holds_what_was_put_into_it() {
+    fn topic_set_contains_exactly_the_collected_topics() {
         let some: Topics = [Topic::Leases, Topic::Audit].into_iter().collect();
         let held = Topic::ALL.map(|topic| some.contains(topic));
         assert_eq!(held, [true, false, false, false, true]);

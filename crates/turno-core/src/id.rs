@@ -1,14 +1,14 @@
-//! Names, ids and numbers as types, so that a key cannot be passed where a resource belongs.
+//! Names, ids and numbers as types, so that a key cannot be passed where a resource is expected.
 //!
-//! Texts are validated once, at the edge; inside the engine a name is known to be good. They are shared
-//! (`Arc<str>`), because one name travels through a command, a row, an event and an answer.
+//! A name is validated once, when it is made at the edge, so the engine never checks it again. Names are shared
+//! (`Arc<str>`), because one name is part of a command, a row, an event and an answer.
 
 use crate::limits::{NAME_MAX, SCOPE_MAX};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a text cannot be a name.
+/// The reason why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
     /// The text has no characters.
@@ -38,7 +38,7 @@ fn check(what: &'static str, text: &str) -> Result<(), BadName> {
     Ok(())
 }
 
-/// Whether a text can say what is to be done with an item: as a name, but it may be empty.
+/// Checks an item's action: the rules of a name, except that an action may be empty.
 pub fn check_action(action: &str) -> Result<(), BadName> {
     if action.is_empty() { Ok(()) } else { check("action", action) }
 }
@@ -58,7 +58,7 @@ macro_rules! name {
                 Ok(Self(text))
             }
 
-            /// The name as text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -93,34 +93,34 @@ macro_rules! name {
 }
 
 name!(
-    /// What a lease is about: a task, a file, a nightly job.
+    /// The name of a resource, on which only one holder may work at a time: a task, a file, a nightly job.
     Resource, "resource");
 name!(
-    /// A person or a machine's account.
+    /// The id of a person or of a machine's account.
     UserId, "user id");
 name!(
-    /// Which process of a machine's account holds something.
+    /// One running process of a machine's program.
     Instance, "instance");
 name!(
-    /// A queue's name.
+    /// The name of a queue.
     QueueName, "queue name");
 name!(
     /// The id of an item, unique in its queue.
     ItemId, "item id");
 name!(
-    /// Whose item it is: items of one key are handled one at a time, in order.
+    /// The key that an item belongs to: a user, an account, a record. Items of one key are handed out in order.
     Key, "key");
 name!(
-    /// A caller's name for one claim, so that it can be repeated.
+    /// The caller's id for one claim of a queue, so that the caller can repeat the claim.
     RequestId, "request id");
 name!(
-    /// An article in stock.
+    /// The code of an article in stock.
     Sku, "sku");
 name!(
     /// The serial number of one unit.
     Serial, "serial number");
 
-/// Under which key something happens at most once, however often it is asked for.
+/// The key under which a call takes effect at most once, even if the caller repeats it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Once {
     scope: Arc<str>,
@@ -128,7 +128,8 @@ pub struct Once {
 }
 
 impl Once {
-    /// A key of 1 to 200 characters, chosen by whoever asks, within a scope that keeps callers and calls apart.
+    /// Accepts a key of 1 to 200 characters that the caller chose, and the scope that separates it from the keys of
+    /// other callers and other calls.
     pub fn new(scope: &str, key: &str) -> Result<Once, BadName> {
         check("key", key)?;
         match check("scope", scope) {
@@ -142,54 +143,55 @@ impl Once {
         Ok(Once { scope: scope.into(), key: key.into() })
     }
 
-    /// Whose key it is, and of which call.
+    /// Returns the scope: the call, and the caller.
     pub fn scope(&self) -> &str {
         &self.scope
     }
 
-    /// The key itself.
+    /// Returns the caller's key.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// A fencing number: it grows with every new ownership and is never used again.
+/// A fence: a number that grows with every new ownership or delivery and is never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fence(pub i64);
 
-/// An item's place in the order of arrival, and its identity inside the engine.
+/// An item's sequence number: its place in the order of arrival, and its identity inside the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub i64);
 
-/// A place in the one stream of events: consecutive, and given only to what is committed.
+/// The place of an event in the one stream of events.
 ///
-/// Whoever has seen everything up to a position goes on behind it and misses nothing.
+/// Positions are consecutive, and only committed events get one. A listener that has read up to a position continues
+/// after it and misses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Position(pub i64);
 
 impl Position {
-    /// The one behind it.
+    /// Returns the position after this one.
     pub fn next(self) -> Position {
         Position(self.0.saturating_add(1))
     }
 }
 
-/// A queue's number inside the database.
+/// The number of a queue inside the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub i32);
 
 /// A lane: all items of one key in one queue, named by a hash of the key.
 ///
-/// Two keys whose hashes are equal share a lane. That makes them wait for each other, and nothing worse:
-/// wherever the key itself matters (coalescing), the key is compared, not its hash.
+/// Two keys with the same hash share a lane, so their items wait for each other. This has no other effect: replacing an
+/// older item of a sync queue compares the keys themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane(pub i64);
 
 impl Lane {
-    /// The lane of `key`.
+    /// Returns the lane of `key`.
     pub fn of(key: &Key) -> Lane {
         let hash = blake3::hash(key.as_str().as_bytes());
         let first: [u8; 8] = hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
@@ -199,20 +201,20 @@ impl Lane {
 
 /// Fresh numbers from the database's one sequence, taken while the rows of the decision were locked.
 ///
-/// Fences, places and revisions all come from it, so each of them only ever grows.
+/// Fences, sequence numbers and revisions all come from this sequence, so each of them only grows.
 #[derive(Debug)]
 pub struct Numbers(std::vec::IntoIter<i64>);
 
 impl Numbers {
-    /// Numbers in the order in which they may be used.
+    /// Holds numbers in the order in which the decision uses them.
     pub fn new(ascending: Vec<i64>) -> Numbers {
         Numbers(ascending.into_iter())
     }
 
-    /// The next unused number.
+    /// Returns the next unused number.
     ///
     /// # Panics
-    /// If the group asked the store for fewer numbers than its decision needs: a bug in the group.
+    /// If the group asked the store for fewer numbers than its decision needs, which is a bug in the group.
     pub fn take(&mut self) -> i64 {
         self.0.next().expect("a group asks for as many numbers as its decision can use")
     }
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_checked_once_at_the_edge() {
+    fn empty_long_and_control_character_names_are_refused() {
         assert_eq!(Key::new(""), Err(BadName::Empty("key")));
         assert_eq!(Key::new("a\nb"), Err(BadName::Control("key")));
         assert_eq!(Key::new("á".repeat(201)), Err(BadName::TooLong("key")));
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_as_long_as_a_name_and_may_be_empty() {
+    fn action_follows_the_rules_of_a_name_but_may_be_empty() {
         assert_eq!(check_action(""), Ok(()));
         assert_eq!(check_action(&"á".repeat(200)), Ok(()));
         assert_eq!(check_action(&"á".repeat(201)), Err(BadName::TooLong("action")));
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_something_done_once_is_a_name_and_its_scope_may_hold_several() {
+    fn once_key_is_a_name_and_its_scope_may_be_three_times_as_long() {
         let scope = format!("POST /v1/tasks {}", "á".repeat(200));
         let once = Once::new(&scope, "k").expect("valid");
         assert_eq!((once.scope(), once.key()), (scope.as_str(), "k"));
@@ -250,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn lanes_of_different_keys_differ_and_do_not_change_between_versions() {
+    fn lane_hash_differs_between_keys_and_never_changes() {
         let ana = Lane::of(&Key::new("ana").expect("valid"));
         let luis = Lane::of(&Key::new("luis").expect("valid"));
         assert_ne!(ana, luis);
-        // The hash is stored; a different one after an upgrade would open a second lane for a busy key.
+        // Databases store the hash. If an upgrade changed it, a key with unfinished items would get a second lane.
         assert_eq!(ana, Lane(i64::from_le_bytes(blake3::hash(b"ana").as_bytes()[..8].try_into().expect("8 bytes"))));
     }
 }

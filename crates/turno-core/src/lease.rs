@@ -1,12 +1,20 @@
-//! Leases: who may work on a resource, until when, and with which fence.
+//! Leases: the right to work on a resource, held by one holder until it expires.
 //!
-//! A lease is live while it has a grant whose `expires_at` lies after now; at any other time it is free.
-//! A lease expires without a sweep: the next command finds the grant dead, ends it, and goes on. So that listeners
-//! hear of it, each lease carries the instant at which it is looked at next (`look`). A fence names one ownership
-//! for ever; a command with another fence changes nothing.
+//! A claim of a free resource is answered with a [`Grant`]: an ownership with a holder, an expiry and a fence. The
+//! holder renews it with heartbeats and ends it with a release. While the grant is live (`now < expires_at`), claims by
+//! other holders are refused. At any other time the resource is free.
 //!
-//! Deliberately not here: permissions (the caller has checked them) and announcing events (that happens
-//! after the commit).
+//! - **Fence.** Every grant gets a new, higher number, its fence. Heartbeats and releases carry the fence. If it is not
+//!   the fence of the live grant, the command is refused as lost and changes nothing.
+//! - **Expiry needs no sweep.** Each command first ends a grant that has expired, and then decides. Reads evaluate the
+//!   same rule ([`State::as_of`]).
+//! - **Announcing an expiry.** Each lease stores the instant at which the engine looks at it next
+//!   ([`State::look_at`]), so that listeners hear of an expiry even if no command arrives.
+//! - **Waiting line.** Holders who want a held resource take a ticket. When the resource becomes free, it is offered to
+//!   the first ticket for a while ([`Offer`]).
+//!
+//! The entry point is [`decide`]. This module does not check permissions (the engine has done that before), and does
+//! not announce events (the engine does that after the commit).
 
 mod command;
 mod decide;
@@ -33,49 +41,51 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Who holds, waits or asks. Two are the same only if user and instance are.
+/// A person, or a machine's account together with one of its instances. Two holders are the same only if both the user
+/// and the instance are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holder {
     /// The person, or the machine's account.
     pub user: UserId,
-    /// How people call them.
+    /// The display name.
     pub name: String,
-    /// Which process, for machines.
+    /// The running process, for machines.
     pub instance: Option<Instance>,
 }
 
 impl Holder {
-    /// The same actor, whatever display name they carried at the time.
+    /// Returns whether both are the same holder. Ignores the display name, which may have changed.
     pub fn is(&self, other: &Holder) -> bool {
         self.user == other.user && self.instance == other.instance
     }
 
-    /// Whether they may say something about an ownership of `owner` whose fence they know: the same user, and the same
-    /// instance if they name one. The fence names the ownership already, so they need not.
+    /// Returns whether this caller may renew or release an ownership of `owner` with the right fence: the same user,
+    /// and the same instance if the caller names one. The instance is optional because the fence already identifies
+    /// the ownership.
     pub fn speaks_for(&self, owner: &Holder) -> bool {
         self.user == owner.user && (self.instance.is_none() || self.instance == owner.instance)
     }
 }
 
-/// The times that govern a resource, chosen by its prefix.
+/// The times that govern a lease. The prefix of the resource's name selects the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// How long a claim or a heartbeat keeps the lease.
     pub ttl: Span,
     /// The longest ttl that a claim may ask for.
     pub max_ttl: Span,
-    /// No renewal once the person has done nothing for this long.
+    /// A heartbeat renews nothing if the person has been idle for this long.
     pub idle_guard: Option<Span>,
-    /// No renewal past this long after the holder's last work.
+    /// No heartbeat moves the expiry further than this after the holder's last work.
     pub rolling_timeout: Option<Span>,
-    /// How often a holder is asked to beat.
+    /// How often clients send heartbeats.
     pub heartbeat_interval: Span,
-    /// How long a freed lease is kept for the next in line.
+    /// How long a free lease stays reserved for the first ticket.
     pub offer: Span,
 }
 
 impl Policy {
-    /// Checks every time against its bounds; the first that is outside is named, as people know it. The heartbeat
+    /// Checks every time against its bounds and returns the first one outside, by its configuration key. The heartbeat
     /// interval must be below the ttl, because otherwise every lease expires between two heartbeats.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let times = [
@@ -112,8 +122,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// What people who process tasks are given: a lock that lives three minutes between beats, is not renewed for
-    /// who has done nothing for two, and ends a quarter of an hour after the last real work.
+    /// Returns the policy of tasks that people process. The lock lives for three minutes after a heartbeat, is not
+    /// renewed once the person has been idle for two, and ends 15 minutes after the last work.
     pub fn of_tasks() -> Policy {
         Policy {
             ttl: Span::from_secs(180),
@@ -125,12 +135,12 @@ impl Policy {
     }
 }
 
-/// The policies in force, by the part of a resource's name before the first `:`.
+/// All lease policies. The prefix is the part of a resource's name before the first `:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policies {
-    /// For every prefix that has none of its own.
+    /// The policy of resources whose prefix has no policy of its own.
     pub default: Policy,
-    /// By prefix, `task` among them.
+    /// The policies by prefix. `task` is always among them by default.
     pub by_prefix: HashMap<String, Policy>,
 }
 
@@ -142,81 +152,82 @@ impl Default for Policies {
 }
 
 impl Policies {
-    /// The policy that governs a resource.
+    /// Returns the policy that governs a resource.
     pub fn of(&self, resource: &Resource) -> &Policy {
         let prefix = resource.as_str().split_once(':').map(|(prefix, _)| prefix);
         prefix.and_then(|prefix| self.by_prefix.get(prefix)).unwrap_or(&self.default)
     }
 
-    /// Checks all of them; the first that is outside its bounds is named.
+    /// Checks every policy and returns the first time outside its bounds.
     pub fn check(&self) -> Result<(), BadPolicy> {
         self.by_prefix.values().chain([&self.default]).try_for_each(Policy::check)
     }
 }
 
-/// One ownership, from its claim until it ends.
+/// One ownership of a resource, from the claim that was granted until its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Who owns it.
+    /// The holder.
     pub holder: Holder,
-    /// Names this ownership; never used again.
+    /// The number that identifies this ownership. It is never reused.
     pub fence: Fence,
-    /// Counts the holder's claim calls, so that a page being left cannot free what its reload re-claimed.
+    /// Counts the holder's claim calls. A page that closes releases with its own count, so it cannot free a lease that
+    /// its reload has claimed again.
     pub claim: i64,
-    /// What a renewal extends by: the ttl of the claim.
+    /// How long a renewal lasts: the ttl of the last claim.
     pub ttl: Span,
-    /// Since when.
+    /// When the ownership began.
     pub locked_at: Time,
-    /// The last real work; the rolling timeout counts from here.
+    /// When the holder last worked. The rolling timeout counts from here.
     pub worked_at: Time,
-    /// The last beat that was written down.
+    /// When a heartbeat was last stored.
     pub heartbeat_at: Time,
-    /// Dead from this instant on.
+    /// The instant from which the ownership is over.
     pub expires_at: Time,
-    /// The last beat came from an idle person: if it expires now, that is why.
+    /// The last heartbeat reported an idle person. If the lease expires now, the cause is [`Cause::Idle`].
     pub idle: bool,
 }
 
 /// How an ownership ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Its time ran out.
+    /// The ownership reached its expiry.
     Expired,
-    /// The holder gave it back.
+    /// The holder released it.
     Released,
-    /// An override ended it.
+    /// An override, or disabling the holder, ended it.
     Forced,
 }
 
-/// What led to the end.
+/// Why an ownership ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// No beat arrived in time.
+    /// No heartbeat arrived in time.
     NoHeartbeat,
-    /// The person was idle, so beats did not renew it.
+    /// The person was idle, so heartbeats did not renew it.
     Idle,
-    /// The rolling timeout was reached without work.
+    /// The rolling timeout passed without work.
     RollingTimeout,
-    /// Somebody with the right to do so.
+    /// A user with the right to do so forced a release or a claim.
     Override,
-    /// The holder was locked out.
+    /// The holder's account was disabled.
     UserDisabled,
-    /// The holder.
+    /// The holder released it.
     Released,
 }
 
-/// The end of one ownership: what is remembered, so that the late one can be told.
+/// The end of one ownership. It is stored so that the former holder can be told how the ownership ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// The ownership that ended.
     pub grant: Grant,
-    /// When it ended; for an expired one, when it expired, not when that was noticed.
+    /// When it ended. For an expired ownership this is its expiry, not the time at which a command found it expired.
     pub at: Time,
-    /// How.
+    /// How it ended.
     pub reason: Reason,
-    /// Why.
+    /// Why it ended.
     pub cause: Cause,
-    /// Who did it, for an override.
+    /// The user who forced the end.
     pub by: Option<UserId>,
     /// The override's reason.
     pub note: Option<String>,
@@ -225,33 +236,34 @@ pub struct Ending {
 /// A place in the waiting line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
-    /// Whose.
+    /// The holder of the ticket.
     pub who: Holder,
-    /// Since when they wait.
+    /// When the holder joined the line.
     pub since: Time,
-    /// The ticket is dead from here on unless repeated.
+    /// The instant from which the ticket is dead, unless its holder renews it before.
     pub expires_at: Time,
 }
 
-/// A freed lease, kept for the first in line.
+/// The reservation of a free lease for the first ticket in the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// For whom.
+    /// The holder of the first ticket.
     pub to: Holder,
-    /// Until when.
+    /// When the offer lapses.
     pub until: Time,
 }
 
-/// Somebody asked the holder to let go.
+/// A request to the holder to release the lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Who asks.
+    /// Who asks for the release.
     pub by: Holder,
-    /// What they said.
+    /// The message to the holder.
     pub message: Option<String>,
-    /// When.
+    /// When the request was made.
     pub at: Time,
-    /// The holder has answered that they go on. Left out where it is not so, for programs that do not know of it.
+    /// The holder's answer, if the holder declined. Omitted from the stored JSON otherwise, so that older programs can
+    /// read the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<Declined>,
 }
@@ -259,39 +271,40 @@ pub struct Request {
 /// The holder's answer to a request: not now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declined {
-    /// When.
+    /// When the holder declined.
     pub at: Time,
-    /// What they said.
+    /// The holder's message.
     pub message: Option<String>,
 }
 
-/// Everything known about one resource. The default is a resource that nobody has ever seen: free.
+/// The stored state of one resource's lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// The resource.
     pub resource: Resource,
-    /// The current ownership, live or expired.
+    /// The current ownership. It may have expired already.
     pub grant: Option<Grant>,
-    /// The ownership before: how it ended.
+    /// The end of the previous ownership.
     pub ended: Option<Ending>,
-    /// Who waits, in order.
+    /// The waiting line, in order.
     pub line: Vec<Ticket>,
-    /// To whom it is offered while free.
+    /// The offer to the first ticket, while the resource is free.
     pub offer: Option<Offer>,
-    /// Who asked the holder to let go.
+    /// Requests to the holder to release the lease.
     pub requests: Vec<Request>,
-    /// The holder's page is being left: the ownership ends as released when its time is up, unless they come back.
+    /// The holder's page closed and may be reloading. At its expiry the ownership ends as released, unless a heartbeat
+    /// or a claim arrives before.
     pub leaving: bool,
-    /// When the lease is looked at next. Never later than [`State::due_at`], but it may be earlier: heartbeats and
-    /// releases leave it as it is, so that they touch no index.
+    /// When the engine looks at the lease next, to announce its expiry. Never later than [`State::due_at`]. May be
+    /// earlier, because heartbeats and releases do not update it, so that they write no index entry.
     pub look_at: Option<Time>,
-    /// Somebody's transaction is finishing under the ownership and must not see it taken. Found when it was
-    /// locked, never stored.
+    /// An open application transaction relies on the ownership, so the ownership must not end now. The store sets this
+    /// when it locks the row; it is not stored.
     pub pinned: bool,
 }
 
 impl State {
-    /// A resource that nobody has ever seen.
+    /// Returns the state of a resource that has no stored row: free, with an empty line.
     pub fn unseen(resource: Resource) -> State {
         let (line, requests) = (Vec::new(), Vec::new());
         State {
@@ -307,27 +320,28 @@ impl State {
         }
     }
 
-    /// Returns the moments at which something about it is over: the ownership, the offer, the tickets.
+    /// Returns every instant at which a part of the state ends: the ownership, the offer, the tickets.
     pub fn ends(&self) -> impl Iterator<Item = Time> {
         let grant = self.grant.iter().map(|grant| grant.expires_at);
         let offer = self.offer.iter().map(|offer| offer.until);
         grant.chain(offer).chain(self.line.iter().map(|ticket| ticket.expires_at))
     }
 
-    /// When it was last decided on, as far as the row tells: no decision takes place before another.
+    /// Returns the latest decision time that the state shows. [`decide`] never uses an earlier `now`, so that a clock
+    /// that steps back cannot revive an expired ownership.
     pub(crate) fn decided_at(&self) -> Time {
         let grant = self.grant.as_ref().map(|grant| grant.heartbeat_at.max(grant.worked_at));
         let ended = self.ended.as_ref().map(|ending| ending.at);
         grant.max(ended).unwrap_or(Time(i64::MIN))
     }
 
-    /// Whether a user stands in its line, or it is offered to them.
+    /// Returns whether the user has a ticket or an offer.
     pub fn waits(&self, user: &UserId) -> bool {
         let offered = self.offer.as_ref().is_some_and(|offer| offer.to.user == *user);
         offered || self.line.iter().any(|ticket| ticket.who.user == *user)
     }
 
-    /// Sends away everybody who waits, as what they wait for is over. Answers whether anybody did.
+    /// Removes all tickets and the offer, because the task is over. Returns whether there were any.
     pub(crate) fn dismiss(&mut self) -> bool {
         let waited = !self.line.is_empty() || self.offer.is_some();
         self.line.clear();
@@ -335,7 +349,7 @@ impl State {
         waited
     }
 
-    /// The ownership that is live at `now`, if there is one.
+    /// Returns the ownership that is live at `now`.
     pub fn live(&self, now: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| now < grant.expires_at)
     }

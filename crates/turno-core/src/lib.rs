@@ -1,11 +1,17 @@
-//! The rules of Turno, as pure decisions.
+//! The rules of Turno, as pure functions.
 //!
-//! Everything here is a function of its arguments: a state that was read, a command, and the time `now`
-//! that the database's clock showed after the state was locked. The answer is either a decision (the new
-//! state, and what else is to be written with it) or a refusal, which is an answer and not a failure.
+//! Turno decides which holder may work on a resource (a *lease*), which worker receives an item (a *queue*), how a
+//! *task* with lines is processed, and which principal may do what (*access*). This crate contains those rules and
+//! nothing else. Start with [`lease`]: the other modules have the same shape.
 //!
-//! There is deliberately no I/O, no clock, no randomness and no `async` in this crate, so that the same
-//! functions run in the engine, in the simulator and in the tests.
+//! Each rule is a function of three arguments: the stored state, a command, and the time `now`. The engine reads `now`
+//! from the database's clock after it has locked the state. The function returns one of two answers:
+//!
+//! - a decision: the new state, and the events, history and audit entries to write with it in one transaction;
+//! - a refusal: a "no" with its reason. A refusal is an answer, not an error.
+//!
+//! This crate has no I/O, no clock, no randomness and no `async`, so that the engine, the simulator and the tests all
+//! run the same functions. It never decides in SQL, so that SQLite and PostgreSQL follow the same rules.
 
 pub mod access;
 pub mod audit;

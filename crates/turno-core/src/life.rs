@@ -1,65 +1,74 @@
-//! Lives of a database, and how far its counters move when a life begins.
+//! Lives of a database, and how far its counters jump when a life begins.
 //!
-//! A database can go back: a standby is promoted without the newest commits, a dump is restored, a file is copied. Fences,
-//! item numbers, task ids and event positions of the lost time are known outside, so they must never be given again. A
-//! stored counter cannot ensure that, because it is lost together with the time that it protects. Time can: the
-//! sequence is moved to a number made from the clock, and no installation takes as many numbers as time gives.
+//! A *life* is a period in which a database loses no commit. It ends with a failover, a restore or a restart of the
+//! server. After a failover or a restore the database may have *gone back*: a standby was promoted without the newest
+//! commits, a dump was restored, a file was copied.
+//!
+//! Callers still know the fences, sequence numbers, task ids and event positions of the lost commits, so the database
+//! must never issue them again. A stored counter cannot ensure that, because the failover loses the counter, too.
+//! Therefore the sequence jumps to a number computed from the clock. The clock yields 1,000 numbers per millisecond,
+//! which is more than any installation uses, so the jump always passes the lost numbers.
 
 use crate::time::{Span, Time};
 
-/// The instant that the numbers made from the clock begin at: 2025-01-01, UTC.
+/// The instant for which the clock yields the number 0: 2025-01-01, UTC.
 const BEGINNING: Time = Time(1_735_689_600_000);
-/// Numbers per millisecond: more than an installation takes, and below 2^53 for 285 years.
+/// Numbers per millisecond: more than an installation uses, and below 2^53 for 285 years.
 const NUMBERS_PER_MS: i64 = 1_000;
-/// A move by less than this is not worth its write. A database that has gone back moves at least this far.
+/// The smallest jump of the sequence. A smaller one is not worth a write, and a database that went back jumps at least
+/// this far.
 const MOVE_MIN: i64 = 1_000_000;
-/// Task ids that are skipped when a database has gone back, and how many more for every second of the gap.
+/// How many task ids a database that went back skips at least.
 const TASKS_MIN: i64 = 1_000;
+/// How many more task ids it skips for every second that it may have lost.
 const TASKS_PER_S: i64 = 10;
 
-/// Where a database is. Parts that cannot be read are empty.
+/// Identifies the server and the history that a database belongs to. A part that the engine cannot read is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The server's cluster and the schema in it, or the file.
+    /// PostgreSQL: the server's cluster and the schema. SQLite: the file.
     pub identifier: String,
-    /// The history that the server writes; another one after a promotion and after point-in-time recovery.
+    /// The server's timeline, which changes with a promotion and with point-in-time recovery.
     pub timeline: String,
-    /// When the server was started.
+    /// When the server started.
     pub started: String,
 }
 
 impl Origin {
-    /// Whether the database may have gone back between the two: it is elsewhere, or goes on from an earlier point. A
-    /// part that either of them lacks proves nothing.
+    /// Returns whether the database may have gone back since `stored`: its server or its timeline changed. An empty
+    /// part is ignored, because it proves nothing.
     fn has_left(&self, stored: &Origin) -> bool {
         let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
         differ(&self.identifier, &stored.identifier) || differ(&self.timeline, &stored.timeline)
     }
 }
 
-/// The last values that a database has given.
+/// The last numbers that a database has issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
-    /// Of the one sequence: fences, item numbers, revisions.
+    /// The last number of the one sequence: fences, sequence numbers of items, revisions.
     pub number: i64,
-    /// Of tasks.
+    /// The last task id.
     pub task: i64,
-    /// Of events.
+    /// The last event position.
     pub position: i64,
 }
 
-/// How a life begins.
+/// The decision about how a life begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
-    /// The counters from now on; never lower than they were.
+    /// The counters from now on, never lower than before.
     pub counters: Counters,
-    /// The database may have gone back: who listens is told to read everything anew, and the audit says so.
+    /// The database may have gone back. Listeners receive a reset, and the audit records it.
     pub went_back: bool,
-    /// Something is to be written. Otherwise the life was begun by another process.
+    /// The store must write the counters or the origin. `false` if another process has already begun this life.
     pub writes: bool,
 }
 
-/// Decides how a life begins: at the start of a program (`starts`), or when a process meets a server it does not know.
+/// Decides how a life begins.
+///
+/// The engine calls this when its process starts (`starts`), and when the origin that it found differs from the stored
+/// one. `was` holds the counters as the database has them now.
 pub fn begin(stored: Option<&Origin>, found: &Origin, was: Counters, starts: bool, now: Time) -> Beginning {
     let went_back = stored.is_some_and(|stored| found.has_left(stored));
     let is_new = starts || stored != Some(found);
@@ -82,7 +91,7 @@ mod tests {
     use super::*;
 
     const WAS: Counters = Counters { number: 5_000, task: 7, position: 90 };
-    /// A day after the beginning.
+    /// One day after `BEGINNING`.
     const NOW: Time = Time(BEGINNING.0 + 86_400_000);
 
     fn origin(identifier: &str, timeline: &str, started: &str) -> Origin {
@@ -90,25 +99,25 @@ mod tests {
     }
 
     #[test]
-    fn a_start_moves_the_sequence_to_the_clock_and_nothing_else() {
+    fn process_start_moves_only_the_sequence_to_the_clock() {
         let home = origin("c1/10", "1", "8:00");
         let begun = begin(Some(&home), &home, WAS, true, NOW);
         assert_eq!(begun.counters, Counters { number: 86_400_000_000, ..WAS });
         assert!(begun.writes && !begun.went_back);
         let again = begin(Some(&home), &home, begun.counters, true, NOW + Span(900));
-        assert_eq!(again.counters, begun.counters, "less than a million numbers are not worth a write");
+        assert_eq!(again.counters, begun.counters, "a jump below one million numbers is not written");
         assert!(!again.writes);
     }
 
     #[test]
-    fn a_database_from_before_lives_were_kept_has_not_gone_back() {
+    fn database_without_a_stored_origin_has_not_gone_back() {
         let begun = begin(None, &origin("c1/10", "1", "8:00"), WAS, true, NOW);
         assert_eq!((begun.went_back, begun.counters.task, begun.counters.position), (false, 7, 90));
         assert!(begun.writes);
     }
 
     #[test]
-    fn a_promotion_moves_every_counter_beyond_what_the_lost_time_can_have_given() {
+    fn promotion_moves_every_counter_past_the_lost_numbers() {
         let was = Counters { number: 86_400_000_000, task: 7, position: 90 };
         let begun = begin(
             Some(&origin("c1/10", "1", "8:00")),
@@ -119,13 +128,14 @@ mod tests {
         );
         assert!(begun.went_back);
         assert_eq!(begun.counters.number, 86_460_000_000);
-        assert_eq!(begun.counters.task, 7 + 1_000 + 600, "ten for each second of the gap");
+        assert_eq!(begun.counters.task, 7 + 1_000 + 600, "ten for each second that may be lost");
         assert!(begun.counters.position >= begun.counters.number);
     }
 
-    /// A stored counter of lives would count both promotions as the second life.
+    /// If the numbers came from a stored counter of lives, both promotions would be the second life and issue the same
+    /// numbers.
     #[test]
-    fn a_standby_that_never_heard_of_an_earlier_promotion_gives_other_numbers() {
+    fn two_promotions_from_the_same_state_issue_different_numbers() {
         let (home, promoted) = (origin("c1/10", "1", "8:00"), origin("c1/10", "2", "7:00"));
         let was = Counters { number: 86_400_000_000, task: 7, position: 90 };
         let begin_at = |seconds| begin(Some(&home), &promoted, was, false, NOW + Span::from_secs(seconds)).counters;
@@ -135,28 +145,28 @@ mod tests {
     }
 
     #[test]
-    fn a_promotion_moves_the_sequence_also_where_the_clock_is_behind() {
+    fn promotion_moves_the_sequence_even_if_the_clock_is_behind_it() {
         let was = Counters { number: 900_000_000_000_000, task: 7, position: 90 };
         let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c2/10", "1", "8:00"), was, false, Time(0));
         assert_eq!(begun.counters.number, 900_000_001_000_000);
     }
 
     #[test]
-    fn a_restarted_server_begins_a_life_and_has_not_gone_back() {
+    fn server_restart_begins_a_life_but_has_not_gone_back() {
         let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("c1/10", "1", "9:00"), WAS, false, NOW);
         assert!(begun.writes && !begun.went_back);
         assert_eq!(begun.counters.number, 86_400_000_000);
     }
 
     #[test]
-    fn who_meets_a_life_that_another_process_has_begun_moves_nothing() {
+    fn life_begun_by_another_process_moves_no_counter() {
         let home = origin("c1/10", "2", "8:00");
         let met = begin(Some(&home), &home, WAS, false, NOW);
         assert_eq!(met, Beginning { counters: WAS, went_back: false, writes: false });
     }
 
     #[test]
-    fn a_part_that_cannot_be_read_proves_nothing() {
+    fn unreadable_origin_does_not_count_as_gone_back() {
         let begun = begin(Some(&origin("c1/10", "1", "8:00")), &origin("", "", ""), WAS, false, NOW);
         assert!(!begun.went_back);
     }

@@ -1,14 +1,16 @@
-//! Free text from people and workers: kept for people to read, never interpreted.
+//! Free text from people and workers, and the nesting of JSON.
+//!
+//! Free text is stored for people to read. The engine never interprets it.
 
 use crate::limits::TEXT_MAX;
 
-/// The text as it is kept: cut at [`TEXT_MAX`] without breaking a character, and without NUL, which
-/// PostgreSQL cannot store in a text.
+/// Returns the text as it is stored: cut at [`TEXT_MAX`] without breaking a character, and without NUL, because
+/// PostgreSQL cannot store NUL in a text.
 pub fn kept(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_MAX.min(text.len()))].replace('\0', "\u{fffd}")
 }
 
-/// So many of something, for people: `1 entry`, `2 entries`.
+/// Renders a count with its noun in the singular or plural: `1 entry`, `2 entries`.
 pub fn counted(count: impl Into<i128>, one: &str, many: &str) -> String {
     match count.into() {
         1 => format!("1 {one}"),
@@ -16,16 +18,17 @@ pub fn counted(count: impl Into<i128>, one: &str, many: &str) -> String {
     }
 }
 
-/// What stands for whatever [`json_cut`] leaves out.
+/// The JSON value that [`json_cut`] puts in place of each part it removes.
 pub const JSON_CUT: &str = "\"…\"";
 
-/// Whether arrays and objects in this JSON are nested at most so deep.
+/// Returns whether arrays and objects in this JSON are nested at most `depth` levels deep.
 pub fn json_is_within(json: &str, depth: usize) -> bool {
-    // So deep, it would at least be so long.
+    // Each level needs at least one bracket, so a shorter text cannot be nested deeper.
     json.len() <= depth || !Levels::of(json).any(|(_, level)| level > depth)
 }
 
-/// JSON with at most so many levels: what lies deeper is left out, so that readers with a bound can read the rest.
+/// Returns the JSON with at most `depth` levels, so that parsers with a nesting limit can read it. Replaces each deeper
+/// part by [`JSON_CUT`].
 pub fn json_cut(json: &str, depth: usize) -> String {
     let (mut kept, mut from, mut inside) = (String::with_capacity(json.len().min(1 << 16)), 0, false);
     for (at, level) in Levels::of(json) {
@@ -34,7 +37,7 @@ pub fn json_cut(json: &str, depth: usize) -> String {
             kept.push_str(JSON_CUT);
             inside = true;
         } else if level == depth && inside {
-            // The bracket that closes the outermost one left out.
+            // This bracket closes the outermost removed part.
             from = at + 1;
             inside = false;
         }
@@ -42,7 +45,7 @@ pub fn json_cut(json: &str, depth: usize) -> String {
     kept + if inside { "" } else { &json[from..] }
 }
 
-/// The brackets of a JSON text with the level that each leads to; brackets inside texts are none.
+/// Iterates over the brackets of a JSON text outside of strings. Each comes with the nesting level after it.
 struct Levels<'a> {
     bytes: std::iter::Enumerate<std::slice::Iter<'a, u8>>,
     level: usize,
@@ -83,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_told_as_one_and_none_as_many() {
-        let told = [0, 1, 2].map(|count| counted(count, "entry", "entries"));
-        assert_eq!(told, ["0 entries", "1 entry", "2 entries"]);
+    fn only_a_count_of_one_is_singular() {
+        let rendered = [0, 1, 2].map(|count| counted(count, "entry", "entries"));
+        assert_eq!(rendered, ["0 entries", "1 entry", "2 entries"]);
     }
 
     #[test]
-    fn kept_text_is_bounded_whole_and_storable() {
+    fn stored_text_is_bounded_and_has_whole_characters_and_no_nul() {
         let long = "ñ".repeat(TEXT_MAX);
         assert!(kept(&long).len() <= TEXT_MAX && kept(&long).ends_with('ñ'));
         assert_eq!(kept("a\0b"), "a\u{fffd}b");
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_of_json_are_counted_outside_of_texts() {
+    fn brackets_inside_json_strings_do_not_count_as_levels() {
         let nested = |levels: usize| format!("{}1{}", r#"{"a":["#.repeat(levels), "]}".repeat(levels));
         assert!(json_is_within(&nested(50), 100) && !json_is_within(&nested(51), 100));
         let brackets = format!(r#"["{}","\\\"[","\\\\"]"#, "[".repeat(500));
@@ -106,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_too_deep_is_left_out_and_the_rest_stays_as_it_is() {
+    fn json_cut_replaces_deep_parts_and_keeps_the_rest() {
         assert_eq!(json_cut(r#"{"a":[1,{"b":[]},[2]],"c":"[["}"#, 2), r#"{"a":[1,"…","…"],"c":"[["}"#);
         assert_eq!(json_cut(r#"[ 1, {"ñ":2}]"#, 2), r#"[ 1, {"ñ":2}]"#);
-        assert_eq!(json_cut("[[[", 1), r#"["…""#, "what is no JSON stays none");
+        assert_eq!(json_cut("[[[", 1), r#"["…""#, "invalid JSON stays invalid");
     }
 }

@@ -1,7 +1,7 @@
-//! Points in time and spans of it, in whole milliseconds.
+//! Points in time and lengths of time, in whole milliseconds.
 //!
-//! Both databases store integers of milliseconds, so both compare and round in the same way. Arithmetic
-//! saturates: a far future is "never", not an overflow.
+//! Both databases store milliseconds as integers, so both compare and round in the same way. Arithmetic saturates: a
+//! time in the far future means "never" and does not overflow.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
@@ -17,17 +17,17 @@ pub struct Time(pub i64);
 pub struct Span(pub i64);
 
 impl Time {
-    /// How long from `self` until `later`; nothing if that has passed.
+    /// Returns the length of time from `self` until `later`, or zero if `later` is in the past.
     pub fn until(self, later: Time) -> Span {
         Span(later.0.saturating_sub(self.0).max(0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero milliseconds.
     pub const ZERO: Span = Span(0);
 
-    /// A span of whole seconds.
+    /// Makes a span from whole seconds.
     pub const fn from_secs(secs: i64) -> Span {
         Span(secs.saturating_mul(1000))
     }

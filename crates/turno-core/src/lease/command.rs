@@ -1,4 +1,4 @@
-//! What is asked about a lease, and what is answered.
+//! The commands of a lease, their outcomes and refusals.
 
 use super::{Ending, Grant, Holder, Offer, Policy};
 use crate::audit::Draft;
@@ -6,141 +6,141 @@ use crate::event::Event;
 use crate::id::{Fence, Resource, UserId};
 use crate::time::Span;
 
-/// What somebody wants of a resource. Its policy comes with it, since the engine knows it and the row does not.
+/// A command about one resource. It carries the policy, because the stored row does not contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Which resource.
+    /// The resource.
     pub resource: Resource,
-    /// Who wants it.
+    /// The caller.
     pub who: Holder,
-    /// The account that speaks for them, if it is not themselves.
+    /// The account that calls on behalf of `who`, if it is another one.
     pub via: Option<UserId>,
-    /// The times that govern the resource.
+    /// The policy that governs the resource.
     pub policy: Policy,
-    /// What they want.
+    /// What to do.
     pub action: Action,
 }
 
 /// The verbs of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Take it, or renew what is already one's own.
+    /// Take the lease, or renew it if the caller already holds it.
     Claim {
-        /// Another ttl than the policy's, up to its maximum.
+        /// The wanted ttl, up to the policy's maximum. The default is the policy's ttl.
         ttl: Option<Span>,
-        /// If it cannot be had, stand in line.
+        /// If the claim is refused, take a ticket in the waiting line.
         wait: bool,
     },
-    /// Keep it.
+    /// Renew the lease.
     Heartbeat {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// For how long the person has done nothing.
+        /// How long the person has been idle.
         idle: Option<Span>,
-        /// There was real work since the last beat.
+        /// The holder has worked since the last heartbeat.
         worked: bool,
     },
-    /// Give it back.
+    /// Give the lease back.
     Release {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// As of which claim call; an older one frees nothing.
+        /// The claim call that is released. If the holder has claimed again since, nothing is freed.
         claim: Option<i64>,
     },
-    /// Give it back a moment from now, unless the holder comes back before: what a page says that is being left and
-    /// does not know whether it is reloaded.
+    /// Give the lease back after a grace period, unless the holder comes back before. A page that closes sends this,
+    /// because it cannot know whether it is being reloaded.
     Leave {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// As of which claim call; an older one ends nothing.
+        /// The claim call that is left. If the holder has claimed again since, nothing changes.
         claim: Option<i64>,
-        /// For how long it is kept. Nothing: end it now if it is still being left.
+        /// How long the lease is kept. Zero releases it now, if it is still in its grace period.
         grace: Span,
     },
-    /// Take it whoever holds it.
+    /// Take the lease from its holder (an override).
     ForceClaim {
-        /// Why.
+        /// The reason, for the audit and the former holder.
         reason: String,
-        /// The ownership it is meant for: another one that is live meanwhile is left alone.
+        /// The ownership that the caller wants to end. If another ownership is live by now, the override is refused.
         fence: Option<Fence>,
     },
-    /// Free it whoever holds it.
+    /// End the lease of its holder (an override).
     ForceRelease {
-        /// Why.
+        /// The reason, for the audit and the former holder.
         reason: String,
-        /// The ownership it is meant for, as in [`Action::ForceClaim`].
+        /// The ownership that the caller wants to end, as in [`Action::ForceClaim`].
         fence: Option<Fence>,
     },
-    /// Free what somebody holds who was locked out, and their places in the line.
+    /// End the lease and the tickets of a user who was disabled.
     Expel {
-        /// Who was.
+        /// The disabled user.
         user: UserId,
     },
-    /// Ask the holder to let go.
+    /// Ask the holder to release the lease.
     RequestRelease {
-        /// What to tell them.
+        /// The message to the holder.
         message: Option<String>,
     },
-    /// The holder answers those who asked: not now.
+    /// Decline the open requests to release the lease, as its holder.
     Decline {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// What to tell them.
+        /// The message to those who asked.
         message: Option<String>,
     },
-    /// Take a place in the waiting line, or keep it.
+    /// Take a ticket in the waiting line, or renew it.
     JoinLine,
-    /// Renew the caller's place in the waiting line if they still have it. Takes no new place, so a page that repeats
-    /// this cannot undo that the same person left the line on another page.
+    /// Renew the caller's ticket if it is alive. Never takes a new ticket: otherwise a page that repeats this would
+    /// bring a person back who left the line on another page.
     KeepPlace,
     /// Leave the waiting line.
     LeaveLine,
-    /// Carry out what time alone has brought: end an ownership that has run out, pass a lapsed offer on, and set when
-    /// to look again. The engine asks for this when [`State::look_at`](super::State::look_at) is due; nobody else does.
+    /// Apply the effects of time: end an expired ownership, pass on a lapsed offer, and set the next look. Only the
+    /// engine sends this, when [`State::look_at`](super::State::look_at) is due.
     Look,
 }
 
-/// What was decided, for the caller.
+/// The successful result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The caller holds it. `renewed` if they already did.
+    /// The caller holds the lease.
     Claimed {
-        /// It was a renewal of the caller's own live lease.
+        /// The claim renewed the caller's own live lease, so the fence is unchanged.
         renewed: bool,
     },
-    /// The lease is still the caller's; whether it was renewed, and if not, why.
+    /// The caller still holds the lease. [`Beat`] says whether the heartbeat renewed it.
     Beat(Beat),
-    /// The lease was given back. `false` if a newer claim of the same holder keeps it, or it is kept for a moment.
+    /// The release was accepted.
     Released {
-        /// Whether it became free.
+        /// The resource is free. `false` if a newer claim of the same holder keeps the lease, or during a grace period.
         released: bool,
         /// The same release had already happened.
         repeated: bool,
     },
-    /// The override was carried out; `false` if there was nothing to end.
+    /// The forced release was accepted.
     ForceReleased {
-        /// Whether somebody lost it.
+        /// An ownership ended. `false` if there was none.
         changed: bool,
     },
-    /// The holder will be told, or whoever asked them will; `false` if there is nobody to tell.
+    /// The request or the holder's answer was accepted.
     Asked {
-        /// Whether there is.
+        /// It was passed on. `false` if there is no holder to ask, or no open request to decline.
         told: bool,
     },
-    /// The caller's place in the line, from 1; 1 and `offered` means: claim it now.
+    /// The caller has a ticket. If the lease is offered to the caller, the caller should claim it now.
     InLine {
-        /// Place, from 1.
+        /// The place in the line, from 1.
         position: usize,
-        /// Whether it is offered to the caller.
+        /// The lease is offered to the caller.
         offered: bool,
-        /// How long the ticket lives without being repeated.
+        /// How long the ticket lives unless it is renewed.
         ticket: Span,
     },
-    /// The caller is not in the line any more.
+    /// The caller has no ticket.
     LeftLine,
-    /// The lease was looked at.
+    /// The effects of time were applied.
     Looked {
-        /// An ownership ended, or the lease was offered to somebody.
+        /// An ownership ended, or the lease was offered to a waiting holder.
         news: bool,
     },
 }
@@ -148,62 +148,62 @@ pub enum Outcome {
 /// The answer to a heartbeat of a live lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beat {
-    /// It lives on (`expires_at` may be unchanged if the last beat was a moment ago).
+    /// The lease is renewed. `expires_at` may be unchanged if the last heartbeat was stored a moment ago.
     Renewed,
-    /// Not extended: the person is idle.
+    /// The expiry is unchanged, because the person is idle.
     Idle,
-    /// Not extended: too long without work.
+    /// The expiry is unchanged, because it has reached the rolling timeout.
     RollingTimeout,
 }
 
-/// Why not. A refusal is an answer: nothing of what was asked has happened.
+/// The reason why a command was refused. The command had no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Somebody else's live lease.
+    /// Another holder has a live lease.
     HeldBy {
         /// The live ownership.
         grant: Grant,
-        /// The caller's place in line, if they asked to wait.
+        /// The caller's place in the line, if the claim asked to wait.
         position: Option<usize>,
     },
-    /// Free, but kept for somebody in line.
+    /// The lease is free, but offered to a waiting holder.
     OfferedTo {
-        /// For whom and until when.
+        /// The offer.
         offer: Offer,
-        /// The caller's place in line, if they asked to wait.
+        /// The caller's place in the line, if the claim asked to wait.
         position: Option<usize>,
     },
-    /// The caller's ownership is over. How it ended, if the row still knows.
+    /// The ownership with the caller's fence is over, or never was the caller's.
     Lost {
-        /// The end of the caller's ownership; `None` if it lies further back in the history.
+        /// How the ownership ended. `None` if the row no longer holds that ending; the history may.
         ending: Option<Ending>,
     },
-    /// Somebody's transaction is finishing under the ownership: it cannot end before that does.
+    /// An open application transaction relies on the ownership, which cannot end before that transaction does.
     Pinned,
     /// The waiting line is full.
     LineFull,
-    /// The caller holds it already and cannot wait for it.
+    /// The caller already holds the lease, so the caller cannot wait for it.
     AlreadyHolder,
-    /// The policy has an idle guard, so a beat must say for how long the person has been idle.
+    /// The policy has an idle guard, so a heartbeat must say for how long the person has been idle.
     IdleMissing,
-    /// The asked ttl is outside the policy's bounds.
+    /// The requested ttl is outside the policy's bounds.
     TtlOutOfBounds {
-        /// The longest that may be asked for.
+        /// The longest ttl that a claim may ask for.
         max: Span,
     },
 }
 
-/// The whole of a decision: the answer, and what must be written with it.
+/// The complete decision: the answer, and what the store must write with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The answer for the caller.
     pub answer: Result<Outcome, Refused>,
-    /// The state differs from the one that was read and must be written.
+    /// The state has changed and must be written.
     pub changed: bool,
-    /// An ownership that ended here, for the history.
+    /// Ownerships that ended, for the history.
     pub ended: Vec<Ending>,
-    /// What to announce after the commit.
+    /// Events to announce after the commit.
     pub events: Vec<Event>,
-    /// Overrides, for the audit.
+    /// Audit entries of overrides.
     pub audit: Vec<Draft>,
 }

@@ -1,4 +1,4 @@
-//! One decision about one lease.
+//! Decides one command about one lease.
 
 use super::line;
 use super::{Action, Beat, Cause, Command, Decision, Ending, Grant, Holder, Outcome, Policy, Reason, Refused, State};
@@ -10,39 +10,39 @@ use crate::text::kept;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
-/// Decides `command` on `state`, which was locked before `now` was read, and changes it accordingly.
+/// Decides `command` and changes `state` accordingly. The caller has locked `state` before it read `now`.
 ///
-/// Whatever the command, an ownership that has expired is ended first and for good: a clock that later
-/// steps back finds it ended and cannot revive it. Then an offer that has lapsed is passed on, so that every state
-/// that leaves a decision is what the next claim meets.
+/// Every command first ends an ownership that has expired. The end is final, so a clock that later steps back cannot
+/// revive the ownership. Then a lapsed offer is passed on, so that the stored offer is the one that the next claim
+/// meets. Only then the command itself is decided.
 pub fn decide(state: &mut State, command: &Command, now: Time, numbers: &mut Numbers) -> Decision {
-    // Clocks of two processes may differ for a moment after a step; the row remembers when it was last decided.
+    // After a clock step two processes may read different times, so time never goes back behind the last decision.
     let now = now.max(state.decided_at());
     let (ended, events, audit) = (Vec::new(), Vec::new(), Vec::new());
-    let mut work = Work { state, command, now, ended, events, audit, changed: false };
-    work.end_expired();
-    work.evaluate_offer();
+    let mut builder = DecisionBuilder { state, command, now, ended, events, audit, changed: false };
+    builder.end_expired();
+    builder.evaluate_offer();
     let answer = match &command.action {
-        Action::Claim { ttl, wait } => work.claim(*ttl, *wait, numbers),
-        Action::Heartbeat { fence, idle, worked } => work.heartbeat(*fence, *idle, *worked),
-        Action::Release { fence, claim } => work.release(*fence, *claim),
-        Action::Leave { fence, claim, grace } => work.leave(*fence, *claim, *grace),
-        Action::ForceClaim { reason, fence } => work.force_claim(reason, *fence, numbers),
-        Action::ForceRelease { reason, fence } => work.force_release(reason, *fence),
-        Action::Expel { user } => work.expel(user),
-        Action::RequestRelease { message } => work.request_release(message.as_deref()),
-        Action::Decline { fence, message } => work.decline(*fence, message.as_deref()),
-        Action::JoinLine => work.join_line(),
-        Action::KeepPlace => work.keep_place(),
-        Action::LeaveLine => work.leave_line(),
-        Action::Look => Ok(Outcome::Looked { news: !work.events.is_empty() }),
+        Action::Claim { ttl, wait } => builder.claim(*ttl, *wait, numbers),
+        Action::Heartbeat { fence, idle, worked } => builder.heartbeat(*fence, *idle, *worked),
+        Action::Release { fence, claim } => builder.release(*fence, *claim),
+        Action::Leave { fence, claim, grace } => builder.leave(*fence, *claim, *grace),
+        Action::ForceClaim { reason, fence } => builder.force_claim(reason, *fence, numbers),
+        Action::ForceRelease { reason, fence } => builder.force_release(reason, *fence),
+        Action::Expel { user } => builder.expel(user),
+        Action::RequestRelease { message } => builder.request_release(message.as_deref()),
+        Action::Decline { fence, message } => builder.decline(*fence, message.as_deref()),
+        Action::JoinLine => builder.join_line(),
+        Action::KeepPlace => builder.keep_place(),
+        Action::LeaveLine => builder.leave_line(),
+        Action::Look => Ok(Outcome::Looked { news: !builder.events.is_empty() }),
     };
-    work.set_look();
-    Decision { answer, changed: work.changed, ended: work.ended, events: work.events, audit: work.audit }
+    builder.set_look();
+    Decision { answer, changed: builder.changed, ended: builder.ended, events: builder.events, audit: builder.audit }
 }
 
-/// A decision in the making.
-struct Work<'a> {
+/// Collects the parts of a [`Decision`] while the command is decided.
+struct DecisionBuilder<'a> {
     state: &'a mut State,
     command: &'a Command,
     now: Time,
@@ -52,7 +52,7 @@ struct Work<'a> {
     changed: bool,
 }
 
-impl Work<'_> {
+impl DecisionBuilder<'_> {
     fn who(&self) -> &Holder {
         &self.command.who
     }
@@ -70,8 +70,8 @@ impl Work<'_> {
         if let Some(grant) = &self.state.grant {
             if grant.holder.is(self.who()) {
                 self.renew_by_claim(ttl);
-                // A person may have gone on in another window, and the first one should know. An instance is one process,
-                // which knows what it did: renewing by claiming again tells nobody anything.
+                // A person may have continued in another window, so the first window needs an event. An instance is one
+                // process, which knows about its own claims.
                 if self.who().instance.is_none() {
                     self.announce("lease.claimed_again", None);
                 }
@@ -105,7 +105,7 @@ impl Work<'_> {
         else {
             return Err(self.lost(fence));
         };
-        // Hammering must not cost row versions: a beat soon after the last written one is only read.
+        // A heartbeat shortly after the last stored one writes nothing, so that frequent heartbeats cost no writes.
         let quiet = Span((grant.ttl.0 / 20).min(1_000));
         if let Some(guard) = policy.idle_guard {
             let Some(idle) = idle else {
@@ -121,7 +121,7 @@ impl Work<'_> {
             grant.worked_at = now;
             self.changed = true;
         }
-        // A page was left, and another one of the same ownership goes on.
+        // The holder still works in another page of the same ownership, so the grace period of a closed page ends.
         self.changed |= std::mem::take(&mut self.state.leaving);
         let cap = policy.rolling_timeout.map(|rolling| grant.worked_at + rolling);
         if cap.is_some_and(|cap| cap <= grant.expires_at) {
@@ -161,7 +161,8 @@ impl Work<'_> {
         }
     }
 
-    /// Keeps it for a moment more; the time ends it, so nobody has to. No moment at all ends what is being left.
+    /// Shortens the expiry to the grace period and marks the ownership as leaving; it then ends by expiring. A grace of
+    /// zero releases an ownership that is already leaving.
     fn leave(&mut self, fence: Fence, claim: Option<i64>, grace: Span) -> Result<Outcome, Refused> {
         if grace <= Span::ZERO && self.state.leaving {
             return self.release(fence, claim);
@@ -175,7 +176,7 @@ impl Work<'_> {
             grant.expires_at = grant.expires_at.min(until);
             self.state.leaving = true;
             self.changed = true;
-            // Whoever waits for the end learns that it is near.
+            // Tells listeners in the waiting line that the lease will soon be free.
             self.announce("lease.leaving", None);
         }
         Ok(Outcome::Released { released: false, repeated: false })
@@ -183,7 +184,7 @@ impl Work<'_> {
 
     fn force_claim(&mut self, reason: &str, fence: Option<Fence>, numbers: &mut Numbers) -> Result<Outcome, Refused> {
         let ttl = self.policy().ttl;
-        self.meant_for(fence)?;
+        self.check_target(fence)?;
         let before = self.state.grant.clone();
         if self.state.pinned && !before.as_ref().is_some_and(|grant| grant.holder.is(self.who())) {
             return Err(Refused::Pinned);
@@ -197,7 +198,7 @@ impl Work<'_> {
                 if held.is_some() {
                     self.end_by_override(reason);
                 }
-                // An override ignores the line; those who wait keep their places.
+                // An override skips the waiting line; its tickets stay.
                 self.state.offer = None;
                 self.grant(ttl, numbers);
                 false
@@ -208,8 +209,8 @@ impl Work<'_> {
         Ok(Outcome::Claimed { renewed })
     }
 
-    /// An override that names the ownership it is meant for hits no other one. What the caller holds already is theirs.
-    fn meant_for(&self, fence: Option<Fence>) -> Result<(), Refused> {
+    /// Refuses an override whose `fence` names another ownership than the live one, unless the caller holds the lease.
+    fn check_target(&self, fence: Option<Fence>) -> Result<(), Refused> {
         match (&self.state.grant, fence) {
             (Some(grant), Some(fence)) if grant.fence != fence && !grant.holder.is(self.who()) => {
                 Err(Refused::HeldBy { grant: grant.clone(), position: None })
@@ -219,7 +220,7 @@ impl Work<'_> {
     }
 
     fn force_release(&mut self, reason: &str, fence: Option<Fence>) -> Result<Outcome, Refused> {
-        self.meant_for(fence)?;
+        self.check_target(fence)?;
         if self.state.pinned {
             return Err(Refused::Pinned);
         }
@@ -234,8 +235,8 @@ impl Work<'_> {
         Ok(Outcome::ForceReleased { changed })
     }
 
-    /// Ends what a locked-out user holds, and nothing that anybody else does; their places in the line go with them.
-    /// Locking out is audited itself.
+    /// Ends the ownership, the tickets and the offer of a disabled user. Writes no audit entry, because disabling the
+    /// user has its own.
     fn expel(&mut self, user: &UserId) -> Result<Outcome, Refused> {
         let changed = self.state.grant.as_ref().is_some_and(|grant| grant.holder.user == *user);
         if changed && self.state.pinned {
@@ -272,12 +273,12 @@ impl Work<'_> {
             return Err(self.lost(fence));
         }
         let message = message.map(kept);
-        let told = line::decline(&mut self.state.requests, message.as_deref(), self.now);
-        if told {
+        let declined_any = line::decline(&mut self.state.requests, message.as_deref(), self.now);
+        if declined_any {
             self.changed = true;
             self.announce("lease.declined", message.as_deref());
         }
-        Ok(Outcome::Asked { told })
+        Ok(Outcome::Asked { told: declined_any })
     }
 
     fn join_line(&mut self) -> Result<Outcome, Refused> {
@@ -307,7 +308,7 @@ impl Work<'_> {
         Ok(Outcome::LeftLine)
     }
 
-    /// Takes or keeps the caller's place and tells which it is.
+    /// Takes or renews the caller's ticket and returns its place in the line, from 1.
     fn stand_in_line(&mut self) -> Result<usize, Refused> {
         let who = self.command.who.clone();
         let position = line::stand(&mut self.state.line, who, self.now).ok_or(Refused::LineFull)?;
@@ -315,7 +316,7 @@ impl Work<'_> {
         Ok(position)
     }
 
-    /// While free, keeps the resource for the first living ticket.
+    /// Offers a free resource to the first live ticket.
     fn evaluate_offer(&mut self) {
         if self.state.grant.is_some() {
             return;
@@ -356,7 +357,8 @@ impl Work<'_> {
         self.announce("lease.claimed", None);
     }
 
-    /// A claim by the live holder: same fence, same `locked_at`, and the rolling timeout goes on counting.
+    /// Renews the live ownership by a claim of its holder. Keeps the fence, `locked_at` and the start of the rolling
+    /// timeout.
     fn renew_by_claim(&mut self, ttl: Span) {
         let now = self.now;
         let rolling = self.command.policy.rolling_timeout;
@@ -380,8 +382,8 @@ impl Work<'_> {
         }
     }
 
-    /// Sets when to look at the lease next. A look sets the exact instant; other commands only move it forward,
-    /// because a look that comes too early is harmless and one that comes too late is not.
+    /// Sets when the engine looks at the lease next. [`Action::Look`] sets the exact instant. Other commands only move
+    /// it to an earlier time: an early look is harmless, but a late one would announce the expiry late.
     fn set_look(&mut self) {
         let due = self.state.due_at();
         let late = due.is_some_and(|due| self.state.look_at.is_none_or(|look_at| due < look_at));
@@ -417,7 +419,7 @@ impl Work<'_> {
         Refused::Lost { ending: self.state.ended.clone().filter(|ending| ending.grant.fence == fence) }
     }
 
-    /// An override, also one that changed nothing: that somebody tried is worth knowing.
+    /// Audits an override, even if it changed nothing, because the attempt matters, too.
     fn audit(&mut self, action: &'static str, reason: &str, before: Option<&Grant>, changed: bool) {
         let actor = Actor { user: self.command.who.user.clone(), via: self.command.via.clone() };
         let fence = self.state.grant.as_ref().map(|grant| grant.fence.0);
@@ -444,7 +446,7 @@ impl Work<'_> {
 }
 
 impl Ending {
-    /// The same holder repeats the release that ended this ownership.
+    /// Returns whether a release by `who` repeats the release that ended this ownership.
     pub fn repeats_release(&self, fence: Fence, who: &Holder) -> bool {
         self.reason == Reason::Released && self.grant.fence == fence && who.speaks_for(&self.grant.holder)
     }

@@ -1,24 +1,24 @@
-//! Tests of a page that is left and may come back, and of the answer to those who ask for what somebody holds.
+//! Tests of `Leave` (a page closes and may be reloading) and of `Decline` (the holder answers requests to release).
 
 use super::*;
 use crate::id::Numbers;
 
 const GRACE: Span = Span::from_secs(5);
 
-/// A resource that Ana holds since 1,000, by a clock that the test moves.
-struct Desk {
+/// A resource that Ana has held since 1,000, with a clock that the test moves.
+struct Bench {
     state: State,
     now: Time,
     fence: Fence,
 }
 
-impl Desk {
-    fn of_ana() -> Desk {
+impl Bench {
+    fn held_by_ana() -> Bench {
         let state = State::unseen(Resource::new("task:7").expect("valid"));
-        let mut desk = Desk { state, now: Time(1_000), fence: Fence(0) };
-        desk.ask("ana", Action::Claim { ttl: None, wait: false }).answer.expect("free");
-        desk.fence = desk.state.grant.as_ref().expect("hers").fence;
-        desk
+        let mut bench = Bench { state, now: Time(1_000), fence: Fence(0) };
+        bench.ask("ana", Action::Claim { ttl: None, wait: false }).answer.expect("free");
+        bench.fence = bench.state.grant.as_ref().expect("hers").fence;
+        bench
     }
 
     fn ask(&mut self, user: &str, action: Action) -> Decision {
@@ -48,90 +48,90 @@ impl Desk {
 const KEPT: Result<Outcome, Refused> = Ok(Outcome::Released { released: false, repeated: false });
 
 #[test]
-fn a_page_that_is_left_keeps_it_for_a_moment_and_then_has_released_it() {
-    let mut desk = Desk::of_ana();
-    let left = desk.leave(1);
+fn leave_keeps_the_lease_for_the_grace_period_and_then_releases_it() {
+    let mut bench = Bench::held_by_ana();
+    let left = bench.leave(1);
     assert_eq!(left.answer, KEPT);
-    assert_eq!(left.events[0].name, "lease.leaving", "whoever waits learns that the end is near");
-    desk.pass(Span(GRACE.0 - 1));
-    assert!(matches!(desk.claim("luis"), Err(Refused::HeldBy { .. })));
-    desk.pass(Span(1));
-    assert_eq!(desk.claim("luis"), Ok(Outcome::Claimed { renewed: false }));
-    let ended = desk.state.ended.clone().expect("hers");
-    assert_eq!((ended.reason, ended.cause, ended.at), (Reason::Released, Cause::Released, desk.now));
+    assert_eq!(left.events[0].name, "lease.leaving", "waiting holders learn that the lease ends soon");
+    bench.pass(Span(GRACE.0 - 1));
+    assert!(matches!(bench.claim("luis"), Err(Refused::HeldBy { .. })));
+    bench.pass(Span(1));
+    assert_eq!(bench.claim("luis"), Ok(Outcome::Claimed { renewed: false }));
+    let ended = bench.state.ended.clone().expect("hers");
+    assert_eq!((ended.reason, ended.cause, ended.at), (Reason::Released, Cause::Released, bench.now));
 }
 
 #[test]
-fn a_reload_within_the_moment_goes_on_with_the_same_ownership() {
-    let mut desk = Desk::of_ana();
-    desk.leave(1);
-    desk.pass(Span::from_secs(2));
-    assert_eq!(desk.claim("ana"), Ok(Outcome::Claimed { renewed: true }));
-    desk.pass(Span::from_secs(10));
-    assert!(matches!(desk.claim("luis"), Err(Refused::HeldBy { grant, .. }) if grant.fence == desk.fence));
-    // The word of the page before, which came late, changes nothing.
-    assert_eq!(desk.leave(1).answer, KEPT);
-    desk.pass(Span::from_secs(10));
-    assert_eq!(desk.beat(Span::ZERO), Ok(Outcome::Beat(Beat::Renewed)));
+fn claim_within_the_grace_period_keeps_the_same_ownership() {
+    let mut bench = Bench::held_by_ana();
+    bench.leave(1);
+    bench.pass(Span::from_secs(2));
+    assert_eq!(bench.claim("ana"), Ok(Outcome::Claimed { renewed: true }));
+    bench.pass(Span::from_secs(10));
+    assert!(matches!(bench.claim("luis"), Err(Refused::HeldBy { grant, .. }) if grant.fence == bench.fence));
+    // A late `Leave` of the previous page names an older claim, so it changes nothing.
+    assert_eq!(bench.leave(1).answer, KEPT);
+    bench.pass(Span::from_secs(10));
+    assert_eq!(bench.beat(Span::ZERO), Ok(Outcome::Beat(Beat::Renewed)));
 }
 
 #[test]
-fn a_beat_of_another_page_undoes_the_leaving_unless_nobody_is_there() {
-    let mut desk = Desk::of_ana();
-    desk.leave(1);
-    // Sooner after the last written beat than a beat is usually written at all.
-    assert_eq!(desk.beat(Span::ZERO), Ok(Outcome::Beat(Beat::Renewed)));
-    assert_eq!(desk.state.grant.as_ref().map(|grant| grant.expires_at), Some(desk.now + Span::from_secs(30)));
-    desk.leave(1);
-    assert_eq!(desk.beat(Span::from_secs(25)), Ok(Outcome::Beat(Beat::Idle)));
-    desk.pass(GRACE);
-    assert!(matches!(desk.beat(Span::ZERO), Err(Refused::Lost { ending: Some(end) }) if end.cause == Cause::Released));
+fn heartbeat_clears_leaving_unless_the_person_is_idle() {
+    let mut bench = Bench::held_by_ana();
+    bench.leave(1);
+    // This heartbeat is stored although it follows the last stored one at once, because it clears `leaving`.
+    assert_eq!(bench.beat(Span::ZERO), Ok(Outcome::Beat(Beat::Renewed)));
+    assert_eq!(bench.state.grant.as_ref().map(|grant| grant.expires_at), Some(bench.now + Span::from_secs(30)));
+    bench.leave(1);
+    assert_eq!(bench.beat(Span::from_secs(25)), Ok(Outcome::Beat(Beat::Idle)));
+    bench.pass(GRACE);
+    assert!(matches!(bench.beat(Span::ZERO), Err(Refused::Lost { ending: Some(end) }) if end.cause == Cause::Released));
 }
 
 #[test]
-fn leaving_never_lengthens_and_no_moment_at_all_ends_what_is_being_left_and_nothing_else() {
-    let mut desk = Desk::of_ana();
-    desk.pass(Span::from_secs(28));
-    let at_once = Action::Leave { fence: desk.fence, claim: Some(1), grace: Span::ZERO };
-    let early = desk.ask("ana", at_once.clone());
-    assert_eq!((early.answer, early.changed), (KEPT, false), "nobody has left");
-    desk.leave(1);
-    assert_eq!(desk.state.grant.as_ref().map(|grant| grant.expires_at), Some(Time(31_000)));
-    assert_eq!(desk.ask("ana", at_once).answer, Ok(Outcome::Released { released: true, repeated: false }));
-    assert_eq!(desk.leave(1).answer, Ok(Outcome::Released { released: true, repeated: true }), "said again");
+fn leave_never_extends_and_zero_grace_ends_only_a_leaving_ownership() {
+    let mut bench = Bench::held_by_ana();
+    bench.pass(Span::from_secs(28));
+    let at_once = Action::Leave { fence: bench.fence, claim: Some(1), grace: Span::ZERO };
+    let early = bench.ask("ana", at_once.clone());
+    assert_eq!((early.answer, early.changed), (KEPT, false), "no page has left before");
+    bench.leave(1);
+    assert_eq!(bench.state.grant.as_ref().map(|grant| grant.expires_at), Some(Time(31_000)));
+    assert_eq!(bench.ask("ana", at_once).answer, Ok(Outcome::Released { released: true, repeated: false }));
+    assert_eq!(bench.leave(1).answer, Ok(Outcome::Released { released: true, repeated: true }), "repeated");
 }
 
 #[test]
-fn whoever_waits_is_served_when_the_moment_has_passed() {
-    let mut desk = Desk::of_ana();
-    desk.ask("luis", Action::JoinLine).answer.expect("stands");
-    desk.leave(1);
-    assert!(desk.state.offer.is_none());
-    desk.pass(GRACE);
-    let answer = desk.ask("luis", Action::JoinLine).answer;
+fn waiting_holder_is_offered_the_lease_after_the_grace_period() {
+    let mut bench = Bench::held_by_ana();
+    bench.ask("luis", Action::JoinLine).answer.expect("stands");
+    bench.leave(1);
+    assert!(bench.state.offer.is_none());
+    bench.pass(GRACE);
+    let answer = bench.ask("luis", Action::JoinLine).answer;
     assert!(matches!(answer, Ok(Outcome::InLine { position: 1, offered: true, .. })), "{answer:?}");
 }
 
 #[test]
-fn everybody_who_asked_is_told_not_now_once_and_only_by_the_holder() {
-    let mut desk = Desk::of_ana();
+fn holder_declines_every_open_request_once() {
+    let mut bench = Bench::held_by_ana();
     let decline = |fence| Action::Decline { fence, message: Some("en cinco minutos".to_owned()) };
-    let fence = desk.fence;
-    assert_eq!(desk.ask("ana", decline(fence)).answer, Ok(Outcome::Asked { told: false }), "nobody has asked");
+    let fence = bench.fence;
+    assert_eq!(bench.ask("ana", decline(fence)).answer, Ok(Outcome::Asked { told: false }), "there is no request");
     for user in ["luis", "eva"] {
-        desk.ask(user, Action::RequestRelease { message: None }).answer.expect("told");
+        bench.ask(user, Action::RequestRelease { message: None }).answer.expect("told");
     }
     for (user, fence) in [("luis", fence), ("ana", Fence(fence.0 - 1))] {
-        assert!(matches!(desk.ask(user, decline(fence)).answer, Err(Refused::Lost { .. })), "{user}");
+        assert!(matches!(bench.ask(user, decline(fence)).answer, Err(Refused::Lost { .. })), "{user}");
     }
-    desk.pass(Span::from_secs(1));
-    let told = desk.ask("ana", decline(fence));
-    assert_eq!((told.answer, &*told.events[0].name), (Ok(Outcome::Asked { told: true }), "lease.declined"));
-    let declined = Some(Declined { at: desk.now, message: Some("en cinco minutos".to_owned()) });
-    assert!(desk.state.requests.iter().all(|request| request.declined == declined), "{:?}", desk.state.requests);
-    assert!(!desk.ask("ana", decline(fence)).changed, "they have been answered");
-    // Who asks again is somebody who has not been answered.
-    desk.ask("luis", Action::RequestRelease { message: None }).answer.expect("told");
-    let open = desk.state.requests.iter().filter(|request| request.declined.is_none()).count();
+    bench.pass(Span::from_secs(1));
+    let decision = bench.ask("ana", decline(fence));
+    assert_eq!((decision.answer, &*decision.events[0].name), (Ok(Outcome::Asked { told: true }), "lease.declined"));
+    let declined = Some(Declined { at: bench.now, message: Some("en cinco minutos".to_owned()) });
+    assert!(bench.state.requests.iter().all(|request| request.declined == declined), "{:?}", bench.state.requests);
+    assert!(!bench.ask("ana", decline(fence)).changed, "all requests are already declined");
+    // A repeated request is open again.
+    bench.ask("luis", Action::RequestRelease { message: None }).answer.expect("told");
+    let open = bench.state.requests.iter().filter(|request| request.declined.is_none()).count();
     assert_eq!(open, 1);
 }

@@ -1,4 +1,4 @@
-//! What time alone does to a lease: an ownership runs out, an offer lapses, a ticket dies.
+//! The effects of time on a lease: an ownership expires, an offer lapses, a ticket dies.
 
 use super::{Cause, Ending, Policy, Reason, State, line};
 use crate::time::Time;
@@ -6,8 +6,8 @@ use crate::time::Time;
 impl State {
     /// Returns the instant at which time alone changes who may claim the lease, or `None` if it never does.
     ///
-    /// While somebody holds it, that is the end of the ownership. While it is offered, it is the end of the offer, or of
-    /// the ticket it was offered for. Other tickets die in silence: who comes next finds them dead.
+    /// For a held lease this is the expiry. For an offered lease it is the end of the offer, or of the ticket that the
+    /// offer belongs to. The end of other tickets changes nothing until the line is evaluated.
     pub fn due_at(&self) -> Option<Time> {
         if let Some(grant) = &self.grant {
             return Some(grant.expires_at);
@@ -17,9 +17,9 @@ impl State {
         Some(ticket.map_or(offer.until, |ticket| ticket.expires_at.min(offer.until)))
     }
 
-    /// Returns the lease as a decision at `now` finds it: an ownership that has run out is ended, a lapsed offer passed on.
+    /// Returns the lease as a decision at `now` finds it: an expired ownership is ended, and a lapsed offer passed on.
     ///
-    /// Reads show this, so that no read says `free` where a claim is refused.
+    /// Reads return this state, so that a read never says `free` when a claim would be refused.
     pub fn as_of(mut self, policy: &Policy, now: Time) -> State {
         let now = now.max(self.decided_at());
         if let Some(ending) = self.ran_out(policy, now) {
@@ -31,7 +31,7 @@ impl State {
         self
     }
 
-    /// Puts an ending in the place of the ownership. Requests to let go end with it.
+    /// Replaces the ownership by its ending and removes the requests to release it.
     pub(super) fn end(&mut self, ending: Ending) {
         self.grant = None;
         self.requests.clear();
@@ -39,8 +39,8 @@ impl State {
         self.ended = Some(ending);
     }
 
-    /// Returns how the ownership ended that has run out by `now`. The row keeps the ownership until the next decision
-    /// writes its end; a read answers the same before that.
+    /// Returns the ending of an ownership that has expired by `now`. The row keeps the ownership until the next
+    /// decision stores this ending; until then, reads compute the same ending.
     pub fn ran_out(&self, policy: &Policy, now: Time) -> Option<Ending> {
         let grant = self.grant.as_ref().filter(|grant| grant.expires_at <= now)?;
         let (reason, cause) = match policy.rolling_timeout {
@@ -62,7 +62,7 @@ mod tests {
 
     const START: Time = Time(1_700_000_000_000);
 
-    /// A resource whose time the test moves.
+    /// One resource, with a clock that the test moves.
     struct Bench {
         state: State,
         now: Time,
@@ -85,7 +85,7 @@ mod tests {
             decide(&mut self.state, &command, self.now, &mut Numbers::new(vec![self.next]))
         }
 
-        /// Looks, as the engine does; returns the names of the events and their details.
+        /// Sends `Look`, as the engine does. Returns the names and details of its events.
         fn look(&mut self) -> Vec<(String, Option<String>)> {
             let decision = self.ask("turno", Action::Look);
             let news = !decision.events.is_empty();
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_due_look_ends_the_ownership_and_announces_it_once() {
         let mut bench = Bench::held_by_ana();
-        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "the claim sets it");
+        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "the claim sets the look");
         bench.pass(30_000);
         assert_eq!(bench.look(), [lost()]);
         assert_eq!((bench.state.grant.is_none(), bench.state.look_at), (true, None));
@@ -121,29 +121,29 @@ mod tests {
     }
 
     #[test]
-    fn a_look_at_an_extended_lease_moves_to_its_new_end() {
+    fn look_at_a_renewed_lease_is_set_to_the_new_expiry() {
         let mut bench = Bench::held_by_ana();
         bench.pass(20_000);
         let beat = Action::Heartbeat { fence: bench.fence(), idle: None, worked: false };
         bench.ask("ana", beat).answer.expect("alive");
-        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "the heartbeat leaves it");
+        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "the heartbeat does not change the look");
         bench.pass(10_000);
         assert_eq!(bench.look(), []);
         assert_eq!(bench.state.look_at, Some(START + Span(50_000)));
     }
 
     #[test]
-    fn a_release_leaves_the_look_and_the_next_claim_too_unless_it_is_too_late() {
+    fn release_keeps_the_look_and_the_next_claim_only_moves_it_earlier() {
         let mut bench = Bench::held_by_ana();
         let release = Action::Release { fence: bench.fence(), claim: None };
         bench.ask("ana", release).answer.expect("hers");
         assert_eq!(bench.state.look_at, Some(START + Span(30_000)));
         bench.ask("luis", Action::Claim { ttl: Some(Span::from_secs(60)), wait: false }).answer.expect("free");
-        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "earlier than needed is harmless");
+        assert_eq!(bench.state.look_at, Some(START + Span(30_000)), "a look before the expiry is harmless");
         let release = Action::Release { fence: bench.fence(), claim: None };
         bench.ask("luis", release).answer.expect("his");
         bench.ask("eva", Action::Claim { ttl: Some(Span::from_secs(10)), wait: false }).answer.expect("free");
-        assert_eq!(bench.state.look_at, Some(START + Span(10_000)), "later than needed is not");
+        assert_eq!(bench.state.look_at, Some(START + Span(10_000)), "a look after the expiry is not");
         let release = Action::Release { fence: bench.fence(), claim: None };
         bench.ask("eva", release).answer.expect("hers");
         bench.pass(10_000);
@@ -162,23 +162,23 @@ mod tests {
         }
         bench.pass(10_000);
         assert_eq!(bench.look(), [lost(), offered()]);
-        assert_eq!(bench.state.look_at, Some(START + Span(50_000)), "when the ticket of Luis dies");
+        assert_eq!(bench.state.look_at, Some(START + Span(50_000)), "the end of Luis's ticket");
         bench.pass(10_000);
         for user in ["luis", "eva"] {
             bench.ask(user, Action::JoinLine).answer.expect("waits");
         }
         bench.pass(10_000);
         assert_eq!(bench.look(), []);
-        assert_eq!(bench.state.look_at, Some(START + Span(60_000)), "when the offer ends");
+        assert_eq!(bench.state.look_at, Some(START + Span(60_000)), "the end of the offer");
         bench.pass(10_000);
         assert_eq!(bench.look(), [offered()]);
         assert_eq!(bench.state.offer.as_ref().map(|offer| offer.to.user.as_str()), Some("eva"));
         bench.pass(10_000);
-        assert_eq!((bench.look(), bench.state.look_at), (vec![], None), "her ticket is dead, and nobody is left");
+        assert_eq!((bench.look(), bench.state.look_at), (vec![], None), "her ticket is dead, and the line is empty");
     }
 
     #[test]
-    fn leaving_a_page_brings_the_look_forward() {
+    fn leave_moves_the_look_to_the_end_of_the_grace_period() {
         let mut bench = Bench::held_by_ana();
         let grace = Span::from_secs(5);
         let leave = Action::Leave { fence: bench.fence(), claim: None, grace };
@@ -189,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_without_a_look_gets_one_from_whatever_is_decided_next() {
+    fn lease_without_a_look_gets_one_from_the_next_command() {
         let mut bench = Bench::held_by_ana();
         bench.state.look_at = None;
         let beat = Action::Heartbeat { fence: bench.fence(), idle: None, worked: false };
-        assert!(bench.ask("ana", beat).changed, "a row that an older program wrote");
+        assert!(bench.ask("ana", beat).changed, "an older program wrote this row without a look");
         assert_eq!(bench.state.look_at, bench.state.due_at());
     }
 }

@@ -1,14 +1,14 @@
-//! The words for how an ownership ended and how a beat went, as they are told outside.
+//! How an ownership ended, in the words of the API, and what a former holder is told.
 
 use super::{Beat, Cause, Ending, Holder, Reason, State};
 use crate::id::UserId;
 use crate::time::Time;
 
 impl Reason {
-    /// All of them.
+    /// Every reason.
     pub const ALL: [Reason; 3] = [Reason::Expired, Reason::Released, Reason::Forced];
 
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Reason::Expired => "expired",
@@ -19,11 +19,11 @@ impl Reason {
 }
 
 impl Cause {
-    /// All of them.
+    /// Every cause.
     pub const ALL: [Cause; 6] =
         [Cause::NoHeartbeat, Cause::Idle, Cause::RollingTimeout, Cause::Override, Cause::UserDisabled, Cause::Released];
 
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Cause::NoHeartbeat => "no_heartbeat",
@@ -37,12 +37,12 @@ impl Cause {
 }
 
 impl Beat {
-    /// Whether the lease lives on by it.
+    /// Returns whether the heartbeat renewed the lease.
     pub fn renewed(self) -> bool {
         self == Beat::Renewed
     }
 
-    /// Why not.
+    /// Returns why the heartbeat did not renew the lease.
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Beat::Renewed => None,
@@ -52,21 +52,21 @@ impl Beat {
     }
 }
 
-/// What the late one is told about an ownership that is over.
+/// How an ownership ended, as its former holder sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost<'a> {
-    /// `expired`; `taken` if it expired and somebody else holds the resource now; `released`; or `forced`.
+    /// `expired`, `taken`, `released` or `forced`. `taken` means that it expired and another holder has the lease now.
     pub reason: &'static str,
-    /// What led to it; nothing if nobody remembers: the ownership never was, or ended longer ago than histories are kept.
+    /// Why it ended. `None` if the ownership never existed, or ended before the oldest stored history.
     pub cause: Option<&'static str>,
-    /// Who did it, for an override.
+    /// The user who forced the end.
     pub by: Option<&'a UserId>,
     /// The override's reason.
     pub note: Option<&'a str>,
 }
 
 impl<'a> Lost<'a> {
-    /// What `who` is told, from how their ownership ended, as far as that is known, and the lease as it is at `now`.
+    /// Describes the end of an ownership of `who`, from its stored ending, if there is one, and the lease at `now`.
     pub fn of(ending: Option<&'a Ending>, state: &State, who: &Holder, now: Time) -> Lost<'a> {
         let others = state.live(now).is_some_and(|grant| !grant.holder.is(who));
         let reason = match ending.map_or(Reason::Expired, |ending| ending.reason) {
@@ -93,16 +93,16 @@ mod tests {
         Holder { user: UserId::new(user).expect("valid"), name: user.to_uppercase(), instance: None }
     }
 
-    /// A resource that things happen to, second by second.
-    struct Desk {
+    /// One resource, with a clock that the test moves.
+    struct Bench {
         state: State,
         now: Time,
         next: i64,
     }
 
-    impl Desk {
-        fn new() -> Desk {
-            Desk { state: State::unseen(Resource::new("r").expect("valid")), now: Time(1_000), next: 1 }
+    impl Bench {
+        fn new() -> Bench {
+            Bench { state: State::unseen(Resource::new("r").expect("valid")), now: Time(1_000), next: 1 }
         }
 
         fn ask(&mut self, who: &Holder, action: Action) -> Result<Outcome, Refused> {
@@ -124,8 +124,8 @@ mod tests {
             self.ask(who, Action::Heartbeat { fence, idle: Some(Span::from_secs(idle)), worked: false })
         }
 
-        /// What a late heartbeat is told, in one line.
-        fn told(&mut self, who: &Holder, fence: Fence) -> String {
+        /// Sends a late heartbeat and renders its refusal in one line.
+        fn describe_loss(&mut self, who: &Holder, fence: Fence) -> String {
             let Err(Refused::Lost { ending }) = self.beat(who, fence, 0) else {
                 return "not lost".to_owned();
             };
@@ -136,61 +136,61 @@ mod tests {
     }
 
     #[test]
-    fn the_late_one_is_told_how_it_ended() {
+    fn late_heartbeat_is_refused_with_how_the_ownership_ended() {
         let (ana, eva) = (holder("ana"), holder("eva"));
-        let mut desk = Desk::new();
-        let fence = desk.claim(&ana);
-        desk.now = desk.now + Span::from_secs(30);
-        assert_eq!(desk.told(&ana, fence), "expired no_heartbeat - -");
-        let fence = desk.claim(&ana);
-        desk.ask(&ana, Action::Release { fence, claim: None }).expect("hers");
-        assert_eq!(desk.told(&ana, fence), "released released - -");
-        let fence = desk.claim(&ana);
-        desk.ask(&eva, Action::ForceRelease { reason: "lunch".to_owned(), fence: None }).expect("may");
-        assert_eq!(desk.told(&ana, fence), "forced override eva lunch");
-        let fence = desk.claim(&ana);
-        desk.ask(&eva, Action::ForceClaim { reason: "mine".to_owned(), fence: None }).expect("may");
-        assert_eq!(desk.told(&ana, fence), "forced override eva mine", "forced, though somebody holds it now");
-        desk.ask(&eva, Action::ForceRelease { reason: String::new(), fence: None }).expect("may");
-        let fence = desk.claim(&ana);
-        desk.ask(&eva, Action::Expel { user: ana.user.clone() }).expect("may");
-        assert_eq!(desk.told(&ana, fence), "forced user_disabled eva -");
+        let mut bench = Bench::new();
+        let fence = bench.claim(&ana);
+        bench.now = bench.now + Span::from_secs(30);
+        assert_eq!(bench.describe_loss(&ana, fence), "expired no_heartbeat - -");
+        let fence = bench.claim(&ana);
+        bench.ask(&ana, Action::Release { fence, claim: None }).expect("hers");
+        assert_eq!(bench.describe_loss(&ana, fence), "released released - -");
+        let fence = bench.claim(&ana);
+        bench.ask(&eva, Action::ForceRelease { reason: "lunch".to_owned(), fence: None }).expect("may");
+        assert_eq!(bench.describe_loss(&ana, fence), "forced override eva lunch");
+        let fence = bench.claim(&ana);
+        bench.ask(&eva, Action::ForceClaim { reason: "mine".to_owned(), fence: None }).expect("may");
+        assert_eq!(bench.describe_loss(&ana, fence), "forced override eva mine", "not taken");
+        bench.ask(&eva, Action::ForceRelease { reason: String::new(), fence: None }).expect("may");
+        let fence = bench.claim(&ana);
+        bench.ask(&eva, Action::Expel { user: ana.user.clone() }).expect("may");
+        assert_eq!(bench.describe_loss(&ana, fence), "forced user_disabled eva -");
     }
 
     #[test]
-    fn what_expired_is_taken_once_somebody_else_holds_it() {
+    fn expired_ownership_is_reported_as_taken_once_another_holder_claims() {
         let (ana, luis) = (holder("ana"), holder("luis"));
-        let mut desk = Desk::new();
-        let fence = desk.claim(&ana);
-        desk.now = desk.now + Span::from_secs(31);
-        desk.claim(&luis);
-        assert_eq!(desk.told(&ana, fence), "taken no_heartbeat - -");
-        desk.now = desk.now + Span::from_secs(31);
-        let newer = desk.claim(&ana);
-        assert_eq!(desk.told(&ana, fence), "expired - - -", "her own newer one has not taken it, and the row forgot");
-        assert_eq!(desk.told(&luis, newer), "taken - - -", "it never was his");
+        let mut bench = Bench::new();
+        let fence = bench.claim(&ana);
+        bench.now = bench.now + Span::from_secs(31);
+        bench.claim(&luis);
+        assert_eq!(bench.describe_loss(&ana, fence), "taken no_heartbeat - -");
+        bench.now = bench.now + Span::from_secs(31);
+        let newer = bench.claim(&ana);
+        assert_eq!(bench.describe_loss(&ana, fence), "expired - - -", "her own claim is no taking");
+        assert_eq!(bench.describe_loss(&luis, newer), "taken - - -", "Luis never had this fence");
         let tab = Holder { instance: Some(Instance::new("tab").expect("valid")), ..ana };
-        assert_eq!(desk.told(&tab, newer), "taken - - -", "another instance is somebody else");
+        assert_eq!(bench.describe_loss(&tab, newer), "taken - - -", "another instance is another holder");
     }
 
     #[test]
-    fn idleness_and_the_rolling_timeout_are_named_before_and_after() {
+    fn heartbeat_and_loss_both_name_idleness_and_the_rolling_timeout() {
         let ana = holder("ana");
-        let mut desk = Desk::new();
-        let fence = desk.claim(&ana);
-        let Ok(Outcome::Beat(idle)) = desk.beat(&ana, fence, 20) else { panic!("hers") };
+        let mut bench = Bench::new();
+        let fence = bench.claim(&ana);
+        let Ok(Outcome::Beat(idle)) = bench.beat(&ana, fence, 20) else { panic!("hers") };
         assert_eq!((idle.renewed(), idle.reason()), (false, Some("idle")));
-        desk.now = desk.now + Span::from_secs(30);
-        assert_eq!(desk.told(&ana, fence), "expired idle - -");
+        bench.now = bench.now + Span::from_secs(30);
+        assert_eq!(bench.describe_loss(&ana, fence), "expired idle - -");
 
-        let fence = desk.claim(&ana);
+        let fence = bench.claim(&ana);
         let mut last = Beat::Idle;
-        while let Ok(Outcome::Beat(beat)) = desk.beat(&ana, fence, 0) {
+        while let Ok(Outcome::Beat(beat)) = bench.beat(&ana, fence, 0) {
             last = beat;
-            desk.now = desk.now + Span::from_secs(10);
+            bench.now = bench.now + Span::from_secs(10);
         }
         assert_eq!((last.renewed(), last.reason()), (false, Some("rolling_timeout")));
-        assert_eq!(desk.told(&ana, fence), "expired rolling_timeout - -");
+        assert_eq!(bench.describe_loss(&ana, fence), "expired rolling_timeout - -");
         assert!(Beat::Renewed.renewed() && Beat::Renewed.reason().is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of what ends an ownership against its holder's will, and of what keeps it from ending.
+//! Tests of overrides, of disabling a holder, and of pinned leases.
 
 use super::*;
 use crate::id::Numbers;
@@ -29,7 +29,7 @@ fn forced(reason: &str) -> Action {
 }
 
 #[test]
-fn an_override_says_who_for_whom_why_and_what_it_ended() {
+fn override_audit_entry_names_actor_reason_and_ended_ownership() {
     let mut state = held_by_ana();
     let decision = ask(&mut state, "eva", Some("portal"), forced("se fue"), 2_000);
     let [entry] = &decision.audit[..] else { panic!("one entry: {:?}", decision.audit) };
@@ -42,30 +42,37 @@ fn an_override_says_who_for_whom_why_and_what_it_ended() {
 }
 
 #[test]
-fn an_override_that_names_an_ownership_leaves_the_next_one_alone() {
+fn override_with_a_fence_never_ends_a_later_ownership() {
     let (hers, reason) = (Some(Fence(1_000)), || "se fue".to_owned());
     let take = || Action::ForceClaim { reason: reason(), fence: hers };
     let free = || Action::ForceRelease { reason: reason(), fence: hers };
     for action in [take(), free()] {
         let mut state = held_by_ana();
-        assert!(ask(&mut state, "eva", None, action.clone(), 2_000).answer.is_ok(), "whom it is meant for");
+        assert!(ask(&mut state, "eva", None, action.clone(), 2_000).answer.is_ok(), "the named ownership is live");
         let mut state = held_by_ana();
         ask(&mut state, "ana", None, Action::Release { fence: Fence(1_000), claim: None }, 2_000);
         ask(&mut state, "beto", None, claim(), 3_000);
         let before = state.clone();
         let late = ask(&mut state, "eva", None, action, 4_000);
         assert!(matches!(late.answer, Err(Refused::HeldBy { grant, .. }) if grant.holder == holder("beto")));
-        assert_eq!((state.grant, late.audit.len(), late.ended.len()), (before.grant, 0, 0), "nothing happened");
+        assert_eq!(
+            (state.grant, late.audit.len(), late.ended.len()),
+            (before.grant, 0, 0),
+            "the refused override changed nothing"
+        );
     }
     let mut state = held_by_ana();
     ask(&mut state, "ana", None, Action::Release { fence: Fence(1_000), claim: None }, 2_000);
     assert_eq!(ask(&mut state, "eva", None, free(), 3_000).answer, Ok(Outcome::ForceReleased { changed: false }));
-    assert!(ask(&mut state, "eva", None, take(), 4_000).answer.is_ok(), "nobody has it: nobody is hit");
-    assert!(ask(&mut state, "eva", None, take(), 5_000).answer.is_ok(), "and a repeated one finds it done");
+    assert!(
+        ask(&mut state, "eva", None, take(), 4_000).answer.is_ok(),
+        "the resource is free, so no holder is affected"
+    );
+    assert!(ask(&mut state, "eva", None, take(), 5_000).answer.is_ok(), "a repeat renews the caller's own lease");
 }
 
 #[test]
-fn an_override_that_changes_nothing_is_audited_too() {
+fn override_that_changes_nothing_is_audited() {
     let mut state = held_by_ana();
     let renewed = ask(&mut state, "ana", None, forced("por si acaso"), 2_000);
     assert_eq!(renewed.answer, Ok(Outcome::Claimed { renewed: true }));
@@ -81,7 +88,7 @@ fn an_override_that_changes_nothing_is_audited_too() {
 }
 
 #[test]
-fn ordinary_commands_leave_no_entry() {
+fn ordinary_lease_commands_write_no_audit_entry() {
     let mut state = held_by_ana();
     let fence = state.grant.as_ref().expect("held").fence;
     let beat = Action::Heartbeat { fence, idle: None, worked: true };
@@ -91,7 +98,7 @@ fn ordinary_commands_leave_no_entry() {
 }
 
 #[test]
-fn whoever_is_locked_out_loses_what_they_hold_and_nobody_else_does() {
+fn expel_ends_only_the_lease_of_the_disabled_user() {
     let mut state = held_by_ana();
     let expel = |user: &str| Action::Expel { user: UserId::new(user).expect("valid") };
     let other = ask(&mut state, "eva", None, expel("luis"), 2_000);
@@ -103,7 +110,7 @@ fn whoever_is_locked_out_loses_what_they_hold_and_nobody_else_does() {
 }
 
 #[test]
-fn what_is_pinned_is_renewed_but_neither_taken_nor_ended() {
+fn pinned_lease_is_renewed_but_neither_taken_nor_ended() {
     let mut state = State { pinned: true, ..held_by_ana() };
     let fence = state.grant.as_ref().expect("held").fence;
     let beat = || Action::Heartbeat { fence, idle: None, worked: false };
@@ -118,8 +125,12 @@ fn what_is_pinned_is_renewed_but_neither_taken_nor_ended() {
     assert_eq!(ask(&mut state, "eva", None, forced("ya"), 4_000).answer, Err(Refused::Pinned));
     assert!(state.live(Time(4_000)).is_some(), "still ana's");
     let expired = 1_000_000;
-    assert_eq!(ask(&mut state, "eva", None, claim(), expired).answer, Err(Refused::Pinned), "not even when it expired");
-    assert!(ask(&mut state, "ana", None, beat(), expired).answer.is_err(), "nor is it revived");
+    assert_eq!(
+        ask(&mut state, "eva", None, claim(), expired).answer,
+        Err(Refused::Pinned),
+        "not even after the expiry"
+    );
+    assert!(ask(&mut state, "ana", None, beat(), expired).answer.is_err(), "an expired lease is not revived");
     state.pinned = false;
     assert!(ask(&mut state, "eva", None, claim(), expired).answer.is_ok());
 }

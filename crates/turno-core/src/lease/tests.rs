@@ -1,4 +1,4 @@
-//! One test per rule of a lease, on the pure decision.
+//! One test per rule of [`decide`].
 
 mod line;
 
@@ -8,7 +8,7 @@ use crate::limits::{LINE_MAX, TICKET_TTL};
 
 const START: Time = Time(1_700_000_000_000);
 
-/// A resource under a policy, with a clock that the test moves.
+/// One resource under a policy, with a clock that the test moves.
 struct Bench {
     state: State,
     policy: Policy,
@@ -44,7 +44,7 @@ impl Bench {
         self
     }
 
-    fn does(&mut self, who: &str, action: Action) -> Decision {
+    fn run(&mut self, who: &str, action: Action) -> Decision {
         self.next += 1;
         let command = Command {
             resource: self.state.resource.clone(),
@@ -57,7 +57,7 @@ impl Bench {
     }
 
     fn claim(&mut self, who: &str) -> Result<Outcome, Refused> {
-        self.does(who, Action::Claim { ttl: None, wait: false }).answer
+        self.run(who, Action::Claim { ttl: None, wait: false }).answer
     }
 
     fn claimed(&mut self, who: &str) -> Fence {
@@ -66,11 +66,11 @@ impl Bench {
     }
 
     fn beat(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
-        self.does(who, Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: false }).answer
+        self.run(who, Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: false }).answer
     }
 
     fn release(&mut self, who: &str, fence: Fence) -> Result<Outcome, Refused> {
-        self.does(who, Action::Release { fence, claim: None }).answer
+        self.run(who, Action::Release { fence, claim: None }).answer
     }
 
     fn grant(&self) -> &Grant {
@@ -81,7 +81,7 @@ impl Bench {
 fn ending(refused: Result<Outcome, Refused>) -> (Reason, Cause) {
     match refused {
         Err(Refused::Lost { ending: Some(ending) }) => (ending.reason, ending.cause),
-        other => panic!("expected to be told how it ended, not {other:?}"),
+        other => panic!("expected a refusal with the ending, got {other:?}"),
     }
 }
 
@@ -100,7 +100,7 @@ fn claim_is_refused_while_another_holds() {
 }
 
 #[test]
-fn an_expired_lease_can_be_claimed_at_the_instant_it_expires_and_not_before() {
+fn claim_succeeds_at_the_instant_of_expiry_and_not_before() {
     let mut bench = Bench::new();
     let first = bench.claimed("ana");
     bench.pass(29_999);
@@ -110,7 +110,7 @@ fn an_expired_lease_can_be_claimed_at_the_instant_it_expires_and_not_before() {
 }
 
 #[test]
-fn reclaim_by_the_holder_keeps_fence_since_and_rolling_timeout() {
+fn reclaim_by_the_holder_keeps_fence_locked_at_and_rolling_timeout() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
     let (since, worked) = (bench.grant().locked_at, bench.grant().worked_at);
@@ -122,8 +122,8 @@ fn reclaim_by_the_holder_keeps_fence_since_and_rolling_timeout() {
 }
 
 #[test]
-fn reclaim_is_told_for_a_person_who_may_have_another_window_and_not_for_an_instance() {
-    for (instance, told) in [(None, vec!["lease.claimed_again"]), (Some("worker-1"), vec![])] {
+fn reclaim_is_announced_for_a_person_and_not_for_an_instance() {
+    for (instance, announced) in [(None, vec!["lease.claimed_again"]), (Some("worker-1"), vec![])] {
         let mut bench = Bench::new();
         let instance = instance.map(|name| Instance::new(name).expect("valid"));
         let command = Command {
@@ -134,9 +134,9 @@ fn reclaim_is_told_for_a_person_who_may_have_another_window_and_not_for_an_insta
             action: Action::Claim { ttl: None, wait: false },
         };
         let mut numbers = Numbers::new(vec![999]);
-        let names = |decision: Decision| decision.events.iter().map(|one| one.name.to_string()).collect::<Vec<_>>();
+        let names = |decision: Decision| decision.events.iter().map(|event| event.name.to_string()).collect::<Vec<_>>();
         assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), ["lease.claimed"]);
-        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), told);
+        assert_eq!(names(decide(&mut bench.state, &command, bench.now, &mut numbers)), announced);
     }
 }
 
@@ -157,7 +157,7 @@ fn two_instances_of_one_account_are_two_holders() {
 }
 
 #[test]
-fn heartbeat_at_expiry_fails_even_if_nobody_claimed_since() {
+fn heartbeat_at_expiry_is_refused_even_if_the_lease_is_free() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.pass(30_000);
@@ -169,7 +169,7 @@ fn heartbeat_at_expiry_fails_even_if_nobody_claimed_since() {
 fn heartbeat_renews_by_the_ttl_of_the_claim() {
     let mut bench = Bench::new();
     let ttl = Some(Span::from_secs(300));
-    bench.does("ana", Action::Claim { ttl, wait: false }).answer.expect("granted");
+    bench.run("ana", Action::Claim { ttl, wait: false }).answer.expect("granted");
     let fence = bench.grant().fence;
     bench.pass(10_000);
     assert_eq!(bench.beat("ana", fence), Ok(Outcome::Beat(Beat::Renewed)));
@@ -182,17 +182,17 @@ fn heartbeat_soon_after_the_last_one_writes_nothing() {
     let fence = bench.claimed("ana");
     let before = bench.state.clone();
     bench.pass(999);
-    let decision = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false });
+    let decision = bench.run("ana", Action::Heartbeat { fence, idle: None, worked: false });
     assert_eq!((decision.answer, decision.changed), (Ok(Outcome::Beat(Beat::Renewed)), false));
     assert_eq!(bench.state, before);
     bench.pass(1);
-    assert!(bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false }).changed);
+    assert!(bench.run("ana", Action::Heartbeat { fence, idle: None, worked: false }).changed);
 }
 
 #[test]
 fn heartbeat_never_moves_expiry_backwards() {
     let mut bench = Bench::new();
-    bench.does("ana", Action::Claim { ttl: Some(Span::from_secs(600)), wait: false }).answer.expect("granted");
+    bench.run("ana", Action::Claim { ttl: Some(Span::from_secs(600)), wait: false }).answer.expect("granted");
     let (fence, far) = (bench.grant().fence, bench.grant().expires_at);
     bench.pass(1_000);
     bench.claim("ana").expect("renewed with the shorter ttl of the policy");
@@ -203,7 +203,7 @@ fn heartbeat_never_moves_expiry_backwards() {
 }
 
 #[test]
-fn a_stale_or_foreign_fence_changes_nothing() {
+fn stale_or_foreign_fence_is_refused_and_changes_nothing() {
     let mut bench = Bench::new();
     let old = bench.claimed("ana");
     bench.release("ana", old).expect("released");
@@ -211,19 +211,22 @@ fn a_stale_or_foreign_fence_changes_nothing() {
     let before = bench.state.clone();
     assert_eq!(ending(bench.beat("ana", old)), (Reason::Released, Cause::Released));
     assert!(matches!(bench.beat("ana", live), Err(Refused::Lost { .. })), "the fence alone is not enough");
-    assert!(matches!(bench.beat("luis", Fence(live.0 + 1)), Err(Refused::Lost { .. })), "nor is a newer, unknown one");
+    assert!(
+        matches!(bench.beat("luis", Fence(live.0 + 1)), Err(Refused::Lost { .. })),
+        "nor is an unknown, higher fence"
+    );
     assert!(matches!(bench.release("ana", live), Err(Refused::Lost { .. })));
     assert_eq!(bench.state, before);
 }
 
 #[test]
-fn an_idle_person_is_not_renewed_and_the_end_says_so() {
+fn idle_heartbeat_renews_nothing_and_the_ending_names_idleness() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
     let before = bench.grant().expires_at;
     bench.pass(120_000);
     let idle = Some(Span::from_secs(120));
-    let answer = bench.does("ana", Action::Heartbeat { fence, idle, worked: true }).answer;
+    let answer = bench.run("ana", Action::Heartbeat { fence, idle, worked: true }).answer;
     assert_eq!(answer, Ok(Outcome::Beat(Beat::Idle)));
     assert_eq!((bench.grant().expires_at, bench.grant().worked_at), (before, START));
     bench.pass(60_000);
@@ -231,12 +234,12 @@ fn an_idle_person_is_not_renewed_and_the_end_says_so() {
 }
 
 #[test]
-fn coming_back_from_idle_in_time_renews_at_once() {
+fn active_heartbeat_after_an_idle_one_renews_at_once() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
     bench.pass(130_000);
     bench
-        .does("ana", Action::Heartbeat { fence, idle: Some(Span::from_secs(125)), worked: false })
+        .run("ana", Action::Heartbeat { fence, idle: Some(Span::from_secs(125)), worked: false })
         .answer
         .expect("alive");
     bench.pass(100);
@@ -245,10 +248,10 @@ fn coming_back_from_idle_in_time_renews_at_once() {
 }
 
 #[test]
-fn a_policy_with_an_idle_guard_needs_to_be_told() {
+fn heartbeat_without_idle_time_is_refused_under_an_idle_guard() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
-    let answer = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false }).answer;
+    let answer = bench.run("ana", Action::Heartbeat { fence, idle: None, worked: false }).answer;
     assert_eq!(answer, Err(Refused::IdleMissing));
 }
 
@@ -269,18 +272,18 @@ fn no_sequence_of_heartbeats_passes_the_rolling_timeout() {
 }
 
 #[test]
-fn work_moves_the_rolling_timeout() {
+fn heartbeats_with_work_move_the_rolling_timeout() {
     let mut bench = Bench::task();
     let fence = bench.claimed("ana");
     for _ in 0..200 {
         bench.pass(10_000);
         let worked = Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: true };
-        assert_eq!(bench.does("ana", worked).answer, Ok(Outcome::Beat(Beat::Renewed)));
+        assert_eq!(bench.run("ana", worked).answer, Ok(Outcome::Beat(Beat::Renewed)));
     }
 }
 
 #[test]
-fn a_release_is_the_holders_and_repeating_it_is_harmless() {
+fn release_needs_its_holder_and_repeating_it_changes_nothing() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     assert!(matches!(bench.release("luis", fence), Err(Refused::Lost { .. })));
@@ -292,22 +295,22 @@ fn a_release_is_the_holders_and_repeating_it_is_harmless() {
 }
 
 #[test]
-fn a_late_release_of_a_page_that_was_left_frees_nothing_newer() {
+fn late_release_of_an_older_claim_frees_nothing() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.claim("ana").expect("the reload claims again");
     let late = Action::Release { fence, claim: Some(1) };
-    assert_eq!(bench.does("ana", late).answer, Ok(Outcome::Released { released: false, repeated: false }));
+    assert_eq!(bench.run("ana", late).answer, Ok(Outcome::Released { released: false, repeated: false }));
     assert_eq!(bench.grant().fence, fence);
     let own = Action::Release { fence, claim: Some(2) };
-    assert_eq!(bench.does("ana", own).answer, Ok(Outcome::Released { released: true, repeated: false }));
+    assert_eq!(bench.run("ana", own).answer, Ok(Outcome::Released { released: true, repeated: false }));
 }
 
 #[test]
 fn an_override_ends_the_lease_and_raises_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
-    let decision = bench.does("admin", Action::ForceClaim { reason: "ana is on holiday".to_owned(), fence: None });
+    let decision = bench.run("admin", Action::ForceClaim { reason: "ana is on holiday".to_owned(), fence: None });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: false }));
     assert!(bench.grant().fence > fence);
     match bench.beat("ana", fence) {
@@ -316,15 +319,15 @@ fn an_override_ends_the_lease_and_raises_the_fence() {
             assert_eq!(end.by, Some(holder("admin").user));
             assert_eq!(end.note.as_deref(), Some("ana is on holiday"));
         }
-        other => panic!("not told who took it: {other:?}"),
+        other => panic!("expected the ending of the override, got {other:?}"),
     }
 }
 
 #[test]
-fn an_override_by_the_holder_renews_and_keeps_the_fence() {
+fn override_by_the_holder_renews_and_keeps_the_fence() {
     let mut bench = Bench::new();
     let fence = bench.claimed("admin");
-    let decision = bench.does("admin", Action::ForceClaim { reason: "to be sure".to_owned(), fence: None });
+    let decision = bench.run("admin", Action::ForceClaim { reason: "to be sure".to_owned(), fence: None });
     assert_eq!(decision.answer, Ok(Outcome::Claimed { renewed: true }));
     assert_eq!(bench.grant().fence, fence);
 }
@@ -333,49 +336,45 @@ fn an_override_by_the_holder_renews_and_keeps_the_fence() {
 fn force_release_of_a_free_lease_changes_nothing() {
     let mut bench = Bench::new();
     let reason = "just in case".to_owned();
-    let decision = bench.does("admin", Action::ForceRelease { reason, fence: None });
+    let decision = bench.run("admin", Action::ForceRelease { reason, fence: None });
     assert_eq!((decision.answer, decision.changed), (Ok(Outcome::ForceReleased { changed: false }), false));
 }
 
 #[test]
-fn every_ownership_leaves_one_line_of_history() {
+fn expired_ownership_leaves_one_history_entry_at_its_expiry() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     bench.pass(45_000);
-    let decision = bench.does("luis", Action::Claim { ttl: None, wait: false });
+    let decision = bench.run("luis", Action::Claim { ttl: None, wait: false });
     let [end] = &decision.ended[..] else { panic!("one ownership ended: {:?}", decision.ended) };
-    assert_eq!(
-        (end.at, end.reason),
-        (START + Span(30_000), Reason::Expired),
-        "when it expired, not when it was noticed"
-    );
+    assert_eq!((end.at, end.reason), (START + Span(30_000), Reason::Expired), "the time of expiry, not of the command");
     assert_eq!(bench.grant().locked_at, START + Span(45_000));
 }
 
 #[test]
-fn an_expired_lease_is_ended_for_good_by_whoever_asks_first() {
+fn expired_lease_stays_ended_after_the_clock_steps_back() {
     let mut bench = Bench::new();
     let fence = bench.claimed("ana");
     bench.pass(30_000);
-    let decision = bench.does("ana", Action::Heartbeat { fence, idle: None, worked: false });
-    assert!(decision.changed, "the end is written down, so that a clock stepping back cannot revive it");
+    let decision = bench.run("ana", Action::Heartbeat { fence, idle: None, worked: false });
+    assert!(decision.changed, "the end is stored, so that a clock stepping back cannot revive the lease");
     bench.pass(-20_000);
     assert!(matches!(bench.beat("ana", fence), Err(Refused::Lost { .. })));
 }
 
 #[test]
-fn a_request_reaches_the_holder_and_dies_with_the_ownership() {
+fn release_request_is_stored_until_the_ownership_ends() {
     let mut bench = Bench::new();
     bench.claimed("ana");
     let message = Some("¿me la dejas?".to_owned());
-    assert_eq!(bench.does("luis", Action::RequestRelease { message }).answer, Ok(Outcome::Asked { told: true }));
+    assert_eq!(bench.run("luis", Action::RequestRelease { message }).answer, Ok(Outcome::Asked { told: true }));
     assert_eq!(bench.state.requests[0].by, holder("luis"));
     bench.pass(30_000);
     bench.claimed("eva");
     assert!(bench.state.requests.is_empty());
     let fence = bench.grant().fence;
     bench.release("eva", fence).expect("released");
-    assert_eq!(bench.does("luis", Action::RequestRelease { message: None }).answer, Ok(Outcome::Asked { told: false }));
+    assert_eq!(bench.run("luis", Action::RequestRelease { message: None }).answer, Ok(Outcome::Asked { told: false }));
 }
 
 #[test]
@@ -383,13 +382,13 @@ fn a_ttl_outside_the_policy_is_refused() {
     let mut bench = Bench::new();
     let max = Span::from_secs(3_600);
     for ttl in [Span(99), Span(max.0 + 1)] {
-        let answer = bench.does("ana", Action::Claim { ttl: Some(ttl), wait: false }).answer;
+        let answer = bench.run("ana", Action::Claim { ttl: Some(ttl), wait: false }).answer;
         assert_eq!(answer, Err(Refused::TtlOutOfBounds { max }));
     }
 }
 
 #[test]
-fn a_policy_with_a_time_outside_its_bounds_is_named() {
+fn policy_check_names_the_time_outside_its_bounds() {
     assert_eq!(Policy::default().check(), Ok(()));
     let none = Policy { offer: Span::ZERO, ..Policy::default() };
     assert_eq!(none.check().map_err(|bad| bad.field), Err("offer_ms"));
