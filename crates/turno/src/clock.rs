@@ -1,11 +1,11 @@
-//! The one clock: the database's, guarded so that it never runs backwards.
+//! The clock: the database's time, guarded so that it never runs backwards.
 //!
-//! Only what the database's clock showed after the rows were locked decides anything. Should that clock
-//! step back, time is carried on from the highest value seen by the monotonic clock of this process: an
-//! expired lease is not revived, and a dead one is not kept for as long as the step was. The highest value
-//! is also kept in the database (`mark`), for processes that start after the step.
+//! Decisions use only the time that the database's clock showed after the rows were locked. If that clock steps back,
+//! this process continues from the highest time seen, with its monotonic clock. So an expired lease does not become
+//! live again, and a live lease is not prolonged by the step. The highest time is also stored in the database
+//! (`mark`), for processes that start after the step.
 //!
-//! Tests put a [`Manual`] time in place of the raw reading; everything behind it is the production path.
+//! Tests replace the raw reading by a [`Manual`] time. Everything else is the production code.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 use turno_core::time::{Span, Time};
 
-/// A backward step of more than this is worth an alarm; less is ordinary clock discipline.
+/// Backward steps above this limit are logged as errors. Smaller ones are ordinary clock corrections.
 const ALARM: Span = Span::from_secs(1);
 
-/// A time that only moves when a test says so.
+/// A time that moves only when a test moves it.
 #[derive(Debug)]
 pub struct Manual {
     wall: AtomicI64,
@@ -26,19 +26,19 @@ pub struct Manual {
 }
 
 impl Manual {
-    /// A manual time that begins at `start`.
+    /// Creates a manual time that begins at `start`.
     pub fn starting_at(start: Time) -> Arc<Manual> {
         Arc::new(Manual { wall: AtomicI64::new(start.0), monotonic: AtomicI64::new(0), moved: Notify::new() })
     }
 
-    /// Lets time pass.
+    /// Moves both clocks forward: time passes.
     pub fn advance(&self, span: Span) {
         self.wall.fetch_add(span.0, Ordering::SeqCst);
         self.monotonic.fetch_add(span.0, Ordering::SeqCst);
         self.moved.notify_waiters();
     }
 
-    /// Steps the wall clock, forwards or backwards, without time passing.
+    /// Steps the wall clock forwards or backwards, without time passing.
     pub fn step(&self, by: Span) {
         self.wall.fetch_add(by.0, Ordering::SeqCst);
         self.moved.notify_waiters();
@@ -58,7 +58,7 @@ pub struct Clock {
     seen: Mutex<Seen>,
 }
 
-/// The highest time seen, and when that was on the monotonic clock.
+/// The highest time seen, and the monotonic time at which it was seen.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     high: Time,
@@ -67,22 +67,22 @@ struct Seen {
 }
 
 impl Clock {
-    /// The clock of a real process.
+    /// Creates the clock of a real process.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
     pub fn system() -> Clock {
-        Clock::of(Source::System { started: Instant::now() })
+        Clock::from_source(Source::System { started: Instant::now() })
     }
 
-    /// A clock that follows a test's manual time.
+    /// Creates a clock that follows a test's manual time.
     pub fn manual(manual: Arc<Manual>) -> Clock {
-        Clock::of(Source::Manual(manual))
+        Clock::from_source(Source::Manual(manual))
     }
 
-    fn of(source: Source) -> Clock {
+    fn from_source(source: Source) -> Clock {
         Clock { source, seen: Mutex::new(Seen { high: Time(i64::MIN), at: 0, stepped: false }) }
     }
 
-    /// Takes in what the database's clock showed and answers the time to decide with.
+    /// Takes a reading of the database's clock and returns the time to decide with.
     pub fn observe(&self, raw: Time) -> Time {
         let raw = match &self.source {
             Source::System { .. } => raw,
@@ -103,7 +103,7 @@ impl Clock {
         seen.high
     }
 
-    /// What a test has put in place of the database's clock.
+    /// Returns a test's manual time, which replaces the database's clock.
     pub(crate) fn fixed(&self) -> Option<Time> {
         match &self.source {
             Source::System { .. } => None,
@@ -111,7 +111,7 @@ impl Clock {
         }
     }
 
-    /// Raises the highest time seen to what earlier processes recorded in the database.
+    /// Raises the highest time seen to the mark that earlier processes stored in the database.
     pub fn resume(&self, mark: Time) {
         let at = self.monotonic();
         let mut seen = self.seen();
@@ -120,7 +120,7 @@ impl Clock {
         }
     }
 
-    /// Roughly the database's time, without asking it: good for choosing what to look at, never for deciding.
+    /// Estimates the database's time without a query. Use it to choose what to look at, never to decide.
     pub fn estimate(&self) -> Time {
         match &self.source {
             Source::System { .. } => self.seen().carried_to(self.monotonic()),
@@ -128,14 +128,14 @@ impl Clock {
         }
     }
 
-    /// The clock of this machine, which is the database's clock for an embedded database.
+    /// Returns this machine's time, which is the database's clock for an embedded database.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the process's clocks")]
     pub fn machine(&self) -> Time {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Time(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Waits until about `then`: a reason to look again, never to decide.
+    /// Waits until about `then`. The caller must read the clock again before it decides.
     pub async fn sleep_until(&self, then: Time) {
         match &self.source {
             Source::System { .. } => {
@@ -166,7 +166,7 @@ impl Clock {
     }
 }
 
-/// Measures how long something takes, for figures and for the size of background work. No rule may depend on it.
+/// Measures durations for metrics and for the size of background work. No rule may depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 
@@ -192,14 +192,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backward_step_is_carried_on_by_monotonic_time() {
+    fn after_a_backward_step_time_continues_by_the_monotonic_clock() {
         let manual = Manual::starting_at(Time(1_000_000));
         let clock = Clock::manual(manual.clone());
         assert_eq!(clock.observe(Time(0)), Time(1_000_000));
         manual.step(Span(-86_400_000));
-        assert_eq!(clock.observe(Time(0)), Time(1_000_000), "it does not run backwards");
+        assert_eq!(clock.observe(Time(0)), Time(1_000_000), "the time does not run backwards");
         manual.advance(Span(5_000));
-        assert_eq!(clock.observe(Time(0)), Time(1_005_000), "and does not stand still for a day either");
+        assert_eq!(clock.observe(Time(0)), Time(1_005_000), "the time does not stand still either");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_process_goes_on_from_the_recorded_mark() {
+    fn a_new_process_continues_from_the_stored_mark() {
         let clock = Clock::manual(Manual::starting_at(Time(1_000)));
         clock.resume(Time(50_000));
         assert_eq!(clock.observe(Time(0)), Time(50_000));

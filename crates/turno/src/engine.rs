@@ -1,8 +1,8 @@
-//! The engine: takes commands, forms groups of them, and answers after the commit.
+//! The engine: groups commands, commits each group in one transaction, and answers after the commit.
 //!
-//! A command goes to the *committer* of its route. What arrives while a commit is under way forms the next
-//! group. Nothing leaves the process before the commit that justifies it. Heartbeats take a shorter way:
-//! they are read without a lock, and only those that must be written join a group.
+//! A command goes to the *committer* of its route. Commands that arrive during a commit form the next group. No answer
+//! and no event leaves the process before its commit. Heartbeats take a shorter path: the engine reads their leases
+//! without a lock, and only heartbeats that must be stored join a group.
 
 pub(crate) mod access;
 mod answer;
@@ -42,24 +42,25 @@ use turno_core::id::{QueueId, QueueName};
 use turno_core::lease::{Command, Policies};
 use turno_core::time::{Span, Time};
 
-/// How to open the engine.
+/// Options for [`Turno::open_with`].
 pub struct Options {
-    /// The clock; a manual one in tests.
+    /// The clock. Tests pass a manual one.
     pub clock: Arc<Clock>,
-    /// Whether expired hand-outs and leases are also looked for in the background. No answer depends on it: whoever asks
-    /// finds them too. Without it, nobody who only listens hears of an expiry.
+    /// Whether background tasks look for expired deliveries and leases, and take in what applications enqueued.
+    /// Answers stay correct without them, because every call checks expiry itself. Without them, subscribers receive
+    /// no expiry events.
     pub sweep: bool,
-    /// The times that govern leases, by prefix.
+    /// The lease policies, by prefix of the resource's name.
     pub leases: Policies,
     /// How long ended ownerships are kept.
     pub keep: Span,
-    /// What applying a task's line does; nothing means that it posts to the stock ledger.
+    /// What applying a task's line does. `None` posts the line to the stock ledger.
     pub effect: Option<Arc<dyn Effect>>,
-    /// Whether the schema is created or upgraded; if not, one that is not this program's is refused.
+    /// Whether to create or upgrade the schema. If `false`, opening fails unless the schema matches this program.
     pub migrate: bool,
 }
 
-/// Histories are kept this long unless said otherwise: a quarter, for whoever asks what happened last month.
+/// Default for [`Options::keep`]: a quarter, so that last month's history is still complete.
 const KEEP: Span = Span::from_secs(90 * 86_400);
 
 impl Default for Options {
@@ -83,11 +84,11 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// An open engine. Clones share it; it closes when the last one is dropped.
+/// An open engine. Clones share it. It closes when the last clone is dropped.
 #[derive(Clone)]
 pub struct Turno {
     pub(crate) inner: Arc<Inner>,
-    /// For whom it acts; nobody for a program that embeds it and has not said so: that one may do everything.
+    /// The caller whose rights apply. `None` is the embedding program itself, which may do everything.
     pub(crate) caller: Option<Arc<access::Caller>>,
 }
 
@@ -114,7 +115,7 @@ pub(crate) struct Inner {
     beats: beats::Beats,
     telemetry: telemetry::Telemetry,
     queues: Arc<Queues>,
-    /// Ends the background tasks with the engine.
+    /// Dropping the set ends the background tasks together with the engine.
     _tasks: JoinSet<()>,
 }
 
@@ -134,7 +135,7 @@ impl Turno {
         Turno::open_with(url, Options::default()).await
     }
 
-    /// Opens a database with other than the default options.
+    /// Opens a database with `options` instead of the defaults.
     ///
     /// ```
     /// # use turno::*;
@@ -154,7 +155,7 @@ impl Turno {
         Ok(Turno::on(store, options))
     }
 
-    /// The engine on any store.
+    /// Starts the engine on an already open store.
     pub fn on(store: Arc<dyn Store>, options: Options) -> Turno {
         let mut tasks = JoinSet::new();
         let signals = Arc::new(Signals::default());
@@ -200,7 +201,7 @@ impl Turno {
         Turno { inner: Arc::new(inner), caller: None }
     }
 
-    /// What the database is and where, for people.
+    /// Describes the database and its location for people.
     ///
     /// ```
     /// # use turno::*;
@@ -216,7 +217,7 @@ impl Turno {
         self.inner.store.describe()
     }
 
-    /// The database's time as far as this process knows it: to be shown, never to decide with.
+    /// Returns this process's estimate of the database's time. Use it for display, never for a decision.
     ///
     /// ```
     /// # use turno::*;
@@ -233,7 +234,8 @@ impl Turno {
         self.inner.clock.estimate()
     }
 
-    /// The store underneath, for checks and tools. A handle that acts for somebody has no business there.
+    /// Returns the store underneath, for checks and tools. Fails for a handle that acts for a caller, because the
+    /// store checks no rights.
     ///
     /// ```
     /// # use turno::*;
@@ -255,7 +257,7 @@ impl Turno {
 }
 
 impl Inner {
-    /// Hands a command of the engine's own to its committer; the answer comes after the commit.
+    /// Submits a command of the engine itself, without an access check, and returns the answer after the commit.
     pub(crate) async fn submit<T>(&self, job: impl FnOnce(commit::Reply<T>) -> Job) -> Result<T, Error> {
         self.committers.submit(None, job).await
     }
@@ -264,7 +266,8 @@ impl Inner {
         self.beats.beat(command, as_of).await
     }
 
-    /// The queue as last seen; policies change rarely, and a claim notices when they have.
+    /// Returns the queue from this process's cache, or reads it. A cached policy may be outdated: a claim detects that
+    /// and refreshes the row.
     pub(crate) async fn queue(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
         match self.queues.get(name) {
             Some(row) => Ok(row),
@@ -272,18 +275,18 @@ impl Inner {
         }
     }
 
-    /// The queue as the database has it now.
+    /// Reads the queue from the database and caches it.
     pub(crate) async fn refresh(&self, name: &QueueName) -> Result<Arc<QueueRow>, Error> {
         let row = self.store.queue(name.clone()).await?;
         let row = row.ok_or_else(|| Error::Unknown(format!("queue {name}")))?;
         Ok(self.remember(row))
     }
 
-    /// Whoever waits for work of this queue looks again, here and elsewhere.
+    /// Makes every waiting claim of this queue look again, in this process and in the others.
     pub(crate) async fn wake_queue(&self, queue: QueueId) {
         let hint = Hint::Queue(queue);
         self.signals.wake(&hint);
-        // Others who miss it look again by the clock.
+        // A lost hint is harmless: waiting claims look again after `LOOK_AGAIN`.
         drop(self.store.announce(vec![hint]).await);
     }
 
@@ -294,16 +297,17 @@ impl Inner {
         row
     }
 
-    /// The queue has another policy: everybody goes by it from now on.
+    /// Announces that the queue's policy changed, so that every process drops its cached row.
     pub(crate) async fn tell_policy(&self, queue: QueueId) {
         let hint = Hint::Policy(queue);
         self.signals.wake(&hint);
-        // Others who miss it hear of everything once they listen again, and read it with their next claim.
+        // A lost hint is harmless: a process that reconnects drops its whole cache, and a claim compares the policy's
+        // version.
         drop(self.store.announce(vec![hint]).await);
     }
 }
 
-/// What this process remembers of queues, so that nobody reads a policy for every item.
+/// This process's cache of queues and their policies, so that an enqueue does not read the policy for every item.
 #[derive(Default)]
 pub(crate) struct Queues(RwLock<HashMap<QueueName, Arc<QueueRow>>>);
 
@@ -316,7 +320,7 @@ impl Queues {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), row);
     }
 
-    /// Forgets what another process has changed, or may have.
+    /// Drops the queues that another process has changed or may have changed.
     fn forget(&self, hint: &Hint) {
         let gone = |id: QueueId| match hint {
             Hint::Policy(queue) => id == *queue,
@@ -328,7 +332,7 @@ impl Queues {
     }
 }
 
-/// Tells this process and the others that something changed.
+/// Announces changes to this process and to the others.
 #[derive(Clone)]
 pub(crate) struct Announce {
     pub(crate) signals: Arc<Signals>,
@@ -350,13 +354,14 @@ impl Announce {
         }
     }
 
-    /// A committed group may have come with events: they want their positions.
+    /// Wakes the sequencer, because a committed group may have written events that need positions.
     pub(crate) fn wrote_events(&self) {
         self.signals.wrote.notify_one();
     }
 }
 
-/// Passes hints on to other processes, all that have gathered at once; the store limits their rate.
+/// Starts the task that sends hints to other processes. Each round sends all hints collected so far; the store limits
+/// the rate.
 fn announcer(tasks: &mut JoinSet<()>, store: Arc<dyn Store>) -> Arc<Hints> {
     let hints = Arc::new(Hints::default());
     let gathered = hints.clone();
@@ -372,7 +377,7 @@ fn announcer(tasks: &mut JoinSet<()>, store: Arc<dyn Store>) -> Arc<Hints> {
     hints
 }
 
-/// Takes in hints of other processes.
+/// Starts the task that receives hints from other processes.
 fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>, queues: Arc<Queues>) {
     tasks.spawn(async move {
         loop {
@@ -390,5 +395,5 @@ fn listen(tasks: &mut JoinSet<()>, store: Arc<dyn Store>, signals: Arc<Signals>,
     });
 }
 
-/// The longest that anybody waits without looking, in case every hint was lost.
+/// The longest wait without looking at the database, in case every hint was lost.
 pub(crate) const LOOK_AGAIN: Span = Span::from_secs(1);

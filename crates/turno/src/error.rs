@@ -1,4 +1,4 @@
-//! What can go wrong. A refusal is not here: it is an answer.
+//! Errors of the library. A refusal is an answer and not an error.
 
 use crate::store::StoreError;
 use std::convert::Infallible;
@@ -8,48 +8,48 @@ use turno_core::limits::PAYLOAD_DEPTH_MAX;
 use turno_core::queue::BadPolicy;
 use turno_core::sync::SourceRefused;
 
-/// Why an operation could not be carried out.
+/// Why an operation was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// What was asked for cannot be asked for.
+    /// The arguments are invalid.
     #[error("{0}")]
     Invalid(String),
     /// A payload is nested deeper than [`turno_core::limits::PAYLOAD_DEPTH_MAX`] levels.
     #[error("{place} is nested deeper than {PAYLOAD_DEPTH_MAX} levels; flatten it, or send it as a text")]
     TooDeep {
-        /// Which one, as in `/3/payload`.
+        /// The payload, as in `/3/payload`.
         place: String,
     },
-    /// A queue cannot have this policy.
+    /// The queue's policy is invalid.
     #[error(transparent)]
     Policy(#[from] BadPolicy),
-    /// Not let in, or not allowed to.
+    /// The caller is not authenticated, or lacks a permission.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// A change of access that nobody may make, or that makes no sense.
+    /// The change of access is not allowed or not possible.
     #[error(transparent)]
     Refused(ChangeRefused),
-    /// A machine holds nothing without saying which of its processes does.
+    /// A machine's token must name an instance to hold a lease.
     #[error("a machine's token must name its instance; add one")]
     InstanceRequired,
-    /// A task cannot be locked in its status.
+    /// The task's status does not allow a lease.
     #[error("task {task} is {status}, and cannot be locked")]
     WrongStatus {
-        /// Which task.
+        /// The task.
         task: i64,
         /// Its status.
         status: &'static str,
     },
-    /// There is no such thing.
+    /// The named thing does not exist.
     #[error("{0} is not known; create it first")]
     Unknown(String),
-    /// A source cannot be used as it is described.
+    /// The source's description does not fit the database.
     #[error(transparent)]
     Source(#[from] SourceRefused),
-    /// Too much work is waiting already; nothing was stored. Try again in a moment.
+    /// Too many commands are waiting. Nothing was stored; try again in a moment.
     #[error("overloaded; nothing was stored, try again in a moment")]
     Overloaded,
-    /// The database could not be asked, or did not answer; nothing was stored unless said otherwise.
+    /// The database could not be reached or did not answer. Nothing was stored unless the error says otherwise.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The engine has been closed.
@@ -57,7 +57,7 @@ pub enum Error {
     Closed,
 }
 
-/// So that a name that is one already can be passed where a text could be.
+/// Lets functions that convert a text into a name also accept the name itself.
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Error {
         match never {}

@@ -1,9 +1,9 @@
-//! Announces leases whose time has run out.
+//! Announces expired leases.
 //!
-//! Correctness never depends on this: every decision about a lease ends what has expired first, and reads evaluate it.
-//! The announcer is for those who only listen. It reads which leases are due without a lock, and has each looked at by an
-//! ordinary command, which repeats the condition under the lock. So every instance may announce, also for leases of
-//! processes that died, and each end is announced once.
+//! Correctness never depends on it: every decision and every read evaluates the expiry itself. The announcer serves
+//! listeners. It reads the due leases without a lock and submits an ordinary `Look` command for each, which checks the
+//! expiry again under the lock. So every instance may announce, also for leases of processes that died, and each end
+//! is announced once.
 
 use crate::clock::Clock;
 use crate::engine::{Committers, Job, LOOK_AGAIN};
@@ -15,22 +15,22 @@ use turno_core::id::{Resource, UserId};
 use turno_core::lease::{Action, Command, Holder, Policies};
 use turno_core::time::{Span, Time};
 
-/// How often it reads what is due, if it knows of nothing sooner: a claim may ask for less time than this.
+/// The longest pause between two reads. A claim may ask for a ttl shorter than the time until the next known expiry.
 const EVERY: Span = Span(250);
-/// How many leases are looked at together: little enough that claims on the same route hardly wait.
+/// The largest number of leases per round. Small, so that claims on the same route hardly wait.
 const AT_ONCE: u32 = 500;
 
-/// Looks at leases when they are due.
+/// Submits a look for each lease that is due.
 pub(crate) struct Announcer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) committers: Committers,
-    /// The policies in force: an offer that follows lasts as long as they say.
+    /// The current policies, which set the length of a following offer.
     pub(crate) leases: Policies,
 }
 
 impl Announcer {
-    /// Looks again and again until the engine is closed.
+    /// Looks at due leases until the engine is closed.
     pub(crate) async fn run(self) {
         loop {
             let began = self.clock.estimate();
@@ -45,14 +45,14 @@ impl Announcer {
         }
     }
 
-    /// Looks at what is due. Returns when the next look is due, if that is near.
+    /// Looks at the due leases. Returns when the next look is due, if that is soon.
     async fn look(&self) -> Result<Option<Time>, Error> {
         loop {
             let (due, next) = self.store.due_leases(AT_ONCE).await?;
             let all = due.len() < AT_ONCE as usize;
             let looks = due.into_iter().map(|resource| self.command(resource));
             let looks = looks.map(|command| self.committers.submit(None, |reply| Job::Lease(command, reply)));
-            // One that failed stays due: the next round looks at it again.
+            // A look that failed stays due, and the next round repeats it.
             join_all(looks).await.into_iter().try_for_each(|looked| looked.map(drop))?;
             if all {
                 return Ok(next);

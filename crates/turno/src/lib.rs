@@ -1,7 +1,18 @@
-//! Turno as a library: leases and queues on embedded SQLite or on PostgreSQL.
+//! Turno as a library: leases, queues, tasks and synchronization on embedded SQLite or on PostgreSQL.
 //!
-//! [`Turno::open`] is the way in. Inside, `engine` forms groups of the commands that arrive together,
-//! `turno_core` decides them, and a [`store::Store`] remembers them in one transaction per group.
+//! Start with [`Turno::open`]. The handle it returns is the whole API:
+//!
+//! - Leases: [`Turno::hold`] for a program, [`Turno::lease`] for single commands.
+//! - Queues: [`Turno::put_queue`] creates a queue, [`QueueHandle`] enqueues, claims and settles items, and
+//!   [`QueueHandle::worker`] runs a handler for each delivery.
+//! - Tasks: [`Turno::task_create`], [`Turno::task`] and [`Turno::task_finalize`].
+//! - Access: [`Turno::authenticate`] returns a handle that has the rights of one token.
+//! - Events: [`Turno::subscribe`] follows committed changes.
+//!
+//! A refusal is an answer, not an [`Error`]: the outcome carries its reason.
+//!
+//! Inside, `engine` collects the commands that arrive together, `turno_core` decides them, and a [`store::Store`]
+//! stores them in one transaction per group.
 
 pub mod clock;
 mod engine;

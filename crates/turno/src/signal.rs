@@ -1,7 +1,7 @@
-//! Waking those who wait: hints without data.
+//! Wakes waiting tasks with hints that carry no data.
 //!
-//! Whoever waits registers first, looks, and only then sleeps, so that a hint between looking and sleeping
-//! is not missed. A lost hint costs time, never work: every waiter also looks again by the clock.
+//! A task registers first, then looks, then sleeps, so that it misses no hint in between. A lost hint costs time and
+//! nothing else, because every waiting task also looks again by the clock.
 
 use crate::store::Hint;
 use std::collections::{HashMap, HashSet};
@@ -10,40 +10,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use turno_core::id::{QueueId, Resource};
 
-/// Everybody in this process who waits for something to change.
+/// The tasks of this process that wait for a change.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     queues: Waiters<QueueId>,
     leases: Waiters<Resource>,
-    /// This process has committed something that may have come with events. For the sequencer alone.
+    /// This process committed a group that may have events. Only the sequencer waits on it.
     pub(crate) wrote: Notify,
-    /// Events got their positions. For the fan-out alone.
+    /// Events received positions. Only the fan-out waits on it.
     pub(crate) events: Notify,
     changed: Mutex<Changed>,
     change: Notify,
 }
 
-/// Queues in which something happened, for those who watch.
+/// The queues that changed, for the fan-out.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// These; there are never more than there are queues.
+    /// The changed queues. Never more than there are queues.
     pub(crate) queues: HashSet<QueueId>,
-    /// Perhaps in others too.
+    /// Other queues may have changed too.
     pub(crate) all: bool,
 }
 
 impl Signals {
-    /// What to wait on for work of a queue.
+    /// Returns the signal for work of a queue.
     pub(crate) fn queue(&self, queue: QueueId) -> Arc<Notify> {
         self.queues.join(queue)
     }
 
-    /// What to wait on for a lease.
+    /// Returns the signal for a lease.
     pub(crate) fn lease(&self, resource: &Resource) -> Arc<Notify> {
         self.leases.join(resource.clone())
     }
 
-    /// Wakes those whom the hint concerns.
+    /// Wakes the tasks that the hint concerns.
     pub(crate) fn wake(&self, hint: &Hint) {
         match hint {
             Hint::Queue(queue) | Hint::Policy(queue) => {
@@ -61,7 +61,7 @@ impl Signals {
         }
     }
 
-    /// Waits until a queue changes. For the fan-out alone.
+    /// Waits until a queue changes. Only for the fan-out.
     pub(crate) async fn changed(&self) -> Changed {
         loop {
             let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
@@ -79,7 +79,7 @@ impl Signals {
     }
 }
 
-/// Waiters by what they wait for. An entry lives as long as somebody waits: idle things cost nothing.
+/// Waiting tasks by key. An entry lives only while a task waits, so idle keys cost nothing.
 #[derive(Debug)]
 struct Waiters<K>(Mutex<HashMap<K, Weak<Notify>>>);
 

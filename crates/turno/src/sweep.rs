@@ -1,8 +1,7 @@
-//! Finding hand-outs that expired.
+//! The sweep: takes back expired deliveries.
 //!
-//! Correctness never depends on this: an expired hand-out is refused when its worker comes back, and found
-//! when somebody asks for work. Every write repeats the condition that was read, because it is an ordinary
-//! settlement, decided anew under the locks.
+//! Correctness never depends on it. A late settlement is refused anyway, and a claim that finds nothing runs the sweep
+//! itself. The sweep submits ordinary settlements, so that the expiry is checked again under the locks.
 
 use crate::clock::Clock;
 use crate::engine::Committers;
@@ -17,12 +16,12 @@ use turno_core::id::QueueId;
 use turno_core::queue::{Act, Policy, Settle, SettleOutcome};
 use turno_core::time::{Span, Time};
 
-/// How often it looks by itself.
+/// The interval of the background sweep.
 const EVERY: Span = Span(500);
-/// How many expired hand-outs are taken back together.
+/// The largest number of deliveries taken back in one round.
 const AT_ONCE: u32 = 500;
 
-/// Takes expired hand-outs back.
+/// Takes expired deliveries back.
 #[derive(Clone)]
 pub(crate) struct Sweep {
     store: Arc<dyn Store>,
@@ -32,14 +31,14 @@ pub(crate) struct Sweep {
     looked: Arc<Mutex<Option<Looked>>>,
 }
 
-/// The last look: nobody needs to look again before time has passed.
+/// The result of the last sweep. It stays valid until time has passed.
 #[derive(Clone, Copy, Debug)]
 struct Looked {
-    /// When it began.
+    /// When the sweep began.
     at: Time,
-    /// Whether it took anything back.
+    /// Whether it took a delivery back.
     found: bool,
-    /// When the next hand-out expires.
+    /// When the next delivery expires.
     next: Option<Time>,
 }
 
@@ -48,9 +47,9 @@ impl Sweep {
         Sweep { store, clock, committers, telemetry, looked: Arc::default() }
     }
 
-    /// Takes back what has expired by now. Answers whether there was anything, and when the next one expires.
+    /// Takes back the deliveries that have expired. Returns whether there were any, and when the next one expires.
     ///
-    /// Many may ask at once; one looks, the others wait for it and share what it found.
+    /// Concurrent callers share one sweep: one runs it, the others wait for its result.
     pub(crate) async fn now(&self) -> Result<(bool, Option<Time>), Error> {
         let asked = self.clock.estimate();
         let mut looked = self.looked.lock().await;
@@ -75,15 +74,15 @@ impl Sweep {
                 .collect();
             tracing::debug!(count = settlements.len(), "taking back expired hand-outs");
             let (_, answers) = self.committers.submit(None, |reply| Job::Settle(settlements, reply)).await?;
-            // Not what an application has completed, or is completing at this moment: that stays, and looking again would
-            // not help.
+            // Deliveries that an application has completed or is completing are not taken back. Another sweep would
+            // not change that.
             found = answers.contains(&SettleOutcome::Expired);
             *looked = Some(Looked { at, found, next });
         }
         Ok((found, next))
     }
 
-    /// Looks again and again until the engine is closed.
+    /// Sweeps until the engine is closed.
     pub(crate) async fn run(self) {
         loop {
             let until = self.clock.estimate() + EVERY;

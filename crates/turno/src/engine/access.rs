@@ -1,9 +1,9 @@
-//! Who acts through a handle, and whether they still may.
+//! Access checks: the caller of a handle and its permissions.
 //!
-//! What a token may do is looked up once and remembered. Every group reads the *epoch* of access in its own
-//! transaction; if that has moved since the lookup, nothing is stored, the token is looked up again, and only
-//! then is the command repeated. So a revocation works from the next request on, on every instance, without a
-//! query per request.
+//! A token's principal is read once and cached together with the *epoch* of access. Every group compares the epoch in
+//! its own transaction. If the epoch has changed, the group stores nothing, the token is read again, and the command
+//! is repeated or refused. So a revocation takes effect with the next request on every instance, without a query per
+//! request.
 
 mod console;
 mod people;
@@ -25,32 +25,32 @@ use turno_core::id::{Resource, UserId};
 use turno_core::lease::Holder;
 use turno_core::time::Time;
 
-/// Tokens remembered at most; beyond that all are looked up anew.
+/// The largest number of cached tokens. Beyond it the cache is emptied.
 const REMEMBERED_MAX: usize = 10_000;
-/// Readers that may wait to learn the epoch.
+/// The largest number of reads that may wait for the epoch.
 const WAITING_MAX: usize = 8_192;
-/// How often the epoch may move under one command before something else is wrong.
+/// How often the epoch may change under one command before it fails as overloaded.
 pub(super) const RENEWALS_MAX: usize = 8;
 
-/// Between two changes that people without `users.manage` make to their own access.
+/// The pause between two changes that users without `users.manage` make to their own access.
 const OWN_CHANGE_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Somebody for whom a handle acts.
+/// The caller that a handle acts for.
 pub(crate) struct Caller {
     hash: Hash,
-    /// In whose name, if not their own.
+    /// The user it acts for, if it acts on behalf of another user.
     behalf: Option<UserId>,
     settled: Mutex<Settled>,
 }
 
-/// What somebody may do, and as of when.
+/// A principal, and the epoch at which it was read.
 #[derive(Clone)]
 struct Settled {
     principal: Arc<Principal>,
     epoch: Epoch,
 }
 
-/// What an operation needs.
+/// The permission and the resource that an operation needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Needs<'a> {
     permission: Option<Permission>,
@@ -58,7 +58,7 @@ pub(crate) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    /// To be somebody.
+    /// Any authenticated caller.
     pub(crate) const READING: Needs<'static> = Needs { permission: None, resource: None };
 
     pub(crate) const fn of(permission: Permission) -> Needs<'a> {
@@ -70,12 +70,12 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// What this process remembers about access.
+/// This process's cache of access.
 pub(crate) struct Access {
     remembered: Mutex<HashMap<Hash, Settled>>,
     used: Mutex<HashMap<String, Time>>,
-    /// When somebody last changed their own access. One after another, with a pause: every change makes everybody look
-    /// up again what they may do, and nobody may make others do that all the time.
+    /// Serializes users' changes to their own access, with a pause between them. Each change makes every process read
+    /// all principals again, so no user may trigger that continuously.
     pace: tokio::sync::Mutex<()>,
     epochs: mpsc::Sender<oneshot::Sender<Result<Epoch, StoreError>>>,
 }
@@ -87,14 +87,14 @@ impl Access {
         Access { remembered: Mutex::default(), used: Mutex::default(), pace: tokio::sync::Mutex::default(), epochs }
     }
 
-    /// The epoch as of a look that began after this was called; those who ask together share one look.
+    /// Returns the epoch as read after this call began. Concurrent calls share one read.
     async fn epoch(&self) -> Result<Epoch, Error> {
         let (reply, answer) = oneshot::channel();
         self.epochs.try_send(reply).map_err(|_| Error::Overloaded)?;
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
 
-    /// Waits for one's turn to change one's own access.
+    /// Waits for the turn to change one's own access.
     pub(super) async fn own_turn(&self) {
         let _turn = self.pace.lock().await;
         tokio::time::sleep(OWN_CHANGE_PAUSE).await;
@@ -104,7 +104,7 @@ impl Access {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When tokens were last used, since the last time this was asked.
+    /// Returns when each token was last used, since the last call.
     pub(crate) fn take_used(&self) -> Vec<(String, Time)> {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
@@ -128,17 +128,17 @@ async fn read_epochs(mut asking: mpsc::Receiver<oneshot::Sender<Result<Epoch, St
 }
 
 impl Inner {
-    /// Whether the time of what was looked up has come.
+    /// Returns whether the principal has expired.
     fn is_over(&self, settled: &Settled) -> bool {
         settled.principal.expires_at.is_some_and(|at| at <= self.clock.estimate())
     }
 
-    /// Who comes with a token, from the database.
+    /// Reads a token and its owner from the database.
     async fn look_up(&self, hash: Hash) -> Result<Settled, Error> {
         let found = self.store.token(hash).await?;
         let (token, owner) = found.token.ok_or(Denied::Unauthenticated)?;
         self.record(found.now, token.expires_at).await?;
-        // Read after the epoch: what changes from here on raises it.
+        // Read after the epoch, so that any later change raises the epoch.
         let maker = match &token.parent {
             Some(_) => self.store.person(token.created_by.clone()).await?,
             None => None,
@@ -155,7 +155,7 @@ impl Inner {
 }
 
 impl Turno {
-    /// A handle that acts as whoever this token speaks for: what they may not do, it refuses.
+    /// Returns a handle that acts with the rights of this token and refuses everything else.
     ///
     /// ```
     /// # use turno::{NewPerson, NewToken, Role, Turno};
@@ -167,14 +167,14 @@ impl Turno {
     /// let (_, secret) = turno.create_token(NewToken::of("ana")?).await?;
     /// let ana = turno.authenticate(&secret).await?;
     /// let refused = ana.add_person(NewPerson::new("leo", "Leo", Role::Admin)?).await;
-    /// assert!(refused.is_err(), "a viewer manages nobody");
+    /// assert!(refused.is_err(), "a viewer cannot add people");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn authenticate(&self, secret: &str) -> Result<Turno, Error> {
         let hash = secret::hash(secret).ok_or(Denied::Unauthenticated)?;
         let known = self.inner.access.remembered().get(&hash).cloned();
-        // A session that seems to be over may have been renewed elsewhere.
+        // A cached session that seems expired may have been renewed by another process.
         let settled = match known.filter(|settled| !self.inner.is_over(settled)) {
             Some(settled) => settled,
             None => self.inner.look_up(hash).await?,
@@ -186,8 +186,8 @@ impl Turno {
         Ok(handle)
     }
 
-    /// A handle that acts in the name of `user`, whom Turno need not know. Needs `sessions.mint`; the audit shows
-    /// both.
+    /// Returns a handle that acts on behalf of `user`, who may be unknown to Turno. Needs `sessions.mint`. The audit
+    /// names both users.
     ///
     /// ```
     /// # use turno::*;
@@ -198,7 +198,7 @@ impl Turno {
     /// turno.add_person(NewPerson::new("portal", "Portal", Role::Admin)?).await?;
     /// let (_, secret) = turno.create_token(NewToken::of("portal")?).await?;
     /// let as_paco = turno.authenticate(&secret).await?.on_behalf_of("paco".try_into()?).await?;
-    /// assert_eq!(as_paco.principal().expect("somebody").user.as_str(), "paco");
+    /// assert_eq!(as_paco.principal().expect("the handle has a caller").user.as_str(), "paco");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -218,7 +218,7 @@ impl Turno {
         Ok(Settled { principal: Arc::new(principal), epoch: own.epoch })
     }
 
-    /// Who acts through this handle; nobody in particular for a program that embeds Turno.
+    /// Returns the principal of this handle. `None` for the embedding program itself.
     ///
     /// ```
     /// # use turno::*;
@@ -226,7 +226,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-principal-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// assert!(turno.principal().is_none(), "a program that embeds Turno speaks for itself");
+    /// assert!(turno.principal().is_none(), "the embedding program has no principal");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -234,12 +234,13 @@ impl Turno {
         self.caller.as_ref().map(|caller| caller.settled().principal)
     }
 
-    /// Who acts, for the audit.
+    /// Returns the actor for the audit.
     pub(crate) fn actor(&self) -> Actor {
         self.principal().map_or_else(Actor::system, |principal| principal.actor())
     }
 
-    /// Refuses unless the caller may; a right that was given a moment ago counts.
+    /// Refuses unless the caller has the permission. Reads the principal again before refusing, so that a right
+    /// granted a moment ago counts.
     ///
     /// ```
     /// # use turno::*;
@@ -257,7 +258,8 @@ impl Turno {
         self.allowed(Needs::of(permission)).await.map(drop)
     }
 
-    /// Refuses unless the caller's token is still good, and learns what it may do now: for answers that read nothing else.
+    /// Refuses unless the caller's token is still valid, and refreshes its rights. For answers that read nothing else
+    /// from the store.
     ///
     /// ```
     /// # use turno::*;
@@ -277,7 +279,7 @@ impl Turno {
         self.reads(Needs::READING).await
     }
 
-    /// Refuses what the caller may not do; answers the epoch that this is good for.
+    /// Checks the cached rights and returns the epoch at which they were read.
     pub(crate) fn may(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         let Some(caller) = &self.caller else {
             return Ok(None);
@@ -296,8 +298,7 @@ impl Turno {
         Ok(Some(epoch))
     }
 
-    /// Makes sure that whoever does something in the caller's name is the caller; and that a machine which is about to
-    /// hold something says which of its processes will.
+    /// Checks that the holder is the caller, and that a machine that would become a holder names its instance.
     pub(crate) fn checked_holder(&self, who: &Holder, holds: bool) -> Result<(), Error> {
         let Some(principal) = self.principal() else {
             return Ok(());
@@ -311,7 +312,7 @@ impl Turno {
         if holds && principal.machine && who.instance.is_none() { Err(Error::InstanceRequired) } else { Ok(()) }
     }
 
-    /// The caller as a holder, under this instance's name if it has one.
+    /// Returns the caller as a holder, with `instance` if it has one.
     ///
     /// ```
     /// # use turno::*;
@@ -333,7 +334,8 @@ impl Turno {
         }
     }
 
-    /// Hands a command to its committer, as of what the caller may do now; if that changes on the way, asks again.
+    /// Submits a command with the epoch of the caller's rights. If access changes before the commit, checks again and
+    /// repeats it.
     pub(crate) async fn submit<W: Clone, T>(
         &self,
         needs: Needs<'_>,
@@ -353,7 +355,7 @@ impl Turno {
         Err(Error::Overloaded)
     }
 
-    /// For what is read: makes sure that the caller still may.
+    /// Checks the caller's current rights before a read.
     pub(crate) async fn reads(&self, needs: Needs<'_>) -> Result<(), Error> {
         if let Some(as_of) = self.allowed(needs).await?
             && self.inner.access.epoch().await? != as_of
@@ -364,13 +366,14 @@ impl Turno {
         Ok(())
     }
 
-    /// Like [`Turno::may`], but a right that was given meanwhile is not refused: before anybody is turned away, it is
-    /// made sure that what is remembered still holds.
+    /// Checks like [`Turno::may`], but reads the principal again before it refuses, so that a right granted meanwhile
+    /// counts.
     pub(crate) async fn allowed(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         match (self.may(needs), &self.caller) {
             (Err(Error::Denied(denied)), Some(caller)) => {
                 let settled = caller.settled();
-                // A renewed session takes nothing from anybody, and moves no epoch.
+                // Renewing a session takes no right away, so it does not raise the epoch. Read an expired one again in
+                // any case.
                 if !self.inner.is_over(&settled) && self.inner.access.epoch().await? == settled.epoch {
                     return Err(denied.into());
                 }
@@ -381,7 +384,7 @@ impl Turno {
         }
     }
 
-    /// Looks the caller up again, after access has changed.
+    /// Reads the caller's principal again after access has changed.
     pub(crate) async fn renew(&self) -> Result<(), Error> {
         let Some(caller) = &self.caller else {
             return Ok(());

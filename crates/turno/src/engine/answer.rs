@@ -1,7 +1,7 @@
-//! Answers to calls that are done once, for whoever repeats them.
+//! Kept answers, for calls that are repeated with an idempotency key.
 //!
-//! A server that answers a creating call keeps the answer under the caller's key. Between the effect and the kept answer
-//! it may die; then the effect itself must remember its key, as a task does ([`Turno::task_create`]).
+//! A server keeps the answer to a creating call under the caller's key. The server may crash between the effect and
+//! keeping the answer, so the effect must remember its key too, as a task does ([`Turno::task_create`]).
 
 use super::Turno;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use turno_core::limits::{ANSWER_KEPT, PAYLOAD_MAX};
 use turno_core::time::Time;
 
 impl Turno {
-    /// The answer that was kept under a key less than a day ago. Only for the program that embeds Turno.
+    /// Returns the answer kept under a key within the last day. Only for the embedding program.
     ///
     /// ```
     /// # use turno::*;
@@ -28,7 +28,7 @@ impl Turno {
         Ok(found.filter(|(_, at)| self.answers_lapsed() <= *at).map(|(answer, _)| answer))
     }
 
-    /// Keeps an answer for a day. The first one wins; the answer is the one that is kept.
+    /// Keeps an answer for a day. The first answer under a key wins. Returns the kept one.
     ///
     /// ```
     /// # use turno::*;
@@ -53,7 +53,7 @@ impl Turno {
         Ok(self.store()?.keep_answer(Once::new(scope, key)?, answer, now, lapsed).await?)
     }
 
-    /// What was made before is as if it had been forgotten.
+    /// Answers kept before this time are ignored.
     fn answers_lapsed(&self) -> Time {
         Time(self.inner.clock.estimate().0.saturating_sub(ANSWER_KEPT.0))
     }

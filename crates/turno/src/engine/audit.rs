@@ -1,4 +1,4 @@
-//! Reading the audit, and following its chain.
+//! Reading and verifying the audit.
 
 use super::Turno;
 use super::access::Needs;
@@ -7,11 +7,11 @@ use crate::store::AuditQuery;
 use turno_core::access::Permission;
 use turno_core::audit::{Broken, Entry, Head, Verifier};
 
-/// Entries read at a time while following the chain.
+/// Entries read at a time while verifying.
 const PAGE: u32 = 1_000;
 
 impl Turno {
-    /// Entries of the audit. Needs `audit.read`.
+    /// Returns entries of the audit. Needs `audit.read`.
     ///
     /// ```
     /// # use turno::*;
@@ -31,10 +31,10 @@ impl Turno {
         Ok(self.inner.store.audit(query).await?)
     }
 
-    /// Follows the chain from its first entry. The head it ends with is worth keeping elsewhere: given back later as
-    /// `kept`, it shows whether anything up to it was rewritten since.
+    /// Verifies the chain from its first entry and returns its head. Keep the head outside the database: passed as
+    /// `kept` later, it shows whether any entry up to it was rewritten.
     ///
-    /// `progress` is told how far it is, and how far it goes.
+    /// Calls `progress` with the entries verified so far and the total.
     ///
     /// ```
     /// # use turno::*;
@@ -43,7 +43,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.lease(turno.command("caja:3", "eva", Action::ForceClaim { reason: "urgent".to_owned(), fence: None })?).await?;
-    /// let head = turno.audit_verify(None, |_, _| {}).await?.expect("nobody has tampered with it");
+    /// let head = turno.audit_verify(None, |_, _| {}).await?.expect("the chain is intact");
     /// println!("keep this elsewhere: {head}");
     /// assert_eq!(turno.audit_verify(Some(head), |_, _| {}).await?, Ok(head));
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -55,7 +55,7 @@ impl Turno {
         mut progress: impl FnMut(i64, i64),
     ) -> Result<Result<Head, Broken>, Error> {
         self.reads(Needs::of(Permission::AuditRead)).await?;
-        // What is written while this reads lies behind the head and is left for the next time.
+        // Entries written during the verification come after this head and are left for the next one.
         let head = self.inner.store.audit_head().await?;
         let mut verifier = Verifier::against(kept);
         loop {

@@ -1,8 +1,8 @@
-//! Heartbeats: read always, write rarely.
+//! Heartbeats: always read, rarely written.
 //!
-//! Most beats come soon after the last one that was written down and change nothing. They are read without
-//! a lock, together, and answered from what is stored; only a beat that must be written, or that finds its
-//! lease dead, is decided again under the lock.
+//! Most heartbeats arrive soon after the last stored one and change nothing. They are read together without a lock and
+//! answered from the stored state. Only a heartbeat that must be stored, or that finds its lease ended, is decided
+//! again under the lock.
 
 use super::commit::{Committers, Job, Reply, gather};
 use super::lease::LeaseAnswer;
@@ -17,22 +17,22 @@ use turno_core::access::Epoch;
 use turno_core::id::Numbers;
 use turno_core::lease::{Command, decide};
 
-/// Beats that may wait for a reader: heartbeats have reserved room, but not without a bound.
+/// The largest number of waiting heartbeats. They have more room than commands, but not without a bound.
 const WAITING_MAX: usize = 32_768;
-/// Beats read together.
+/// The largest number of heartbeats read together.
 const GROUP_MAX: usize = 1_024;
 
 struct BeatJob {
     command: Command,
-    /// The epoch of access under which it was allowed.
+    /// The epoch of access at which it was allowed.
     as_of: Option<Epoch>,
     reply: Reply<LeaseAnswer>,
 }
 
-/// Two readers: while the database reads for one group, the answers of the other are handed out.
+/// Two readers, so that one sends its answers while the database reads for the other.
 const READERS: usize = 2;
 
-/// Where beats wait.
+/// The heartbeats that wait for a reader.
 pub(super) struct Beats {
     waiting: [mpsc::Sender<BeatJob>; READERS],
     turn: AtomicUsize,
@@ -53,7 +53,7 @@ impl Beats {
         Beats { waiting, turn: AtomicUsize::new(0) }
     }
 
-    /// Waits for the answer to a beat. If too many wait already, says so at once.
+    /// Waits for the answer to a heartbeat. If too many are waiting, returns `Overloaded` at once.
     pub(super) async fn beat(&self, command: Command, as_of: Option<Epoch>) -> Result<LeaseAnswer, Error> {
         let (reply, answer) = oneshot::channel();
         let reader = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
@@ -90,7 +90,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
     }
 }
 
-/// Decides a beat under the lock.
+/// Decides a heartbeat under the lock.
 async fn write(committers: Committers, job: BeatJob) {
     let answer = committers.submit(job.as_of, |reply| Job::Lease(job.command, reply)).await;
     let answer = answer.map(|(decision, state, now)| LeaseAnswer { answer: decision.answer, state, now });

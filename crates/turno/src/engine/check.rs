@@ -1,4 +1,4 @@
-//! The self-check: whether what is stored keeps the promises.
+//! The self-check and the repair: whether the stored data fulfil the invariants.
 
 use super::Turno;
 use super::access::Needs;
@@ -9,48 +9,48 @@ use turno_core::access::{Permission, Role};
 use turno_core::id::{Key, QueueName};
 use turno_core::queue::Repaired;
 
-/// Findings of one check that are worth listing: who has that many needs no more.
+/// The largest number of findings listed per check.
 const FINDINGS_MAX: u32 = 100;
 
-/// How often a lane is tried again when another transaction came in between.
+/// How often the repair of a lane is retried after a conflict with another transaction.
 const REPAIR_TRIES: u32 = 10;
 
-/// How far a check is.
+/// The progress of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckProgress {
-    /// The invariant that is being looked at.
+    /// The invariant that is being checked.
     pub invariant: &'static str,
-    /// How many looks were made.
+    /// How many checks are done.
     pub done: usize,
-    /// Out of how many.
+    /// How many checks there are.
     pub of: usize,
 }
 
-/// What a repair has done, and what it has left.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// What was rebuilt, in order.
+    /// The lanes that were rebuilt, in order.
     pub mended: Vec<Mended>,
-    /// What a check found afterwards: what no repair mends, or what an application was completing at that moment.
+    /// What a check found afterwards: damage that no repair covers, or deliveries that an application was completing.
     pub left: Vec<Finding>,
 }
 
-/// A lane, or an item without one, that was rebuilt.
+/// A rebuilt lane, or a rebuilt item without a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mended {
     /// The queue.
     pub queue: QueueName,
-    /// Whose lane it is, if that is known.
+    /// The lane's key, if known.
     pub key: Option<Key>,
-    /// What the finding said it was about.
+    /// The subject of the finding.
     pub subject: String,
     /// What was changed.
     pub repaired: Repaired,
 }
 
 impl Turno {
-    /// Looks whether what is stored keeps the promises, and names what does not by the invariant that is broken. Nothing is
-    /// changed, and a database that is in use can be checked. Needs `audit.read`.
+    /// Checks the stored data and returns a finding for each violated invariant. Changes nothing and can run on a
+    /// database in use. Needs `audit.read`.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -79,12 +79,13 @@ impl Turno {
         Ok(findings)
     }
 
-    /// Rebuilds what [`Turno::check`] finds damaged in queues, lane by lane, each in a transaction of its own and under the
-    /// lane's lock, and then checks again. Other servers may work on the database meanwhile. Needs `queues.manage` and
-    /// `audit.read`; audited (`queue_repair`), one entry per lane.
+    /// Rebuilds damaged lanes and then checks again. Each lane is rebuilt in its own transaction, under its lock,
+    /// while other servers may work on the database. Needs `queues.manage` and `audit.read`. Audited as
+    /// `queue_repair`, one entry per lane.
     ///
-    /// A delivery that is not whole, or that runs beside another one of its lane, is ended: its items go back to their
-    /// places without the attempt, and a late settlement is stale. No accepted item is lost, and the order stays.
+    /// A delivery that is incomplete, or that runs beside another one of its lane, is ended: its items return to their
+    /// positions, the attempt does not count, and a late settlement is stale. No accepted item is lost, and the order
+    /// stays.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -92,7 +93,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = turno::Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let repair = turno.repair(|_| ()).await?;
-    /// assert!(repair.mended.is_empty() && repair.left.is_empty(), "a sound database stays as it is");
+    /// assert!(repair.mended.is_empty() && repair.left.is_empty(), "an intact database is not changed");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -119,7 +120,7 @@ impl Turno {
         Ok(Repair { mended, left: self.check(progress).await? })
     }
 
-    /// Rebuilds one lane, in as many steps as it takes.
+    /// Rebuilds one lane, in as many steps as it needs.
     async fn mend(
         &self,
         queue: &QueueRow,
@@ -131,7 +132,7 @@ impl Turno {
         loop {
             let (name, policy, by) = (queue.name.clone(), queue.policy.clone(), self.actor());
             let outcome = match self.inner.store.repair(RepairGroup { damaged, name, policy, by }).await {
-                // Somebody works on the lane at this moment.
+                // Another transaction is working on the lane: try again.
                 Err(StoreError::Conflict(_)) if tries < REPAIR_TRIES => {
                     tries += 1;
                     continue;
@@ -150,8 +151,8 @@ impl Turno {
         }
     }
 
-    /// Writes a copy of an SQLite database, consistent as of one instant, to a new file. Work goes on meanwhile.
-    /// PostgreSQL has tools of its own.
+    /// Writes a consistent copy of an SQLite database to a new file while work continues. PostgreSQL has its own
+    /// tools.
     ///
     /// ```
     /// # use turno::*;
@@ -166,7 +167,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn backup(&self, to: impl Into<std::path::PathBuf>) -> Result<(), Error> {
-        // It holds everything, hashes of secrets among it, and is written wherever this program may write.
+        // The copy contains everything, including hashes of secrets, and is written wherever this program may write.
         self.reads(Needs::of(Permission::UsersManage)).await?;
         if self.principal().is_some_and(|principal| !principal.is_whole(Role::Admin)) {
             return Err(Error::Invalid("only a full administrator's token can copy the database".to_owned()));

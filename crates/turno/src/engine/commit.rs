@@ -1,14 +1,13 @@
-//! The committer: group commit, one group after another on every route.
+//! The committer: group commit, one group after another on each route.
 //!
-//! What arrives while a commit is under way forms the next group, so that many callers share one flush of
-//! the disk. One bad command must not sink its group: if the database refuses a group, its commands are
-//! redone one by one and only the culprit fails.
+//! Commands that arrive during a commit form the next group, so that many callers share one flush of the disk. If the
+//! database rejects a group, its commands are redone one by one, so that only the rejected command fails.
 
 mod batch;
 mod dealt;
 mod route;
 
-pub(crate) use dealt::Dealt;
+pub(crate) use dealt::ClaimAnswer;
 
 use super::Announce;
 use super::telemetry::Telemetry;
@@ -28,32 +27,33 @@ use turno_core::lease::{Action, Command, Decision, State};
 use turno_core::queue::{Accepted, Cleared, Enqueue, Settle, SettleOutcome, Want};
 use turno_core::time::Time;
 
-/// Commands that may wait at one route before callers are told to come back: bounds memory and delay.
+/// The largest number of commands waiting on one route. Beyond it, callers get `Overloaded`. Bounds memory and delay.
 const WAITING_MAX: usize = 8_192;
 
-/// Of these, kept for heartbeats, releases and settlements where they share a route with new work.
+/// The part of `WAITING_MAX` reserved for heartbeats, releases and settlements on a route that they share with new
+/// work.
 const RESERVED: usize = WAITING_MAX / 4;
 
-/// So many waiting commands are a group worth its commit, and the next ones may form another beside it.
+/// With this many commands waiting, a group is worth its own commit, and further commands may use another route.
 const CROWD: usize = 256;
 
-/// From so many items on, a call is worth a commit of its own.
+/// With this many items, a call is worth its own commit.
 const MANY: usize = 100;
 
-/// Where the answer goes.
+/// The channel for a command's answer.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
-/// The answer to a lease command: the decision, the state after it, and the time it was decided with.
+/// The answer to a lease command: the decision, the state after it, and the time of the decision.
 pub(crate) type LeaseDecided = (Decision, State, Time);
-/// The answers to a call's settlements, and the time they were decided with.
+/// The answers to a call's settlements, and the time of the decisions.
 pub(crate) type SettleDecided = (Time, Vec<SettleOutcome>);
 
-/// The closed set of commands, each with the way its answer takes.
+/// Every command of the engine, each with the channel for its answer.
 pub(crate) enum Job {
     Lease(Command, Reply<LeaseDecided>),
     Enqueue(Enqueue, Reply<Vec<Accepted>>),
-    Claim(Arc<QueueRow>, Want, Reply<Dealt>),
-    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<Dealt>),
+    Claim(Arc<QueueRow>, Want, Reply<ClaimAnswer>),
+    ClaimItem(Arc<QueueRow>, Want, ItemId, Reply<ClaimAnswer>),
     Settle(Vec<Settle>, Reply<SettleDecided>),
     Manage(ManageGroup, Reply<ManageOutcome>),
     Clear(ClearGroup, Reply<Cleared>),
@@ -62,15 +62,16 @@ pub(crate) enum Job {
     Access(Box<AccessGroup>, Reply<AccessOutcome>),
 }
 
-/// A command in its route's line.
+/// A command that waits on its route.
 pub(super) struct Waiting {
-    /// The epoch of access under which it was allowed; nothing for what needs no permission.
+    /// The epoch of access at which it was allowed. `None` for commands that need no permission.
     as_of: Option<Epoch>,
     job: Job,
 }
 
 impl Job {
-    /// Heartbeats, releases and settlements: turned away last, because what is held already depends on them.
+    /// Returns whether the job is a heartbeat, release or settlement. They are refused last, because live leases and
+    /// deliveries depend on them.
     fn keeps_something_held(&self) -> bool {
         match self {
             Job::Lease(command, _) => {
@@ -87,7 +88,7 @@ impl Job {
 pub(crate) struct Committers {
     routes: Arc<Routes>,
     waiting: Arc<[mpsc::Sender<Waiting>]>,
-    /// Counts the jobs, to spread them.
+    /// Counts the jobs, to spread them over the routes.
     turn: Arc<AtomicUsize>,
 }
 
@@ -109,9 +110,10 @@ impl Committers {
         Committers { routes: Arc::new(routes), waiting: waiting.into(), turn: Arc::new(AtomicUsize::new(0)) }
     }
 
-    /// Hands a job to its route and waits for its answer. A full route answers at once, and stores nothing.
+    /// Submits a job to its route and waits for the answer. If the route is full, returns `Overloaded` at once and
+    /// stores nothing.
     ///
-    /// With `as_of`, the command is carried out only if access has not changed since.
+    /// With `as_of`, executes the command only if the epoch of access is unchanged.
     pub(crate) async fn submit<T>(&self, as_of: Option<Epoch>, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
@@ -126,19 +128,19 @@ impl Committers {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// Whether so many wait there already that another route serves them sooner.
+    /// Returns whether enough commands wait on the route to use another one.
     fn is_crowded(&self, route: usize) -> bool {
         self.waiting[route].capacity() + CROWD < WAITING_MAX
     }
 
-    /// Heartbeats, releases and settlements have a route of their own. The rest is spread: leases by resource, arrivals by
-    /// lane where they are many. Calls that overlap in time have no order among each other.
+    /// Selects the route. Heartbeats, releases and settlements have their own. Leases are spread by resource, larger
+    /// enqueues by lane. Calls that overlap in time have no defined order, so spreading them is allowed.
     fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
             _ if job.keeps_something_held() => self.routes.reserved,
             Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             Job::Settle(..) => self.routes.reserved,
-            // A few items cost less than their commit, which a larger group shares.
+            // A few items cost less than a commit, so put them into a larger group.
             Job::Enqueue(call, _) if call.items.len() < MANY && !self.is_crowded(self.routes.items[0]) => {
                 self.routes.items[0]
             }
@@ -150,7 +152,7 @@ impl Committers {
             Job::Manage(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Clear(group, _) => pick(&self.routes.items, group.queue.0 as usize),
             Job::Typing(group, _) => pick(&self.routes.items, group.queue.0 as usize),
-            // With the claims of the same lease.
+            // On the route of the same lease's claims.
             Job::Task(group, _) => pick(&self.routes.leases, group.resource().map_or(turn, |resource| hash(&resource))),
             Job::Access(..) => pick(&self.routes.leases, 0),
         }
@@ -167,10 +169,11 @@ fn hash(resource: &impl Hash) -> usize {
     hasher.finish() as usize
 }
 
-/// Waits for the next group: whatever is there, and whatever comes while the other tasks have their turn.
+/// Collects the next group: the waiting commands, and those that arrive while other tasks run. Returns `false` when
+/// the channel is closed.
 ///
-/// Those who were just answered often ask again at once. Closing the group before they could would make two
-/// half groups take turns for ever, each paying for a whole flush of the disk. Answers `false` at the end.
+/// Callers that were just answered often send their next command at once. Closing the group before that would produce
+/// two half-full groups that alternate forever, each with a full flush of the disk.
 pub(super) async fn gather<T>(jobs: &mut mpsc::Receiver<T>, waiting: &mut Vec<T>, most: usize) -> bool {
     if jobs.recv_many(waiting, most).await == 0 {
         return false;

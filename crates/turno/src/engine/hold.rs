@@ -1,7 +1,8 @@
-//! A lease that a program holds: beaten in the background, given back at the end, and told when it is lost.
+//! A lease held by a program: renewed in the background, released at the end, and watched for its loss.
 //!
-//! Losing a lease cannot stop a program that does not listen. [`Hold::run`] does: what runs in it is dropped at the
-//! moment of the loss. What the program does to others should carry [`Hold::fence`], so that they can refuse it.
+//! A lost lease does not stop the program that held it. [`Hold::run`] does: it drops its future at the moment of the
+//! loss. Send [`Hold::fence`] with every effect on another system, so that the other system can refuse an outdated
+//! holder.
 
 use super::Turno;
 use crate::error::Error;
@@ -16,10 +17,10 @@ use turno_core::lease::{Action, Cause, Command, Ending, Grant, Holder, Outcome, 
 use turno_core::limits::SPAN_MIN;
 use turno_core::time::{Span, Time};
 
-/// How long a beat after the expiry may take to say why it was lost.
+/// How long the last heartbeat may take, after the expiry, to return the cause of the loss.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
-/// How a program that asks for a lease wants it. Awaiting it claims: nothing, if somebody else has it.
+/// A request for a lease. Awaiting it claims the lease and returns `None` if it is held.
 #[derive(Debug)]
 #[must_use = "a wish does nothing until it is awaited"]
 pub struct HoldWish {
@@ -30,7 +31,7 @@ pub struct HoldWish {
     wait: Span,
 }
 
-/// A lease that is held. Dropping it gives it back.
+/// A held lease. Dropping it releases the lease.
 #[derive(Debug)]
 pub struct Hold {
     turno: Turno,
@@ -41,16 +42,16 @@ pub struct Hold {
     beating: Option<tokio::task::JoinHandle<()>>,
 }
 
-/// Why a lease that was held is not any more.
+/// Why a lease was lost.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
-    /// It ended; how, if that is known.
+    /// The ownership ended. `Some` if the ending is known.
     #[error("the lease was lost: {}", .0.as_ref().map_or("it has expired", |ending| cause(ending.cause)))]
     Ended(Option<Ending>),
-    /// No beat could be delivered in time: it has to be taken as expired.
+    /// No heartbeat reached the database before the expiry, so the lease counts as expired.
     #[error("the lease was lost: the database could not be reached in time")]
     Unreachable,
-    /// The holder may not hold it any more.
+    /// The holder lost the permission to hold it.
     #[error("the lease was lost: the permission was taken away")]
     Denied,
 }
@@ -67,8 +68,8 @@ fn cause(cause: Cause) -> &'static str {
 }
 
 impl Turno {
-    /// Asks for a lease on `resource` for this program, as `instance`: two programs with different instances never hold
-    /// it at once. Await it, or say first how long to stand in line.
+    /// Requests a lease on `resource` for this program as `instance`. Two different instances never hold it at the
+    /// same time. Await the result, or first set how long to wait in line.
     ///
     /// ```
     /// # use turno::Turno;
@@ -76,10 +77,10 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-hold-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// let hold = turno.hold("report:nightly", "worker-1").await?.expect("nobody else has it");
+    /// let hold = turno.hold("report:nightly", "worker-1").await?.expect("the lease is free");
     /// assert!(turno.hold("report:nightly", "worker-2").await?.is_none());
     /// let report = hold.run(async { format!("written under fence {}", hold.fence().0) }).await;
-    /// assert!(report.is_ok(), "and not lost meanwhile");
+    /// assert!(report.is_ok(), "the lease was not lost");
     /// hold.release().await?;
     /// assert!(turno.hold("report:nightly", "worker-2").await?.is_some());
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -97,19 +98,19 @@ impl Turno {
 }
 
 impl HoldWish {
-    /// Stands in line for at most this long.
+    /// Waits in line for at most `wait`.
     pub fn wait(mut self, wait: Duration) -> HoldWish {
         self.wait = Span(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
         self
     }
 
-    /// Another ttl than the policy's: how soon others may have it after this program has died.
+    /// Sets another ttl than the policy's. If this program dies, the lease becomes free after the ttl.
     pub fn ttl(mut self, ttl: Duration) -> HoldWish {
         self.ttl = Some(Span(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)));
         self
     }
 
-    /// Claims in a task of its own: should whoever asked have left by the time the lease is granted, it is given back.
+    /// Claims in a separate task. If the caller is dropped before the grant arrives, the lease is released.
     async fn claim_or_give_back(self) -> Result<Option<Hold>, Error> {
         let (sender, answer) = oneshot::channel();
         tokio::spawn(async move { drop(sender.send(self.claim().await)) });
@@ -133,11 +134,11 @@ impl HoldWish {
             Err(_) => return Ok(None),
         }
         let grant = answer.state.grant.ok_or(Error::Closed)?;
-        let (told, lost) = watch::channel(None);
+        let (report_loss, lost) = watch::channel(None);
         let worked = Arc::new(AtomicBool::new(false));
         let beat =
             Beat { turno: turno.clone(), command: command.clone(), grant: grant.clone(), worked: worked.clone() };
-        let beating = Some(tokio::spawn(beat.run(told)));
+        let beating = Some(tokio::spawn(beat.run(report_loss)));
         Ok(Some(Hold { turno, command, grant, worked, lost, beating }))
     }
 }
@@ -152,27 +153,28 @@ impl IntoFuture for HoldWish {
 }
 
 impl Hold {
-    /// Names this ownership for ever. Give it to whoever acts on the resource, so that a later owner's is preferred.
+    /// Returns the fence of this ownership. Pass it to every system that acts on the resource, so that it can refuse
+    /// older fences.
     pub fn fence(&self) -> Fence {
         self.grant.fence
     }
 
-    /// Since when.
+    /// Returns when the ownership began.
     pub fn locked_at(&self) -> Time {
         self.grant.locked_at
     }
 
-    /// Who holds it.
+    /// Returns the holder's user.
     pub fn user(&self) -> &UserId {
         &self.grant.holder.user
     }
 
-    /// There was real work: a policy's rolling timeout counts from the next beat on.
+    /// Reports real work. The next heartbeat then restarts the policy's rolling timeout.
     pub fn worked(&self) {
         self.worked.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until it is lost, and says why. Of a lease that is never lost it waits for ever.
+    /// Waits until the lease is lost and returns the cause. Never returns if the lease is not lost.
     pub async fn lost(&self) -> Loss {
         let mut lost = self.lost.clone();
         let loss = lost.wait_for(Option::is_some).await.ok().and_then(|loss| loss.clone());
@@ -182,7 +184,7 @@ impl Hold {
         }
     }
 
-    /// Runs `work` for as long as the lease is held; if it is lost, drops it and says why.
+    /// Runs `work` while the lease is held. If the lease is lost, drops `work` and returns the cause.
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T, Loss> {
         tokio::select! {
             biased;
@@ -191,7 +193,7 @@ impl Hold {
         }
     }
 
-    /// Gives it back, and waits until that is certain. Of a lease that was lost meanwhile, says so.
+    /// Releases the lease and waits for the commit. If the lease was lost before, returns the cause.
     pub async fn release(mut self) -> Result<Result<(), Loss>, Error> {
         if let Some(beating) = self.beating.take() {
             beating.abort();
@@ -205,7 +207,7 @@ impl Hold {
     }
 
     fn release_command(&self) -> Command {
-        // The claim of this hold, so that a hold that is dropped late frees nothing newer of the same instance.
+        // Naming the claim keeps a late release from freeing a newer ownership of the same instance.
         let action = Action::Release { fence: self.grant.fence, claim: Some(self.grant.claim) };
         Command { action, ..self.command.clone() }
     }
@@ -217,7 +219,7 @@ impl Drop for Hold {
             return;
         };
         beating.abort();
-        // Best effort: outside of a runtime, or if the process ends first, it expires by itself.
+        // Best effort: without a runtime, or if the process ends first, the lease expires by itself.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (turno, release) = (self.turno.clone(), self.release_command());
             runtime.spawn(async move { turno.lease(release).await.map(drop) });
@@ -225,7 +227,7 @@ impl Drop for Hold {
     }
 }
 
-/// The heart of a hold.
+/// The background task that sends a hold's heartbeats.
 struct Beat {
     turno: Turno,
     command: Command,
@@ -234,7 +236,7 @@ struct Beat {
 }
 
 impl Beat {
-    async fn run(self, told: watch::Sender<Option<Loss>>) {
+    async fn run(self, report_loss: watch::Sender<Option<Loss>>) {
         let clock = self.turno.inner.clock.clone();
         let every = self.command.policy.heartbeat_interval.min(Span(self.grant.ttl.0 / 3)).max(Span(1));
         let mut expires_at = self.grant.expires_at;
@@ -243,7 +245,8 @@ impl Beat {
             clock.sleep_until(next.min(expires_at)).await;
             let beat = self.beat();
             tokio::pin!(beat);
-            // A database that does not answer must not keep a hold alive beyond its time; one that does says how it ended.
+            // If the database does not answer, the hold ends at its expiry. If it answers late, the answer tells the
+            // cause.
             let answer = tokio::select! {
                 answer = &mut beat => answer,
                 () = clock.sleep_until(expires_at) => {
@@ -260,7 +263,7 @@ impl Beat {
                     next = clock.estimate() + every;
                 }
                 Ok(Err(loss)) => {
-                    told.send_replace(Some(loss));
+                    report_loss.send_replace(Some(loss));
                     return;
                 }
                 Err(error) => {
@@ -271,7 +274,7 @@ impl Beat {
         }
     }
 
-    /// One beat; answers until when the lease now lives.
+    /// Sends one heartbeat and returns the new expiry.
     async fn beat(&self) -> Result<Result<Time, Loss>, Error> {
         let worked = self.worked.swap(false, Ordering::Relaxed);
         let action = Action::Heartbeat { fence: self.grant.fence, idle: Some(Span::ZERO), worked };

@@ -1,4 +1,4 @@
-//! Leases, as an application calls them.
+//! The API for leases.
 
 mod batch;
 
@@ -15,35 +15,35 @@ use turno_core::limits::TICKET_TTL;
 use turno_core::task::{self, TaskId};
 use turno_core::time::{Span, Time};
 
-/// How long a command waits for a transaction that is finishing under the ownership it would end: about as long as
-/// the longest line of a task takes.
+/// How often, and with which pause, a command waits for a transaction that pins the ownership it would end. Together
+/// about as long as the slowest line of a task takes.
 const PINNED_TRIES: usize = 500;
 const PINNED_PAUSE: Duration = Duration::from_millis(20);
 
-/// The answer to a lease command, with the state it left and the time it was decided with.
+/// The answer to a lease command, with the resulting state and the time of the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseAnswer {
-    /// What was decided, or why not.
+    /// The outcome, or the reason for the refusal.
     pub answer: Result<Outcome, Refused>,
-    /// The lease afterwards.
+    /// The lease after the command.
     pub state: State,
     /// The database's time of the decision.
     pub now: Time,
 }
 
-/// Some leases that have a live owner.
+/// A page of leases that have a live holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasePage {
-    /// The database's clock, read afterwards.
+    /// The database's time, read after the leases.
     pub now: Time,
-    /// In the order of their names.
+    /// The leases, ordered by resource name.
     pub states: Vec<State>,
-    /// Where the next page begins ([`LeaseQuery::after`]); nothing if this is the last one.
+    /// Where the next page begins ([`LeaseQuery::after`]). `None` on the last page.
     pub next: Option<Resource>,
 }
 
 impl Turno {
-    /// A command about a resource under the policy that governs it, for [`Turno::lease`].
+    /// Builds a command about a resource, with the resource's policy, for [`Turno::lease`].
     ///
     /// ```
     /// # use turno::{Action, Refused, Turno};
@@ -65,7 +65,7 @@ impl Turno {
         Ok(self.command_of(Resource::new(resource)?, who, action))
     }
 
-    /// The same for a holder who has a display name or an instance.
+    /// Builds a command for a holder with a display name or an instance.
     ///
     /// ```
     /// # use turno::*;
@@ -85,7 +85,7 @@ impl Turno {
         Command { resource, who, via: None, policy, action }
     }
 
-    /// The times that govern a resource.
+    /// Returns the policy that applies to a resource.
     ///
     /// ```
     /// # use turno::*;
@@ -101,9 +101,9 @@ impl Turno {
         self.inner.leases.of(resource)
     }
 
-    /// Carries out one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
+    /// Executes one lease command. A refusal is an answer, found in [`LeaseAnswer::answer`].
     ///
-    /// The leases of tasks follow the task's rules: its status, its permission.
+    /// The lease of a task also follows the task's rules: its status and its permission.
     ///
     /// ```
     /// # use turno::*;
@@ -112,7 +112,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
-    /// let fence = claimed.state.grant.expect("held").fence;
+    /// let fence = claimed.state.grant.expect("the claim was granted").fence;
     /// let beat = Action::Heartbeat { fence, idle: None, worked: true };
     /// assert!(turno.lease(turno.command("caja:3", "ana", beat)?).await?.answer.is_ok());
     /// let release = Action::Release { fence, claim: None };
@@ -122,7 +122,7 @@ impl Turno {
     /// ```
     pub async fn lease(&self, mut command: Command) -> Result<LeaseAnswer, Error> {
         if self.caller.is_some() {
-            // The times are Turno's to choose, not of whoever asks.
+            // A caller with a token cannot choose its own policy.
             command.policy = self.inner.leases.of(&command.resource).clone();
         }
         command.policy.check()?;
@@ -172,7 +172,7 @@ impl Turno {
         }
     }
 
-    /// Claims a lease, standing in line for at most `wait` if it cannot be had at once.
+    /// Claims a lease. If it is held, waits in line for at most `wait`.
     ///
     /// ```
     /// # use turno::*;
@@ -184,7 +184,7 @@ impl Turno {
     /// use turno::core::time::Span;
     /// turno.lease(turno.command("caja:3", "ana", claim())?).await?;
     /// let waited = turno.lease_wait(turno.command("caja:3", "luis", claim())?, Span(50)).await?;
-    /// assert!(matches!(waited.answer, Err(Refused::HeldBy { .. })), "still ana's after a short wait");
+    /// assert!(matches!(waited.answer, Err(Refused::HeldBy { .. })), "ana still holds it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -209,7 +209,7 @@ impl Turno {
                 self.lease(leave).await?;
                 return Ok(answer);
             }
-            // The ticket must be repeated well before it dies.
+            // A ticket expires unless it is repeated, so repeat it well before that.
             let look = free_at.min(deadline).min(answer.now + Span(TICKET_TTL.0 / 3)).min(answer.now + LOOK_AGAIN);
             tokio::select! {
                 () = changed => {}
@@ -218,8 +218,8 @@ impl Turno {
         }
     }
 
-    /// The lease as a claim would meet it at this moment, without changing anything: an ownership that has run out is
-    /// over, and what somebody waits for is offered to them.
+    /// Returns the lease as a claim would find it now, and changes nothing. An expired ownership is shown as ended,
+    /// and a free lease with a waiting line as offered to the first ticket.
     ///
     /// ```
     /// # use turno::*;
@@ -228,7 +228,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let (now, state) = turno.lease_state("caja:3".try_into()?).await?;
-    /// assert!(state.live(now).is_none(), "nobody has ever asked for it");
+    /// assert!(state.live(now).is_none(), "the resource was never claimed");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -238,21 +238,21 @@ impl Turno {
         Ok((now, self.lease_as_of(state, now)))
     }
 
-    /// What a claim would meet at `now` in place of this row.
+    /// Evaluates a stored state at `now`, as a claim would.
     pub(super) fn lease_as_of(&self, state: State, now: Time) -> State {
         let policy = self.inner.leases.of(&state.resource);
         state.as_of(policy, now)
     }
 
-    /// The lease's row, whatever time has done to it since.
+    /// Reads the lease as stored. It may have expired since.
     async fn stored_lease(&self, resource: Resource) -> Result<(Time, State), Error> {
         let mut peeked = self.inner.store.peek(vec![resource.clone()]).await?;
         self.inner.record(peeked.now, peeked.states.iter().flat_map(State::ends)).await?;
         Ok((peeked.now, peeked.states.pop().unwrap_or_else(|| State::unseen(resource))))
     }
 
-    /// Leases that have a live owner, in the order of their names. A page may hold fewer than asked for; whether there
-    /// is more, and from where on, is in [`LeasePage::next`].
+    /// Returns leases that have a live holder, ordered by resource name. A page may hold fewer leases than `limit`;
+    /// only [`LeasePage::next`] says whether there are more.
     ///
     /// ```
     /// # use turno::*;
@@ -271,7 +271,7 @@ impl Turno {
     pub async fn leases(&self, query: LeaseQuery) -> Result<LeasePage, Error> {
         self.reads(Needs::READING).await?;
         let limit = query.limit as usize;
-        // One more than asked for tells whether there is more.
+        // Asks for one row more than `limit` to find out whether there is another page.
         let mut query = LeaseQuery { limit: query.limit.saturating_add(1), ..query };
         loop {
             let Peeked { now, mut states, .. } = self.inner.store.leases(query.clone()).await?;
@@ -288,9 +288,9 @@ impl Turno {
         }
     }
 
-    /// Who held it, when, and how it ended, newest first; with `before`, only ownerships earlier than that fence. A page
-    /// with fewer than asked for is the last one. An ownership that has run out is among them at once, whether or not
-    /// somebody has asked for the lease since.
+    /// Returns the past ownerships of a resource, newest first: holder, times and how each ended. With `before`,
+    /// returns only ownerships with a smaller fence. A page with fewer than `limit` entries is the last one. An
+    /// expired ownership is included at once, even if its end is not stored yet.
     ///
     /// ```
     /// # use turno::*;
@@ -299,7 +299,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let claimed = turno.lease(turno.command("caja:3", "ana", Action::Claim { ttl: None, wait: false })?).await?;
-    /// let fence = claimed.state.grant.expect("held").fence;
+    /// let fence = claimed.state.grant.expect("the claim was granted").fence;
     /// turno.lease(turno.command("caja:3", "ana", Action::Release { fence, claim: None })?).await?;
     /// let history = turno.lease_history("caja:3".try_into()?, None, 10).await?;
     /// assert_eq!(history[0].grant.holder.user.as_str(), "ana");
@@ -315,25 +315,25 @@ impl Turno {
         let ran_out = self.ran_out(&resource).await?;
         let mut history = self.inner.store.history(resource, Past::Newest { before }, limit).await?;
         if let Some(ended) = ran_out.filter(|ended| before.is_none_or(|before| ended.grant.fence < before))
-            && history.iter().all(|one| one.grant.fence != ended.grant.fence)
+            && history.iter().all(|past| past.grant.fence != ended.grant.fence)
         {
-            let newer = history.iter().take_while(|one| one.grant.fence > ended.grant.fence).count();
+            let newer = history.iter().take_while(|past| past.grant.fence > ended.grant.fence).count();
             history.insert(newer, ended);
             history.truncate(limit as usize);
         }
         Ok(history)
     }
 
-    /// How the ownership ended that has run out and that nobody has written down yet. To be read before the history:
-    /// whoever writes it down in between puts it there.
+    /// Returns the end of an expired ownership that is not stored yet. Call it before reading the history: an end that
+    /// is stored in between then appears in the history.
     pub(super) async fn ran_out(&self, resource: &Resource) -> Result<Option<Ending>, Error> {
         self.reads(Needs::READING.on(resource)).await?;
         let (now, state) = self.stored_lease(resource.clone()).await?;
         Ok(state.ran_out(self.lease_policy(resource), now))
     }
 
-    /// Fills in from the history how an ownership ended that the row has forgotten, so that the late one is
-    /// told, and one who repeats an old release gets the old answer.
+    /// Completes a `Lost` refusal from the history, because the row keeps only the last ending. A repeated release of
+    /// an older ownership gets its first answer again.
     async fn remembering(&self, command: &Command, mut answer: LeaseAnswer) -> Result<LeaseAnswer, Error> {
         let Err(Refused::Lost { ending: ending @ None }) = &mut answer.answer else {
             return Ok(answer);
@@ -351,13 +351,13 @@ impl Turno {
     }
 }
 
-/// Whether it makes somebody hold something, or wait for it.
+/// Returns whether the action makes the caller a holder or puts them in the waiting line.
 pub(super) fn begins(action: &Action) -> bool {
     matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine | Action::KeepPlace)
 }
 
-/// What an action needs: overrides their own permission, tasks that of tasks. Locking somebody out is nobody's command:
-/// it follows from a change of access.
+/// Returns the permission that an action needs. Refuses `Expel` and `Look`, which only the engine submits: `Expel`
+/// follows from disabling a user, `Look` from a due expiry.
 pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Error> {
     match action {
         Action::ForceClaim { .. } | Action::ForceRelease { .. } => Ok(Permission::LocksOverride),
@@ -368,7 +368,7 @@ pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Erro
     }
 }
 
-/// Asks until no transaction is finishing under the ownership that is in the way, or for as long as that may take.
+/// Repeats `ask` while an open transaction pins the ownership, at most `PINNED_TRIES` times.
 pub(super) async fn unpinned<T, F>(mut ask: impl FnMut() -> F, pinned: impl Fn(&T) -> bool) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,

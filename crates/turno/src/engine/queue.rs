@@ -1,4 +1,4 @@
-//! Queues, as an application calls them.
+//! The API for queues.
 
 mod claim;
 mod destination;
@@ -27,23 +27,23 @@ use turno_core::queue::{Accepted, Enqueue, Handed, Kind, NewItem, Policy};
 use turno_core::text::json_is_within;
 use turno_core::time::{Span, Time};
 
-/// An item to be queued.
+/// An item to enqueue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// An id of the caller's, accepted once; made up if there is none.
+    /// The caller's id, accepted once. `None` generates one.
     pub id: Option<ItemId>,
-    /// Whose it is; required in lanes and sync queues.
+    /// The key that the item belongs to. Required in lanes and sync queues.
     pub key: Option<Key>,
-    /// What to do, for receivers that tell actions apart.
+    /// The action, for receivers that distinguish several.
     pub action: Option<String>,
-    /// JSON, kept and returned as it is.
+    /// JSON, stored and returned unchanged.
     pub payload: Arc<str>,
-    /// Not before this long from now.
+    /// How long the item waits before it is due.
     pub delay: Span,
 }
 
 impl Draft {
-    /// An item that carries `payload` as JSON.
+    /// Creates an item with `payload` as JSON.
     ///
     /// ```
     /// let draft = turno::Draft::json(&("hola", 7))?.key("ana")?.id("m-1")?;
@@ -56,57 +56,57 @@ impl Draft {
         Ok(Draft { payload, ..Draft::default() })
     }
 
-    /// With an id of the caller's, which is accepted once.
+    /// Sets the item's id. An id is accepted once.
     pub fn id(self, id: &str) -> Result<Draft, Error> {
         Ok(Draft { id: Some(ItemId::new(id)?), ..self })
     }
 
-    /// Whose it is.
+    /// Sets the item's key.
     pub fn key(self, key: &str) -> Result<Draft, Error> {
         Ok(Draft { key: Some(Key::new(key)?), ..self })
     }
 
-    /// Not before this long from now.
+    /// Sets how long the item waits before it is due.
     pub fn delay(self, delay: Span) -> Draft {
         Draft { delay, ..self }
     }
 }
 
-/// What a worker was handed.
+/// A delivery: the items that a claim returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Got {
-    /// Names the delivery in every settlement, fence included.
+    /// Identifies the delivery in every settlement, including its fence.
     pub handed: Handed,
-    /// Whose it is.
+    /// The key of the items.
     pub key: Option<Key>,
-    /// The first item's attempt.
+    /// The attempt of the first item.
     pub attempt: u32,
-    /// The change that is handed out, in a sync queue.
+    /// The revision of the change, in a sync queue.
     pub revision: i64,
     /// The database's time of the hand-out.
     pub now: Time,
-    /// Over from here on unless settled or renewed.
+    /// When the delivery expires unless it is settled or renewed.
     pub expires_at: Time,
-    /// The items in order.
+    /// The items, in order.
     pub items: Vec<GotItem>,
 }
 
 /// One item of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GotItem {
-    /// Its id.
+    /// The item's id.
     pub id: ItemId,
-    /// What to do.
+    /// The item's action.
     pub action: Option<String>,
-    /// What it carries.
+    /// The item's payload.
     pub payload: Arc<str>,
-    /// Which attempt this is.
+    /// The number of this attempt.
     pub attempt: u32,
-    /// When it was accepted.
+    /// When the item was accepted.
     pub enqueued_at: Time,
 }
 
-/// One queue of an open engine.
+/// A handle to one queue.
 #[derive(Clone, Debug)]
 pub struct QueueHandle {
     turno: Turno,
@@ -114,7 +114,7 @@ pub struct QueueHandle {
 }
 
 impl Turno {
-    /// Creates a queue, or changes its policy; where it is pushed stays as it is. Needs `queues.manage`.
+    /// Creates a queue or changes its policy. The push destination stays unchanged. Needs `queues.manage`.
     ///
     /// ```
     /// # use turno::{Draft, Kind, Policy, Turno};
@@ -125,9 +125,9 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// queue.enqueue(vec![Draft::json("hola")?.id("m-1")?]).await?;
-    /// let got = queue.claim("worker-1", 10, Span::ZERO).await?;
-    /// assert_eq!(got[0].items[0].id.as_str(), "m-1");
-    /// queue.ack([got[0].handed]).await?;
+    /// let deliveries = queue.claim("worker-1", 10, Span::ZERO).await?;
+    /// assert_eq!(deliveries[0].items[0].id.as_str(), "m-1");
+    /// queue.ack([deliveries[0].handed]).await?;
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -139,8 +139,8 @@ impl Turno {
         self.put_queue_pushed(name.try_into()?, policy, PushChange::Keep).await
     }
 
-    /// As [`Turno::put_queue`], for a queue whose deliveries somebody sends on: what `push` says is kept beside the
-    /// policy for whoever does, and not understood here. Where there is none, only workers take from it.
+    /// Creates or changes a queue, including its push destination. Turno stores `push` for the server that sends the
+    /// deliveries and does not interpret it. A queue without `push` is served by workers only.
     ///
     /// ```
     /// # use turno::{Kind, Policy, Turno};
@@ -165,8 +165,8 @@ impl Turno {
         Ok(QueueHandle { turno: self.clone(), name })
     }
 
-    /// As [`Turno::put_queue_pushed`], for whoever has read the queue and changes a part of it: answers whether it was still as
-    /// they have seen it. If not, nothing has changed.
+    /// Changes a queue only if its version is still `seen`. Returns `false` and changes nothing if another change came
+    /// first. Without `seen` it always applies.
     ///
     /// ```
     /// # use turno::{Kind, Policy, Turno};
@@ -191,13 +191,13 @@ impl Turno {
         put.policy.check()?;
         self.reads(Needs::of(Permission::QueuesManage)).await?;
         let Some(row) = self.inner.store.put_queue(put, self.actor()).await? else { return Ok(false) };
-        // What was held may be due now, and what others remember is not true any more.
+        // Items may be due under the new policy, and other processes cache the old one.
         let row = self.inner.remember(row);
         self.inner.tell_policy(row.id).await;
         Ok(true)
     }
 
-    /// All queues with their policies.
+    /// Returns all queues with their policies.
     ///
     /// ```
     /// # use turno::*;
@@ -215,7 +215,7 @@ impl Turno {
         Ok(self.inner.store.queues().await?)
     }
 
-    /// A queue that exists.
+    /// Returns a handle to an existing queue, or [`Error::Unknown`].
     ///
     /// ```
     /// # use turno::*;
@@ -225,7 +225,7 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// assert!(turno.queue("mails").await.is_ok());
-    /// assert!(turno.queue("letters").await.is_err(), "nobody has made it");
+    /// assert!(turno.queue("letters").await.is_err(), "the queue does not exist");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -241,22 +241,22 @@ impl Turno {
 }
 
 impl QueueHandle {
-    /// The engine that it belongs to, as the same caller.
+    /// Returns the engine handle of this queue, with the same caller.
     pub(crate) fn turno(&self) -> &Turno {
         &self.turno
     }
 
-    /// The queue's name.
+    /// Returns the queue's name.
     pub(super) fn name(&self) -> &QueueName {
         &self.name
     }
 
-    /// The engine's clock.
+    /// Returns the engine's clock.
     pub(super) fn clock(&self) -> &Arc<Clock> {
         &self.turno.inner.clock
     }
 
-    /// Queues the items: all of them, or none if one is not acceptable.
+    /// Enqueues all the items, or none if one of them is invalid.
     ///
     /// ```
     /// # use turno::*;
@@ -290,7 +290,7 @@ impl QueueHandle {
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
         match self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await {
             Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
-            // A failover lost the queue that this process remembers, or it was created anew since.
+            // The cached queue does not exist any more: a failover lost it, or it was created again.
             Err(Error::Store(StoreError::QueueGone)) => {
                 self.turno.inner.refresh(&self.name).await?;
                 Err(Error::Store(StoreError::Unavailable("the database has begun another life; try again".into())))
@@ -300,7 +300,7 @@ impl QueueHandle {
     }
 }
 
-/// Whether it can be kept.
+/// Checks that the stores can keep the payload.
 fn check_payload(payload: &str) -> Result<(), String> {
     if payload.len() > PAYLOAD_MAX {
         return Err(format!("/payload: larger than {PAYLOAD_MAX} bytes"));
@@ -311,7 +311,7 @@ fn check_payload(payload: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether those who are handed it can read it.
+/// Checks that receivers can parse the payload.
 fn check_depth(payload: &str, place: impl Fn() -> String) -> Result<(), Error> {
     if json_is_within(payload, PAYLOAD_DEPTH_MAX) { Ok(()) } else { Err(Error::TooDeep { place: place() }) }
 }

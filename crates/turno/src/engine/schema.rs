@@ -1,18 +1,18 @@
-//! Whether the database is there, with a schema that this program can use.
+//! Checks of the database's schema and settings.
 
 use super::Turno;
 use crate::error::Error;
 use crate::store::SchemaState;
 use crate::stores;
 
-/// Looks at the schema of the database that `url` names, and changes nothing: no schema is created, and no file.
+/// Reads the schema version of the database at `url`. Changes nothing and creates no file.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// # let dir = std::env::temp_dir().join(format!("turno-doc-schema-{}", std::process::id()));
 /// # std::fs::create_dir_all(&dir).unwrap();
 /// let url = format!("sqlite:{}/doc.db", dir.display());
-/// assert_eq!(turno::schema(&url).await?.found, 0, "there is no such file yet");
+/// assert_eq!(turno::schema(&url).await?.found, 0, "the file does not exist yet");
 /// turno::Turno::open(&url).await?;
 /// assert!(turno::schema(&url).await?.compatible);
 /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -23,9 +23,9 @@ pub async fn schema(url: &str) -> Result<SchemaState, Error> {
 }
 
 impl Turno {
-    /// Asks the database whether it answers and still has a schema that this program can use: another instance may have
-    /// brought a newer one. On SQLite also whether the file is still the one that was opened and can be written; the write
-    /// is tried at most once a second.
+    /// Checks that the database answers and that this program can use its schema, because another instance may have
+    /// upgraded it. On SQLite also checks that the file is still the opened one and writable; the write is tried at
+    /// most once a second.
     ///
     /// ```
     /// # use turno::*;
@@ -41,8 +41,8 @@ impl Turno {
         Ok(self.inner.store.ready().await?)
     }
 
-    /// Settings of the database under which what was committed can be lost (`fsync = off`), for whoever decides whether
-    /// to start on it.
+    /// Returns settings of the database under which committed data can be lost (`fsync = off`), so that the program
+    /// can decide whether to start.
     ///
     /// ```
     /// # use turno::*;
@@ -50,7 +50,7 @@ impl Turno {
     /// # let dir = std::env::temp_dir().join(format!("turno-doc-unsafe-settings-{}", std::process::id()));
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
-    /// assert!(turno.unsafe_settings().await?.is_empty(), "on SQLite they are Turno's own");
+    /// assert!(turno.unsafe_settings().await?.is_empty(), "on SQLite, Turno chooses the settings");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```

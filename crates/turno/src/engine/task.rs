@@ -1,4 +1,4 @@
-//! Tasks, as an application calls them.
+//! The API for tasks.
 
 mod read;
 
@@ -18,20 +18,20 @@ use turno_core::lease::{self, Holder, State};
 use turno_core::task::{Action, Apply, Command, Finalized, LineOutcome, NewLine, Outcome, Refused, TaskId};
 use turno_core::time::Time;
 
-/// The answer to a command about a task, with the task and its lease afterwards.
+/// The answer to a task command, with the task and its lease afterwards.
 pub type TaskAnswer = TaskOutcome;
 
-/// How often a line is tried again whose transaction met another one, such as two applications' effects that deadlock.
+/// How often a line is retried after a conflict with another transaction, such as a deadlock between two effects.
 const REDO_MAX: usize = 8;
 
 /// The answer to a finalize.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalizeAnswer {
-    /// How it ended, or why it stopped.
+    /// The result, or the reason why the finalize stopped.
     pub answer: Result<Finalized, Refused>,
-    /// What became of the lines: of a refused finalize, every line that is applied by now, and those that it saw fail.
+    /// The outcome of each line. If the finalize was refused: every line applied so far, and the lines that failed.
     pub lines: Vec<(u32, LineOutcome)>,
-    /// The same finalize had already happened.
+    /// Whether the same finalize had already succeeded.
     pub repeated: bool,
     /// The task's lease afterwards.
     pub lease: State,
@@ -39,12 +39,12 @@ pub struct FinalizeAnswer {
     pub now: Time,
 }
 
-/// Finalizes under way in this process, so that the same one asked for twice is one.
+/// Locks one task per finalize in this process, so that a repeated finalize waits for the first one.
 #[derive(Default)]
 pub(super) struct Finalizing(Mutex<HashMap<TaskId, std::sync::Weak<tokio::sync::Mutex<()>>>>);
 
 impl Finalizing {
-    fn of(&self, task: TaskId) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock_for(&self, task: TaskId) -> Arc<tokio::sync::Mutex<()>> {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         map.retain(|_, turn| turn.strong_count() > 0);
         if let Some(turn) = map.get(&task).and_then(std::sync::Weak::upgrade) {
@@ -57,8 +57,8 @@ impl Finalizing {
 }
 
 impl Turno {
-    /// A new task. With `ready` it can be taken at once, otherwise it is a draft. If one was made under the key `once`,
-    /// however long ago and whatever has crashed since, the answer is [`Outcome::Repeated`] with that one.
+    /// Creates a task. With `ready` it can be claimed at once, otherwise it is a draft. If a task with the key `once`
+    /// exists, returns [`Outcome::Repeated`] with that task, at any later time and after any crash.
     ///
     /// ```
     /// # use turno::*;
@@ -70,7 +70,7 @@ impl Turno {
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
     /// let made = turno.task_create(ana, "Delivery", vec![line], true, None).await?;
-    /// assert_eq!(made.task.expect("made").status, task::Status::Ready);
+    /// assert_eq!(made.task.expect("the task was created").status, task::Status::Ready);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -85,7 +85,7 @@ impl Turno {
         self.task(None, who, Action::Create { title: title.to_owned(), lines, ready, once }).await
     }
 
-    /// Carries out one command about a task. A refusal is an answer, found in [`TaskOutcome::answer`].
+    /// Executes one task command. A refusal is an answer, found in [`TaskOutcome::answer`].
     ///
     /// ```
     /// # use turno::*;
@@ -96,10 +96,10 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("created").id;
     /// let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     /// let claimed = turno.task(Some(id), ana, claim).await?;
-    /// assert_eq!(claimed.task.expect("it exists").status, task::Status::Processing);
+    /// assert_eq!(claimed.task.expect("the task exists").status, task::Status::Processing);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -125,12 +125,12 @@ impl Turno {
         self.submit(needs, group, Job::Task).await
     }
 
-    /// Applies every line of a task on its own, and releases the lock: `completed` if all are applied,
-    /// `partially_completed` otherwise.
+    /// Applies every line in its own transaction, then releases the lease. The status becomes `completed` if all lines
+    /// are applied, `partially_completed` otherwise.
     ///
-    /// A line that was applied is skipped, one that fails stops nobody, and a lock that is lost midway stops it there:
-    /// then the answer says what was done. It goes on to its end also if whoever asked has left. Asking again with the
-    /// same fence gets the same answer.
+    /// Lines that were applied before are skipped, and a line that fails does not stop the others. If the lease is
+    /// lost, the finalize stops there and the answer lists the lines done. The finalize runs to its end even if the
+    /// caller disconnects. Repeating it with the same fence returns the same answer.
     ///
     /// ```
     /// # use turno::*;
@@ -141,7 +141,7 @@ impl Turno {
     /// # use turno::core::task::{self, Goods, Movement, NewLine};
     /// # let line = NewLine { movement: Movement::In, sku: "nails".try_into()?, goods: Goods::Quantity(30) };
     /// # let ana = turno.holder(None);
-    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
+    /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("created").id;
     /// # let claim = task::Action::Lease(Action::Claim { ttl: None, wait: false });
     /// # let fence = turno.task(Some(id), ana.clone(), claim).await?.lease.grant.expect("held").fence;
     /// let done = turno.task_finalize(id, ana, fence).await?;
@@ -153,7 +153,7 @@ impl Turno {
         self.checked_holder(&who, false)?;
         let turno = self.clone();
         let running = tokio::spawn(async move {
-            let turn = turno.inner.finalizing.of(task);
+            let turn = turno.inner.finalizing.lock_for(task);
             let _turn = turn.lock().await;
             turno.finalize(task, who, fence).await
         });
@@ -180,7 +180,7 @@ impl Turno {
                 LineStep::Refused(_) => break,
             }
         }
-        // The last step decides anew: it finds a finalize that is over, or a lock that was lost.
+        // The last step decides again: it detects a finalize that already ended, or a lost lease.
         let close = Action::Close { fence, lines: lines.clone() };
         let closed = self.task(Some(id), who, close).await?;
         let (answer, repeated) = match closed.answer {
@@ -213,7 +213,7 @@ impl Turno {
         self.inner.leases.of(&TaskId(1).resource()).clone()
     }
 
-    /// Fills in from the history how an ownership ended that the row has forgotten.
+    /// Completes a `Lost` refusal from the history, because the row keeps only the last ending.
     async fn task_remembering(&self, command: &Command, mut answer: TaskOutcome) -> Result<TaskOutcome, Error> {
         let fence = match command.action {
             Action::Patch { fence, .. } | Action::Validate { fence, .. } | Action::Close { fence, .. } => fence,

@@ -1,16 +1,16 @@
-//! Workers: an application's function, called for every delivery of a queue.
+//! Workers: an application's handler, called for every delivery of a queue.
 //!
-//! A worker claims as many deliveries as it has free hands, keeps them alive while the function runs, and
-//! settles what is done, many at a time. What it promises on top of the queue:
+//! A worker claims as many deliveries as it may run at once, renews them while their handlers run, and settles
+//! finished deliveries in batches. In addition to the queue's guarantees:
 //!
-//! - an `Ok` is acked, an `Err` or a panic is a failed attempt, and neither ends the worker;
-//! - a function whose claim is lost is dropped at once, and nothing is settled in its name;
-//! - what stands behind a done item of a lane's group is tried again without the done one;
-//! - a worker that is stopped gives back what it has not done, with the attempt taken back.
+//! - `Ok` acks the delivery. `Err` or a panic is a failed attempt. Neither ends the worker.
+//! - If a delivery is lost, its handler is dropped at once and nothing is settled.
+//! - In a lane's group, the items after a processed one are retried without it.
+//! - A worker that stops returns its unfinished deliveries, and the attempt does not count.
 //!
-//! A delivery may still be processed twice, if a worker dies after its effect and before its ack: effects that
-//! must not repeat use [`Job::fence`] or [`Job::id`]. Not here: which item comes next, when it is tried again and
-//! when it is exhausted, which the queue's policy decides.
+//! A delivery can still be processed twice, if a worker dies after its effect and before its ack. Effects that must
+//! not repeat use [`Job::fence`] or [`Job::id`]. The queue's policy, not the worker, decides which item is next, when
+//! it is retried and when it is exhausted.
 
 mod desk;
 mod handler;
@@ -22,7 +22,7 @@ pub use job::{Failed, Job};
 use super::queue::{Got, QueueHandle};
 use crate::error::Error;
 use desk::Desk;
-use handler::Work;
+use handler::HandlerFn;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -32,17 +32,18 @@ use turno_core::limits::BATCH_MAX;
 use turno_core::queue::Act;
 use turno_core::time::Span;
 
-/// Deliveries at the same time, unless said otherwise: as many as a small pool of connections bears.
+/// Default number of concurrent deliveries: what a small pool of connections can serve.
 const CONCURRENCY: usize = 8;
-/// How long a function may go on after the stop, unless said otherwise: less than platforms wait before they kill.
+/// Default time for handlers to finish after a stop: less than platforms wait before they kill a process.
 const GRACE: Span = Span::from_secs(10);
 
-/// How much a worker may do at the moment.
+/// How many deliveries a worker may run at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hands {
-    /// At most so many deliveries at the same time.
+    /// At most this many deliveries at once.
     UpTo(usize),
-    /// One, to find out whether things go again: rather one that was never tried, or else the least recently tried one.
+    /// One delivery, to test whether the destination is back. Prefers an item that was never tried, then the least
+    /// recently tried one.
     Probe,
 }
 
@@ -55,7 +56,7 @@ impl Hands {
     }
 }
 
-/// A worker that has not started yet.
+/// A worker that is not started yet.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -88,7 +89,7 @@ pub struct Worker {
     instance: Arc<str>,
     concurrency: usize,
     grace: Span,
-    work: Work,
+    handler: HandlerFn,
     hands: Option<watch::Receiver<Hands>>,
     margin: Span,
 }
@@ -100,11 +101,11 @@ impl std::fmt::Debug for Worker {
 }
 
 impl QueueHandle {
-    /// A worker that calls `handler` for every item.
+    /// Creates a worker that calls `handler` for every item.
     ///
-    /// In a lane, which hands out groups, the items of a group follow each other; if one fails, those before it
-    /// are done and those behind it wait for it. An item whose payload is not a `T` fails for good, because
-    /// trying again cannot help; [`QueueHandle::retry`] sends it round again once a new version reads it.
+    /// In a lane, the items of a group are handled in order. If an item fails, the items before it are acked and the
+    /// items after it wait. An item whose payload is not a `T` is exhausted at once, because a retry cannot help;
+    /// [`QueueHandle::retry`] queues it again for a version that can read it.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -144,11 +145,11 @@ impl QueueHandle {
         Worker::new(self, handler::each(handler))
     }
 
-    /// A worker that calls `handler` for every delivery as a whole: one item, or the group of a lane in order.
+    /// Creates a worker that calls `handler` for every delivery as a whole: one item, or the group of a lane in order.
     ///
-    /// An error fails the whole group, which is tried again together and from the third attempt on item by
-    /// item; one with [`Failed::at`] fails that item only. If a payload is not a `T`, the handler gets what
-    /// stands before it, that item fails for good, and the rest comes again.
+    /// An error fails the whole group. The group is retried together, and item by item from the third attempt on. An
+    /// error with [`Failed::at`] fails only that item. If a payload is not a `T`, the handler gets the items before
+    /// it, that item is exhausted, and the rest is delivered again.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -189,7 +190,8 @@ impl QueueHandle {
 }
 
 impl QueueHandle {
-    /// A worker that calls `handler` for every delivery as it was handed out, and settles it as the handler says.
+    /// Creates a worker that passes every delivery to `handler` unchanged and settles it with the [`Act`] that the
+    /// handler returns.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -224,53 +226,53 @@ impl QueueHandle {
 }
 
 impl Worker {
-    fn new(queue: &QueueHandle, work: Work) -> Worker {
+    fn new(queue: &QueueHandle, handler: HandlerFn) -> Worker {
         let instance = format!("worker-{}", uuid::Uuid::now_v7().simple()).into();
         Worker {
             queue: queue.clone(),
             instance,
             concurrency: CONCURRENCY,
             grace: GRACE,
-            work,
+            handler,
             hands: None,
             margin: Span::ZERO,
         }
     }
 
-    /// Its name in the history of what it is handed; made up if it is not given.
+    /// Sets the worker's instance, shown in the history of its deliveries. The default is a random name.
     pub fn instance(mut self, name: &str) -> Worker {
         self.instance = name.into();
         self
     }
 
-    /// How many deliveries it works on at the same time; 8 unless said otherwise.
+    /// Sets how many deliveries run at the same time. The default is 8.
     pub fn concurrency(mut self, deliveries: usize) -> Worker {
         self.concurrency = deliveries;
         self
     }
 
-    /// How many deliveries it may work on at the moment, at most its concurrency: at 0 it claims nothing, and what it
-    /// works on goes on. For whoever has reasons to hold back for a while.
+    /// Sets a changing limit below the concurrency. At 0 the worker claims nothing, and running handlers continue. For
+    /// callers that must throttle for a while.
     pub fn hands(mut self, hands: watch::Receiver<Hands>) -> Worker {
         self.hands = Some(hands);
         self
     }
 
-    /// How long before a claim expires its handler is dropped if the claim could not be renewed; not at all unless said
-    /// otherwise. For handlers whose effect outlives them a little, such as a call to somewhere else.
+    /// Sets how long before its expiry an unrenewed delivery's handler is dropped. The default is zero. For handlers
+    /// whose effect outlasts them a little, such as a remote call.
     pub fn margin(mut self, margin: Span) -> Worker {
         self.margin = margin;
         self
     }
 
-    /// How long handlers may go on after the stop before they are dropped; ten seconds unless said otherwise.
+    /// Sets how long handlers may run after a stop before they are dropped. The default is ten seconds.
     pub fn grace(mut self, grace: Span) -> Worker {
         self.grace = grace;
         self
     }
 
-    /// Starts it on the current runtime. What cannot be (an empty name, no hands) is refused at once; a database
-    /// that cannot be reached is tried again until it can.
+    /// Starts the worker on the current runtime. Invalid settings (an empty instance, a concurrency of 0) are refused
+    /// at once. An unreachable database is retried.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -294,8 +296,8 @@ impl Worker {
         Ok(RunningWorker { stop, task })
     }
 
-    /// Runs it until `stop` is there, and then stops it as [`RunningWorker::stop`] does. Should the worker not be allowed
-    /// to go on, since its token died, it ends with that error.
+    /// Runs the worker until `stop` completes, then stops it like [`RunningWorker::stop`]. If the worker loses its
+    /// access, for example because its token was revoked, returns that error.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -314,15 +316,14 @@ impl Worker {
         tokio::select! {
             _ = stop => {
                 running.stop.send_replace(true);
-                running.over().await
+                running.wait().await
             }
-            over = running.over() => over,
+            over = running.wait() => over,
         }
     }
 }
 
-/// A worker at work. Dropped without [`RunningWorker::stop`] it ends at once, its handlers with it, and what it
-/// was working on expires.
+/// A running worker. Dropping it without [`RunningWorker::stop`] aborts its handlers, and their deliveries expire.
 #[derive(Debug)]
 pub struct RunningWorker {
     stop: watch::Sender<bool>,
@@ -330,8 +331,8 @@ pub struct RunningWorker {
 }
 
 impl RunningWorker {
-    /// Takes no more work, gives back what has not begun, lets handlers finish within the grace, then drops
-    /// them and gives their deliveries back too. Returns once all of it is settled, or has expired.
+    /// Stops the worker: claims no more, returns deliveries that were not started, lets handlers finish within the
+    /// grace period, then drops them and returns their deliveries. Returns when all deliveries are settled or expired.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -344,18 +345,18 @@ impl RunningWorker {
     /// let endless = |_: turno::Job<u8>| std::future::pending();
     /// let running = queue.worker(endless).grace(Span::ZERO).start()?;
     /// running.stop().await;
-    /// assert_eq!(queue.counts().await?.pending, 1, "given back, and the attempt does not count");
+    /// assert_eq!(queue.counts().await?.pending, 1, "the delivery was returned, and the attempt does not count");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
-        // Why it may have ended before, it has said in the log.
-        drop(self.over().await);
+        // An earlier error was already logged.
+        drop(self.wait().await);
     }
 
-    /// Waits for its end.
-    async fn over(&mut self) -> Result<(), Error> {
+    /// Waits for the worker's end.
+    async fn wait(&mut self) -> Result<(), Error> {
         match (&mut self.task).await {
             Ok(over) => over,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

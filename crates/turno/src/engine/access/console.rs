@@ -1,6 +1,7 @@
-//! Signing in: links that let somebody in once, and sessions of the console.
+//! Signing in: one-time links and console sessions.
 //!
-//! For the program that embeds Turno, which makes sure of who it is: nobody who is signed in can do any of this.
+//! These calls are for the embedding program, which verifies the person's identity. Handles with a caller cannot make
+//! links or open sessions.
 
 use super::{Needs, NewToken, Turno, secret};
 use crate::error::Error;
@@ -10,7 +11,7 @@ use turno_core::id::UserId;
 use turno_core::time::{Span, Time};
 
 impl Turno {
-    /// Whether there is an administrator who can sign in.
+    /// Returns whether there is an administrator who can sign in.
     ///
     /// ```
     /// # use turno::*;
@@ -29,8 +30,8 @@ impl Turno {
         Ok(self.inner.store.admins().await? > 0)
     }
 
-    /// Makes the secret of a link that lets somebody in once: as the first administrator, while there is none, or as a
-    /// person without their password. It lives up to a week; only its hash is kept.
+    /// Creates a one-time link and returns its secret. It signs in the first administrator, while there is none, or a
+    /// person without their password. It is valid for up to a week. Turno stores only the hash.
     ///
     /// ```
     /// # use turno::*;
@@ -42,7 +43,7 @@ impl Turno {
     /// let secret = turno.make_link(LinkFor::Setup, Span::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(LinkFor::Setup));
     /// turno.add_person(NewPerson::new("eva", "Eva", Role::Admin)?).await?;
-    /// assert!(turno.make_link(LinkFor::Setup, Span::from_secs(3600)).await.is_err(), "there is one now");
+    /// assert!(turno.make_link(LinkFor::Setup, Span::from_secs(3600)).await.is_err(), "an administrator exists now");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -54,8 +55,8 @@ impl Turno {
         Ok(secret)
     }
 
-    /// Uses a link up, and says what it was for; nothing if there is no such link, or not any more. Of several who come
-    /// with the same one at once, on any instance, one is let in.
+    /// Uses up a link and returns its purpose. Returns `None` if the link is unknown, used or expired. If several
+    /// requests use one link at the same time, on any instance, one succeeds.
     ///
     /// ```
     /// # use turno::*;
@@ -68,12 +69,12 @@ impl Turno {
     /// let ana = LinkFor::SignIn("ana".try_into()?);
     /// let secret = turno.make_link(ana.clone(), Span::from_secs(3600)).await?;
     /// assert_eq!(turno.redeem_link(&secret).await?, Some(ana));
-    /// assert_eq!(turno.redeem_link(&secret).await?, None, "it was good once");
+    /// assert_eq!(turno.redeem_link(&secret).await?, None, "a link works once");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn redeem_link(&self, secret: &str) -> Result<Option<LinkFor>, Error> {
-        // Looked for before access is locked: whoever guesses must not make others wait.
+        // Read the link before locking access, so that guessed secrets delay no other change.
         let store = self.store()?;
         let Some(hash) = secret::hash(secret) else {
             return Ok(None);
@@ -89,9 +90,9 @@ impl Turno {
         }
     }
 
-    /// Opens a session for a person who has signed in, with all that they may do. It ends after `ttl`, up to a month, by
-    /// [`Turno::revoke_token`], when they are locked out, and when their password changes
-    /// ([`PersonChange::spare`](super::PersonChange::spare) spares the one in which that is done).
+    /// Opens a console session for a person who has signed in, with all of their permissions. It ends after `ttl` (at
+    /// most a month), by [`Turno::revoke_token`], when the person is disabled, and when their password changes, unless
+    /// [`PersonChange::spare`](super::PersonChange::spare) names this session.
     ///
     /// ```
     /// # use turno::*;
@@ -106,7 +107,7 @@ impl Turno {
     /// let ana = turno.authenticate(&secret).await?;
     /// let password = PersonChange { password: Some("hash".to_owned()), ..PersonChange::default() };
     /// turno.change_person("ana".try_into()?, password).await?;
-    /// assert!(ana.tokens(None, None, 10).await.is_err(), "from the next request on");
+    /// assert!(ana.tokens(None, None, 10).await.is_err(), "the session ended with the password");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -117,9 +118,8 @@ impl Turno {
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
 
-    /// Lets the session in which this handle's person works live on: for another `ttl` from now, once less than half of
-    /// that is left, and not beyond `most` after they signed in. Says whether it lives longer now; for anybody else, and
-    /// before it is time, nothing happens.
+    /// Extends the console session of this handle to `ttl` from now, if less than half of `ttl` is left, but not
+    /// beyond `most` after sign-in. Returns whether it was extended. Does nothing for other tokens.
     ///
     /// ```
     /// # use turno::*;
@@ -131,7 +131,7 @@ impl Turno {
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
     /// let (_, secret) = turno.open_session("ana".try_into()?, Span::from_secs(3600)).await?;
     /// let ana = turno.authenticate(&secret).await?;
-    /// assert!(!ana.renew_session(Span::from_secs(3600), Span::from_secs(86_400)).await?, "it has only begun");
+    /// assert!(!ana.renew_session(Span::from_secs(3600), Span::from_secs(86_400)).await?, "most of the ttl is left");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -143,12 +143,12 @@ impl Turno {
         if ends.is_none_or(|ends| self.inner.clock.estimate().until(ends).0 * 2 >= ttl.0) {
             return Ok(false);
         }
-        // What is remembered may be older than what another request, or another instance, has made of it.
+        // The cached expiry may be older than a renewal by another request or instance.
         let found = self.inner.store.token(caller.hash).await?;
         let Some((token, _)) = found.token else {
             return Ok(false);
         };
-        let renewed = match renewed(&token, found.now, ttl, most) {
+        let renewed = match extended_expiry(&token, found.now, ttl, most) {
             Some(until) => self.inner.store.renew_session(token.id, until).await?,
             None => false,
         };
@@ -157,9 +157,9 @@ impl Turno {
     }
 }
 
-/// Until when a session lives on in which somebody works at `now`: for another `ttl`, once less than half of it is left, and
-/// not beyond `most` after they signed in. Nothing where it need not, or cannot, live longer.
-fn renewed(token: &Token, now: Time, ttl: Span, most: Span) -> Option<Time> {
+/// Returns the new expiry of a console session: `ttl` from `now`, if less than half of `ttl` is left, and at most
+/// `most` after sign-in. `None` if it need not or cannot be extended.
+fn extended_expiry(token: &Token, now: Time, ttl: Span, most: Span) -> Option<Time> {
     let ends = token.expires_at.filter(|&ends| token.console && now < ends)?;
     let until = Time((now + ttl).0.min((token.created_at + most).0));
     (now.until(ends).0 * 2 < ttl.0 && ends < until).then_some(until)
@@ -175,17 +175,17 @@ mod tests {
     use crate::engine::access::NewToken;
 
     #[test]
-    fn a_session_lives_on_from_its_half_to_its_most_and_nothing_else_does() {
+    fn only_console_sessions_are_extended_after_half_their_ttl_up_to_the_most() {
         let (ttl, most) = (Span(100), Span(250));
         let user = UserId::new("ana").expect("a name");
         let (made, _) = NewToken::whole(user).into_token(Time(0)).expect("a token");
         let session = |expires_at| Token { console: true, created_at: Time(0), expires_at, ..made.clone() };
-        let at = |ends, now| renewed(&session(Some(Time(ends))), Time(now), ttl, most);
-        assert_eq!((at(100, 50), at(100, 51)), (None, Some(Time(151))), "not before half of it is over");
-        assert_eq!(at(100, 100), None, "what is over stays over");
-        assert_eq!((at(240, 230), at(250, 230)), (Some(Time(250)), None), "not beyond the most");
-        assert_eq!(renewed(&session(None), Time(51), ttl, most), None);
+        let at = |ends, now| extended_expiry(&session(Some(Time(ends))), Time(now), ttl, most);
+        assert_eq!((at(100, 50), at(100, 51)), (None, Some(Time(151))), "not before half of the ttl is over");
+        assert_eq!(at(100, 100), None, "an expired session is not extended");
+        assert_eq!((at(240, 230), at(250, 230)), (Some(Time(250)), None), "not beyond `most`");
+        assert_eq!(extended_expiry(&session(None), Time(51), ttl, most), None);
         let token = Token { console: false, ..session(Some(Time(100))) };
-        assert_eq!(renewed(&token, Time(51), ttl, most), None, "a token is no session");
+        assert_eq!(extended_expiry(&token, Time(51), ttl, most), None, "an ordinary token is not extended");
     }
 }

@@ -1,4 +1,4 @@
-//! People and tokens, as an application manages them.
+//! The API for users and tokens.
 
 use super::secret;
 use super::{Needs, Turno};
@@ -13,60 +13,60 @@ use turno_core::lease::{Action, Command, Refused, State};
 use turno_core::limits::BATCH_MAX;
 use turno_core::time::{Span, Time};
 
-/// Somebody to be added.
+/// A person to add.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewPerson {
-    /// Their id.
+    /// The user id.
     pub id: UserId,
-    /// How people call them.
+    /// The display name.
     pub name: String,
-    /// What they are.
+    /// The role.
     pub role: Role,
-    /// The hash of their password, made by the caller; Turno never sees the password.
+    /// The password's hash, computed by the caller. Turno never sees the password.
     pub password: Option<String>,
 }
 
 impl NewPerson {
-    /// Somebody without a password.
+    /// Creates a person without a password.
     pub fn new(id: &str, name: &str, role: Role) -> Result<NewPerson, BadName> {
         Ok(NewPerson { id: UserId::new(id)?, name: name.to_owned(), role, password: None })
     }
 }
 
-/// What is to change about somebody; what is not given stays.
+/// Changes to a person. `None` leaves the field unchanged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct PersonChange {
-    /// How people call them.
+    /// The display name.
     pub name: Option<String>,
-    /// What they are.
+    /// The role.
     pub role: Option<Role>,
-    /// Locked out, or in again. Whoever is locked out loses what they hold.
+    /// `true` disables the person and ends their leases. `false` enables them again.
     pub disabled: Option<bool>,
-    /// The hash of a new password. It ends all sessions of the console, and links to sign in.
+    /// The hash of a new password. A new password ends the person's console sessions and sign-in links.
     pub password: Option<String>,
-    /// The session of the console that a new password does not end, by its token's id: the one it is given in.
+    /// The id of the session token that a new password does not end: the session in which it is changed.
     pub spare: Option<String>,
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// For whom it speaks.
+    /// The user that the token acts for.
     pub user: UserId,
-    /// How people call them; only for sessions of users that Turno does not know.
+    /// The display name, for sessions of users that Turno does not know.
     pub name: Option<String>,
-    /// It speaks for a machine.
+    /// Whether the token is for a machine, which must name its instance.
     pub machine: bool,
-    /// At most these permissions; nothing means all of the owner's.
+    /// The permissions it is limited to. `None` means all permissions of its owner.
     pub scope: Option<Permissions>,
-    /// Only leases whose names begin with one of these; empty means all.
+    /// Prefixes of the resource names it is limited to. Empty means all resources.
     pub resources: Vec<String>,
-    /// How long it lives; nothing means until it is revoked.
+    /// How long it is valid. `None` means until it is revoked.
     pub expires_in: Option<Span>,
 }
 
 impl NewToken {
-    /// A token with all that its owner may do.
+    /// Creates a token with all permissions of its owner.
     pub fn of(user: &str) -> Result<NewToken, BadName> {
         Ok(NewToken::whole(UserId::new(user)?))
     }
@@ -117,7 +117,7 @@ impl Turno {
         changed.person.ok_or(Error::Closed)
     }
 
-    /// Changes a person. Whoever is locked out loses what they hold.
+    /// Changes a person. If the change disables them, also ends their leases and tickets.
     ///
     /// ```
     /// # use turno::*;
@@ -141,7 +141,7 @@ impl Turno {
         Ok(person)
     }
 
-    /// Removes a person with all their tokens; what they hold is free again.
+    /// Removes a person with their tokens, and ends their leases and tickets.
     ///
     /// ```
     /// # use turno::*;
@@ -160,7 +160,7 @@ impl Turno {
         self.expel(&id).await
     }
 
-    /// Makes a token. The secret is in the answer and nowhere else.
+    /// Creates a token and returns it with its secret. Turno does not store the secret.
     ///
     /// ```
     /// # use turno::*;
@@ -182,7 +182,7 @@ impl Turno {
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
 
-    /// Makes a short-lived token for a user of an application, whom Turno need not know. Needs `sessions.mint`.
+    /// Creates a short-lived token for an application's user, who may be unknown to Turno. Needs `sessions.mint`.
     ///
     /// ```
     /// # use turno::*;
@@ -193,7 +193,7 @@ impl Turno {
     /// use turno::core::time::Span;
     /// let new = NewToken { name: Some("Paco".to_owned()), ..NewToken::of("laravel-31")? };
     /// let (_, secret) = turno.mint_session(new, Span::from_secs(900)).await?;
-    /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("somebody").name, "Paco");
+    /// assert_eq!(turno.authenticate(&secret).await?.principal().expect("the handle has a caller").name, "Paco");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -203,7 +203,7 @@ impl Turno {
         Ok((changed.token.ok_or(Error::Closed)?, secret))
     }
 
-    /// Kills a token, and the sessions made by it, from the next request on.
+    /// Revokes a token and the sessions that it created, from the next request on.
     ///
     /// ```
     /// # use turno::*;
@@ -222,7 +222,7 @@ impl Turno {
         self.change_access(Change::RevokeToken { id: id.to_owned() }).await.map(drop)
     }
 
-    /// A person. Everybody may look at themselves.
+    /// Returns a person. Needs `users.manage`, except for one's own record.
     ///
     /// ```
     /// # use turno::*;
@@ -231,7 +231,7 @@ impl Turno {
     /// # std::fs::create_dir_all(&dir).unwrap();
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// turno.add_person(NewPerson::new("ana", "Ana", Role::Editor)?).await?;
-    /// assert_eq!(turno.person("ana".try_into()?).await?.expect("known").role, Role::Editor);
+    /// assert_eq!(turno.person("ana".try_into()?).await?.expect("the person exists").role, Role::Editor);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -241,7 +241,8 @@ impl Turno {
         Ok(self.inner.store.person(id).await?.map(|person| self.without_secret(person)))
     }
 
-    /// How somebody is called; nothing for who is no user here. Names are no secret: every lock shows its holder's.
+    /// Returns a user's display name. `None` if the user is unknown. Needs no permission, because every lease shows
+    /// its holder's name.
     ///
     /// ```
     /// # use turno::*;
@@ -259,12 +260,13 @@ impl Turno {
         Ok(self.inner.store.person(id).await?.map(|person| person.name))
     }
 
-    /// Hashes of passwords are for the program that embeds Turno, which compares them, and for nobody who is signed in.
+    /// Removes the password's hash for callers with a token. Only the embedding program, which compares passwords,
+    /// gets it.
     fn without_secret(&self, person: Person) -> Person {
         Person { password: person.password.filter(|_| self.caller.is_none()), ..person }
     }
 
-    /// People in the order of their ids.
+    /// Returns people, ordered by id.
     ///
     /// ```
     /// # use turno::*;
@@ -283,7 +285,7 @@ impl Turno {
         Ok(people.into_iter().map(|person| self.without_secret(person)).collect())
     }
 
-    /// Tokens in the order of their ids; without `users.manage` only one's own.
+    /// Returns tokens, ordered by id. Without `users.manage`, only the caller's own.
     ///
     /// ```
     /// # use turno::*;
@@ -299,8 +301,8 @@ impl Turno {
     /// ```
     pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
         let all = self.principal().is_none_or(|principal| principal.permissions.has(Permission::UsersManage));
-        let speaks_for_another = self.principal().is_some_and(|principal| principal.via.is_some());
-        let needs = if speaks_for_another { Needs::of(Permission::UsersManage) } else { Needs::READING };
+        let on_behalf = self.principal().is_some_and(|principal| principal.via.is_some());
+        let needs = if on_behalf { Needs::of(Permission::UsersManage) } else { Needs::READING };
         self.reads(needs).await?;
         let user = if all { user } else { self.principal().map(|principal| principal.user.clone()) };
         let mut tokens = self.inner.store.tokens(user, after, limit).await?;
@@ -314,7 +316,7 @@ impl Turno {
         if self.may(Needs::of(Permission::UsersManage)).is_err() {
             self.inner.access.own_turn().await;
         }
-        // Made anew each time: what the caller may do can change on the way.
+        // Built for each try, because the caller's rights can change between tries.
         let group = |wish| Box::new(AccessGroup { by: self.principal().map(|by| (*by).clone()), wish });
         let answer = self.submit(Needs::READING, wish, |wish, reply| Job::Access(group(wish), reply)).await?;
         answer.map_err(|refused| match refused {
@@ -323,8 +325,8 @@ impl Turno {
         })
     }
 
-    /// Frees what a user holds who may not hold anything any more, and their places in lines. Should this process end in between, the leases
-    /// die by themselves: their holder's heartbeats are refused.
+    /// Ends the leases and tickets of a disabled user. If this process stops halfway, the leases expire by themselves,
+    /// because the user's heartbeats are refused.
     async fn expel(&self, user: &UserId) -> Result<(), Error> {
         let mut query = LeaseQuery { holder: Some(user.clone()), limit: BATCH_MAX as u32, ..LeaseQuery::default() };
         loop {
@@ -353,7 +355,7 @@ impl Turno {
             let (who, via) = (self.holder(None), self.principal().and_then(|principal| principal.via.clone()));
             let action = Action::Expel { user: user.clone() };
             let command = Command { resource: state.resource, who, via, policy, action };
-            // A transaction may be finishing under it: that one is let finish.
+            // An open transaction may pin the lease: wait until it has finished.
             let ask = || self.inner.submit(|reply| Job::Lease(command.clone(), reply));
             unpinned(ask, |(decision, ..)| decision.answer == Err(Refused::Pinned)).await?;
         }

@@ -1,16 +1,16 @@
-//! The secrets of tokens: made from the system's randomness, shown once, and kept only as hashes.
+//! Secrets of tokens: random, shown once, stored only as hashes.
 
 use crate::error::Error;
 use turno_core::audit::Hash;
 
-/// What every token begins with, so that people and scanners of leaked secrets recognise one.
+/// The prefix of every secret, so that people and leak scanners recognise one.
 const PREFIX: &str = "turno_";
-/// Bytes of randomness in a secret: far beyond guessing, so that a fast hash suffices.
+/// Random bytes in a secret. They cannot be guessed, so a fast hash is enough.
 const SECRET: usize = 32;
-/// Bytes of randomness in a token's id.
+/// Random bytes in a token's id.
 const ID: usize = 6;
 
-/// A new token's id and secret.
+/// Makes the id and the secret of a new token.
 fn make() -> Result<(String, String), getrandom::Error> {
     let mut bytes = [0; ID + SECRET];
     getrandom::fill(&mut bytes)?;
@@ -18,12 +18,12 @@ fn make() -> Result<(String, String), getrandom::Error> {
     Ok((hex(id), format!("{PREFIX}{}", hex(secret))))
 }
 
-/// The same, with what the engine says if the system has no randomness.
+/// Makes an id and a secret; the error says that the system has no randomness.
 pub(super) fn fresh() -> Result<(String, String), Error> {
     make().map_err(|error| Error::Invalid(format!("the system has no randomness: {error}")))
 }
 
-/// The hash of a secret, if it looks like one.
+/// Hashes a secret. Returns `None` if the text does not have a secret's form.
 pub(super) fn hash(secret: &str) -> Option<Hash> {
     let shaped = secret.len() == PREFIX.len() + 2 * SECRET && secret.starts_with(PREFIX);
     shaped.then(|| Hash(*blake3::hash(secret.as_bytes()).as_bytes()))
@@ -38,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_differ_and_only_their_shape_is_hashed() {
+    fn secrets_differ_and_only_well_formed_ones_are_hashed() {
         let (first, second) = (make().expect("random"), make().expect("random"));
         assert_ne!(first, second);
         assert!(hash(&first.1).is_some() && hash(&first.1) != hash(&second.1));
         assert_eq!((hash(""), hash("turno_"), hash(&first.1.to_uppercase())), (None, None, None));
-        assert!(!first.1.contains(&first.0), "the id, which is listed, tells nothing of the secret");
+        assert!(!first.1.contains(&first.0), "the public id is no part of the secret");
     }
 }

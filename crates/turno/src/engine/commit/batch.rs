@@ -1,7 +1,7 @@
-//! Groups of waiting commands, and the ways their answers take.
+//! Groups of commands, with the channels for their answers.
 
-use super::dealt::WayBack;
-use super::{Dealt, Job, LeaseDecided, Reply, SettleDecided, Waiting};
+use super::dealt::ReturnPath;
+use super::{ClaimAnswer, Job, LeaseDecided, Reply, SettleDecided, Waiting};
 use crate::error::Error;
 use crate::store::{
     AccessOutcome, Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, LeaseGroup, ManageOutcome, Outcomes, QueueRow,
@@ -13,10 +13,10 @@ use turno_core::id::QueueId;
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Accepted, Cleared, Enqueue, Settle};
 
-/// Items or deliveries in one group: little enough to keep its transaction short.
+/// The largest number of items or deliveries in one group. Keeps its transaction short.
 const ITEMS_MAX: usize = 4_000;
 
-/// A group and the ways its answers take, in the same order as its commands.
+/// A group and the channels for its answers, in the order of its commands.
 pub(super) struct Batch {
     pub(super) group: Group,
     pub(super) replies: Replies,
@@ -25,8 +25,8 @@ pub(super) struct Batch {
 pub(super) enum Replies {
     Lease(Vec<Reply<LeaseDecided>>),
     Enqueue(Vec<Reply<Vec<Accepted>>>),
-    Claim(Vec<Reply<Dealt>>),
-    /// With how many settlements each call carried.
+    Claim(Vec<Reply<ClaimAnswer>>),
+    /// The number is how many settlements each call carried.
     Settle(Vec<(usize, Reply<SettleDecided>)>),
     Manage(Reply<ManageOutcome>),
     Clear(Reply<Cleared>),
@@ -35,10 +35,9 @@ pub(super) enum Replies {
     Access(Reply<AccessOutcome>),
 }
 
-/// Sorts what is waiting into groups by kind, each in the order of arrival.
+/// Sorts commands into groups by kind, each in order of arrival.
 ///
-/// The order of kinds serves those who wait for each other: what is settled or admitted can be handed out
-/// in the same breath.
+/// Settlements and enqueues come before claims, so that a claim in the same round can hand out their items.
 pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
     let mut lease = (Vec::new(), Vec::new());
     let mut settle = Vec::new();
@@ -48,7 +47,8 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
     let mut rest = Vec::new();
     for job in jobs {
         match job {
-            // Whoever has gone away would be handed work that nobody does, and an attempt would be lost.
+            // The caller disconnected. Its claim would hand out a delivery that no worker handles, and use up an
+            // attempt.
             Job::Claim(_, _, reply) | Job::ClaimItem(_, _, _, reply) if reply.is_closed() => {}
             Job::Lease(command, reply) => {
                 lease.0.push(command);
@@ -56,7 +56,7 @@ pub(super) fn form(jobs: impl Iterator<Item = Job>) -> Vec<Batch> {
             }
             Job::Settle(settlements, reply) => settle_batch(&mut settle, settlements, reply),
             Job::Enqueue(call, reply) => enqueue_batch(&mut enqueue, call, reply),
-            // Alone, so that its repeats come one by one; or since it chooses among the heads.
+            // Alone: repeats of a request id must run one after another, and a probe chooses among the heads.
             Job::Claim(queue, want, reply) if want.request.is_some() || want.probes => {
                 claims.push(claim_batch(&queue, Claim::Next(vec![want]), reply));
             }
@@ -141,7 +141,7 @@ fn typing_batch(batches: &mut Vec<Batch>, group: TypingGroup, reply: Reply<()>) 
     batches.push(Batch { group: Group::Typing(group), replies: Replies::Typing(vec![reply]) });
 }
 
-fn claim_batch(queue: &QueueRow, claim: Claim, reply: Reply<Dealt>) -> Batch {
+fn claim_batch(queue: &QueueRow, claim: Claim, reply: Reply<ClaimAnswer>) -> Batch {
     let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
     Batch { group: Group::Claim(group), replies: Replies::Claim(vec![reply]) }
 }
@@ -151,7 +151,7 @@ fn fits(batch: &Batch, version: i64, max: u32) -> bool {
 }
 
 impl Batch {
-    /// How much work it is.
+    /// Returns the batch's size in items or commands.
     fn weight(&self) -> usize {
         match &self.group {
             Group::Lease(group) => group.commands.len(),
@@ -164,8 +164,8 @@ impl Batch {
     }
 }
 
-/// Puts batches that may share a transaction together, within the same bound.
-pub(super) fn together(batches: Vec<Batch>) -> Vec<Vec<Batch>> {
+/// Merges batches into shared transactions, each within `ITEMS_MAX`.
+pub(super) fn merge(batches: Vec<Batch>) -> Vec<Vec<Batch>> {
     let mut transactions: Vec<(usize, Vec<Batch>)> = Vec::new();
     for batch in batches {
         let weight = batch.weight();
@@ -181,8 +181,8 @@ pub(super) fn together(batches: Vec<Batch>) -> Vec<Vec<Batch>> {
 }
 
 impl Replies {
-    /// Answers everybody. A caller who has gone away is no error: what was decided stays decided, and what was
-    /// handed out to them goes `back`.
+    /// Sends the answers. A caller that disconnected is not an error: the decision stays, and its deliveries are
+    /// returned through `back`.
     pub(super) fn answer(self, group: &Group, outcome: Outcomes, back: &mpsc::WeakSender<Waiting>) {
         match (self, outcome) {
             (Replies::Lease(replies), Outcomes::Lease { now, answers }) => {
@@ -195,7 +195,7 @@ impl Replies {
             }
             (Replies::Claim(replies), Outcomes::Claim(outcome)) => {
                 if let Group::Claim(group) = group {
-                    deal(replies, outcome, &WayBack::new(group, back));
+                    send_deliveries(replies, outcome, &ReturnPath::new(group, back));
                 }
             }
             (Replies::Settle(replies), Outcomes::Settle { now, answers }) => {
@@ -234,7 +234,7 @@ impl Replies {
         }
     }
 
-    /// One batch per caller.
+    /// Splits the group into one batch per caller.
     pub(super) fn split(self, group: &Group, singles: &mut Vec<Batch>) {
         let mut single = |group, replies| singles.push(Batch { group, replies });
         match (self, group) {
@@ -269,16 +269,16 @@ impl Replies {
     }
 }
 
-/// Gives every caller of a claim its own deliveries with what they carry.
-fn deal(replies: Vec<Reply<Dealt>>, outcome: ClaimOutcome, back: &WayBack) {
+/// Sends each caller of a claim its own deliveries with their bodies.
+fn send_deliveries(replies: Vec<Reply<ClaimAnswer>>, outcome: ClaimOutcome, back: &ReturnPath) {
     let ClaimOutcome::Dealt { now, deliveries, mut bodies, more } = outcome else {
-        replies.into_iter().for_each(|reply| drop(reply.send(Ok(Dealt::new(outcome.clone(), back)))));
+        replies.into_iter().for_each(|reply| drop(reply.send(Ok(ClaimAnswer::new(outcome.clone(), back)))));
         return;
     };
     for (reply, deliveries) in replies.into_iter().zip(deliveries) {
         let seqs = deliveries.iter().flat_map(|delivery| delivery.items.iter().map(|(seq, _)| *seq));
         let bodies = seqs.filter_map(|seq| Some((seq, bodies.remove(&seq)?))).collect();
         let outcome = ClaimOutcome::Dealt { now, deliveries: vec![deliveries], bodies, more };
-        drop(reply.send(Ok(Dealt::new(outcome, back))));
+        drop(reply.send(Ok(ClaimAnswer::new(outcome, back))));
     }
 }

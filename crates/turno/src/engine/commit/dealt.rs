@@ -1,10 +1,10 @@
-//! Deliveries on their way to whoever claimed them.
+//! Deliveries on the way to the caller that claimed them.
 //!
-//! A caller may leave at any instant: before the group is formed (then nothing is handed out), while it is
-//! committed, or with the answer already under way. What was handed out and is taken by nobody goes back as an
-//! ordinary return, so that it is there for the next caller at once and the attempt does not count.
+//! A caller may disconnect at any time: before the group is formed (then nothing is handed out), during the commit, or
+//! while the answer is sent. Deliveries that the caller did not receive are returned with an ordinary `Return`, so
+//! that the next caller gets them at once and the attempt does not count.
 //!
-//! Not here: what a caller leaves undone after it has taken its answer. That expires.
+//! A caller that received its deliveries and then disconnects is not handled here: those deliveries expire.
 
 use super::{Job, Waiting};
 use crate::store::{ClaimGroup, ClaimOutcome};
@@ -12,27 +12,27 @@ use tokio::sync::{mpsc, oneshot};
 use turno_core::id::QueueId;
 use turno_core::queue::{Act, Delivery, Handed, Policy, Settle};
 
-/// The outcome of a claim. Dropped before it was taken, its deliveries go back.
-pub(crate) struct Dealt {
+/// The outcome of a claim. If it is dropped before [`ClaimAnswer::take`], its deliveries are returned.
+pub(crate) struct ClaimAnswer {
     outcome: ClaimOutcome,
-    back: Option<WayBack>,
+    back: Option<ReturnPath>,
 }
 
-/// How deliveries of a queue get back.
+/// Returns deliveries of a queue.
 #[derive(Clone)]
-pub(super) struct WayBack {
+pub(super) struct ReturnPath {
     queue: QueueId,
     policy: Policy,
-    /// Not for a claim with a request id: whoever left may repeat it, and then gets them.
+    /// Set for a claim with a request id: its deliveries are kept, because the caller may repeat the claim.
     kept: bool,
-    /// The route of settlements. A weak end: what is on its way keeps no closed engine alive.
+    /// The route of settlements. A weak sender, so that a pending delivery does not keep a closed engine alive.
     jobs: mpsc::WeakSender<Waiting>,
 }
 
-impl WayBack {
-    pub(super) fn new(group: &ClaimGroup, jobs: &mpsc::WeakSender<Waiting>) -> WayBack {
+impl ReturnPath {
+    pub(super) fn new(group: &ClaimGroup, jobs: &mpsc::WeakSender<Waiting>) -> ReturnPath {
         let kept = group.request().is_some();
-        WayBack { queue: group.queue, policy: group.policy.clone(), kept, jobs: jobs.clone() }
+        ReturnPath { queue: group.queue, policy: group.policy.clone(), kept, jobs: jobs.clone() }
     }
 
     fn give_back(&self, deliveries: impl Iterator<Item = Delivery>) {
@@ -48,26 +48,26 @@ impl WayBack {
         }
         tracing::debug!(count = settlements.len(), "a caller left; its deliveries go back");
         let (reply, _) = oneshot::channel();
-        // If that cannot be, they expire like those of anybody who died.
+        // If the route is full or closed, the deliveries expire.
         if let Some(jobs) = self.jobs.upgrade() {
             drop(jobs.try_send(Waiting { as_of: None, job: Job::Settle(settlements, reply) }));
         }
     }
 }
 
-impl Dealt {
-    pub(super) fn new(outcome: ClaimOutcome, back: &WayBack) -> Dealt {
-        Dealt { outcome, back: Some(back.clone()) }
+impl ClaimAnswer {
+    pub(super) fn new(outcome: ClaimOutcome, back: &ReturnPath) -> ClaimAnswer {
+        ClaimAnswer { outcome, back: Some(back.clone()) }
     }
 
-    /// The caller has it; from here on it is the caller's.
+    /// Takes the outcome. From here on the caller is responsible for its deliveries.
     pub(crate) fn take(mut self) -> ClaimOutcome {
         self.back = None;
         std::mem::replace(&mut self.outcome, ClaimOutcome::Paused)
     }
 }
 
-impl Drop for Dealt {
+impl Drop for ClaimAnswer {
     fn drop(&mut self) {
         if let (Some(back), ClaimOutcome::Dealt { deliveries, .. }) = (&self.back, &mut self.outcome) {
             back.give_back(std::mem::take(deliveries).into_iter().flatten());

@@ -1,6 +1,6 @@
-//! One route: takes what is waiting, forms groups, commits them, answers.
+//! One route: collects waiting commands, commits them in groups, and answers.
 
-use super::batch::{Batch, Replies, form, together};
+use super::batch::{Batch, Replies, form, merge};
 use super::{Announce, Telemetry, Waiting, gather};
 use crate::clock::Stopwatch;
 use crate::error::Error;
@@ -13,15 +13,16 @@ use turno_core::id::{QueueId, Resource};
 use turno_core::lease::{Decision, Outcome};
 use turno_core::queue::{Act, Settle, SettleOutcome};
 
-/// Commands taken together: enough to share a flush among all callers.
+/// The largest number of commands in one round: enough to share one flush among all callers.
 const GROUP_MAX: usize = 1_024;
-/// A conflict with another transaction is gone when the group is redone; more than this is something else.
+/// How often a group is redone after a conflict. A conflict with another transaction is over by then; otherwise the
+/// database rejects the group.
 const REDO_MAX: usize = 8;
 
-/// What one route works with.
+/// The parts that one route works with.
 pub(super) struct Route {
     pub(super) number: usize,
-    /// Where deliveries go that nobody took.
+    /// Returns deliveries whose caller disconnected before the answer was sent.
     pub(super) back: mpsc::WeakSender<Waiting>,
     pub(super) store: Arc<dyn Store>,
     pub(super) announce: Announce,
@@ -33,21 +34,21 @@ impl Route {
         let merges = self.store.routes().merges;
         let mut waiting = Vec::new();
         while gather(&mut jobs, &mut waiting, GROUP_MAX).await {
-            // Nearly always all were allowed under the same epoch; where not, each epoch has its own transactions.
+            // Commands allowed at different epochs need different transactions. Nearly always there is one epoch.
             while let Some(as_of) = waiting.first().map(|first: &Waiting| first.as_of) {
                 let jobs = waiting.extract_if(.., |waiting| waiting.as_of == as_of).map(|waiting| waiting.job);
                 let batches = form(jobs);
                 let transactions =
-                    if merges { together(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
+                    if merges { merge(batches) } else { batches.into_iter().map(|batch| vec![batch]).collect() };
                 for batches in transactions {
-                    self.settle_all(as_of, batches).await;
+                    self.commit_batches(as_of, batches).await;
                 }
             }
         }
     }
 
-    /// Commits the batches together; if the database refuses, one by one, and then command by command.
-    async fn settle_all(&self, as_of: Option<Epoch>, batches: Vec<Batch>) {
+    /// Commits the batches in one transaction. If the database rejects it, commits each command on its own.
+    async fn commit_batches(&self, as_of: Option<Epoch>, batches: Vec<Batch>) {
         let (groups, replies): (Vec<Group>, Vec<Replies>) =
             batches.into_iter().map(|batch| (batch.group, batch.replies)).unzip();
         let groups: Arc<[Group]> = groups.into();
@@ -57,7 +58,7 @@ impl Route {
             Ok(outcomes) => {
                 self.telemetry.committed(&groups, &outcomes, watch);
                 for ((group, replies), outcome) in groups.iter().zip(replies).zip(outcomes) {
-                    tell(group, &outcome, &self.announce);
+                    announce_changes(group, &outcome, &self.announce);
                     replies.answer(group, outcome, &self.back);
                 }
             }
@@ -75,7 +76,7 @@ impl Route {
                     return;
                 }
                 for single in singles {
-                    Box::pin(self.settle_all(as_of, vec![single])).await;
+                    Box::pin(self.commit_batches(as_of, vec![single])).await;
                 }
             }
             Err(error) => {
@@ -103,30 +104,31 @@ impl Route {
     }
 }
 
-/// Hints about what a committed group changed.
-fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
+/// Sends hints about the changes of a committed group.
+fn announce_changes(group: &Group, outcome: &Outcomes, announce: &Announce) {
     if may_have_events(outcome) {
         announce.wrote_events();
     }
     match (group, outcome) {
         (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
-            let mut told: Option<&Resource> = None;
+            let mut announced: Option<&Resource> = None;
             for (command, (decision, state)) in group.commands.iter().zip(answers) {
-                if is_news(decision) && state.grant.is_none() && told != Some(&command.resource) {
-                    told = Some(&command.resource);
+                if is_news(decision) && state.grant.is_none() && announced != Some(&command.resource) {
+                    announced = Some(&command.resource);
                     announce.tell(Hint::Lease(command.resource.clone()));
                 }
             }
         }
-        (Group::Enqueue(group), _) => once(group.calls.iter().map(|call| call.queue), announce),
+        (Group::Enqueue(group), _) => announce_queues(group.calls.iter().map(|call| call.queue), announce),
         (Group::Settle(group), Outcomes::Settle { answers, .. }) => {
-            // A stale one frees nothing. Whoever waits looks for expired ones, and would be woken by that very look.
+            // A stale settlement frees nothing. It must not wake a waiting claim, because such claims submit
+            // expirations themselves and would wake each other forever.
             let frees = |(settle, answer): &(&Settle, &SettleOutcome)| {
                 **answer != SettleOutcome::Stale
                     && (settle.handed.lane.is_some() || !matches!(settle.act, Act::Ack { .. } | Act::Beat))
             };
             let settled = group.settlements.iter().zip(answers).filter(frees);
-            once(settled.map(|(settle, _)| settle.handed.queue), announce);
+            announce_queues(settled.map(|(settle, _)| settle.handed.queue), announce);
         }
         (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
         (Group::Clear(group), _) => announce.tell(Hint::Queue(group.queue)),
@@ -139,12 +141,12 @@ fn tell(group: &Group, outcome: &Outcomes, announce: &Announce) {
     }
 }
 
-/// Whether something happened to a lease. A look that only set the next one is none of those who listen.
+/// Returns whether a lease changed for listeners. A look that only set the next look time is not a change.
 fn is_news(decision: &Decision) -> bool {
     decision.changed && decision.answer != Ok(Outcome::Looked { news: false })
 }
 
-/// Whether what was decided may have come with events; one look too many is cheap.
+/// Returns whether the group may have written events. A needless check by the sequencer is cheap.
 fn may_have_events(outcome: &Outcomes) -> bool {
     match outcome {
         Outcomes::Lease { answers, .. } => answers.iter().any(|(decision, _)| is_news(decision)),
@@ -159,11 +161,11 @@ fn may_have_events(outcome: &Outcomes) -> bool {
     }
 }
 
-fn once(queues: impl Iterator<Item = QueueId>, announce: &Announce) {
-    let mut told = Vec::new();
+fn announce_queues(queues: impl Iterator<Item = QueueId>, announce: &Announce) {
+    let mut announced = Vec::new();
     for queue in queues {
-        if !told.contains(&queue) {
-            told.push(queue);
+        if !announced.contains(&queue) {
+            announced.push(queue);
             announce.tell(Hint::Queue(queue));
         }
     }

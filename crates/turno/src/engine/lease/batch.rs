@@ -1,4 +1,4 @@
-//! Many lease commands in one call.
+//! Batches of lease commands.
 
 use super::LeaseAnswer;
 use crate::engine::Turno;
@@ -10,8 +10,9 @@ use turno_core::lease::Command;
 use turno_core::limits::BATCH_MAX;
 
 impl Turno {
-    /// Carries out up to 1000 lease commands, each on its own: one answer per command, in their order. Those about
-    /// different resources share transactions, those about one are carried out one after the other, as given.
+    /// Executes up to 1000 lease commands independently and returns one answer per command, in order. Commands on
+    /// different resources share transactions. Commands on the same resource run one after the other, in the given
+    /// order.
     ///
     /// ```
     /// # use turno::*;
@@ -22,7 +23,7 @@ impl Turno {
     /// let claim = |resource, user| turno.command(resource, user, Action::Claim { ttl: None, wait: false });
     /// let answers = turno.lease_batch(vec![claim("caja:1", "ana")?, claim("caja:1", "luis")?]).await;
     /// assert!(answers[0].as_ref().is_ok_and(|first| first.answer.is_ok()));
-    /// assert!(answers[1].as_ref().is_ok_and(|second| second.answer.is_err()), "ana was first");
+    /// assert!(answers[1].as_ref().is_ok_and(|second| second.answer.is_err()), "ana holds it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -32,19 +33,19 @@ impl Turno {
             return commands.iter().map(|_| Err(Error::Invalid(text.clone()))).collect();
         }
         let mut chains: BTreeMap<Resource, Vec<(usize, Command)>> = BTreeMap::new();
-        for (place, command) in commands.into_iter().enumerate() {
-            chains.entry(command.resource.clone()).or_default().push((place, command));
+        for (index, command) in commands.into_iter().enumerate() {
+            chains.entry(command.resource.clone()).or_default().push((index, command));
         }
         let answers = join_all(chains.into_values().map(|chain| self.lease_chain(chain))).await;
         let mut answers: Vec<_> = answers.into_iter().flatten().collect();
-        answers.sort_by_key(|(place, _)| *place);
+        answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
     async fn lease_chain(&self, chain: Vec<(usize, Command)>) -> Vec<(usize, Result<LeaseAnswer, Error>)> {
         let mut answers = Vec::with_capacity(chain.len());
-        for (place, command) in chain {
-            answers.push((place, self.lease(command).await));
+        for (index, command) in chain {
+            answers.push((index, self.lease(command).await));
         }
         answers
     }

@@ -1,4 +1,4 @@
-//! Taking work: whatever is due, or a certain item.
+//! Claiming deliveries: due items of a queue, or one certain item.
 
 use super::{Got, GotItem, QueueHandle};
 use crate::engine::access::Needs;
@@ -13,32 +13,33 @@ use turno_core::limits::{BATCH_MAX, SPAN_MAX};
 use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason, why_alone};
 use turno_core::time::Span;
 
-/// What taking and settling items needs.
+/// Claiming and settling need this permission.
 const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
-/// Longer than it takes to commit what was made due: a claim that finds nothing looks once more if there is any of it.
+/// How far back a claim that found nothing looks for items that became due. Longer than a commit takes, so that an
+/// item made due by a slow commit is not missed.
 const LOOK_BACK: Span = Span::from_secs(10);
-/// How often an item that nothing keeps is asked for, before its caller is told so.
+/// How often `claim_item` retries an item that is ready, before it answers `NotYet`.
 const ASK_MAX: u32 = 8;
 
-/// What became of the wish for a certain item.
+/// The answer to a claim of one certain item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimedItem {
-    /// Here it is, perhaps with others of its key that go along.
+    /// The delivery. It may contain other items of the same key.
     Got(Got),
-    /// Somebody else works on it.
+    /// Another worker holds the item.
     AlreadyClaimed,
-    /// The same process, in the same name, took it before and has it still.
+    /// The caller itself, with the same instance, holds the item from an earlier claim.
     AlreadyYours,
-    /// It is done, exhausted or cancelled.
+    /// The item is processed, exhausted or cancelled.
     AlreadyProcessed,
-    /// It waits, and this is why.
+    /// The item is not due, for this reason.
     NotYet(Why),
-    /// There is no such item, or no longer.
+    /// The item does not exist, or is no longer stored.
     Unknown,
 }
 
 impl ClaimedItem {
-    /// The delivery, if it was had.
+    /// Returns the delivery, if there is one.
     pub fn got(self) -> Option<Got> {
         match self {
             ClaimedItem::Got(got) => Some(got),
@@ -48,9 +49,9 @@ impl ClaimedItem {
 }
 
 impl QueueHandle {
-    /// Takes up to `max` deliveries, waiting for at most `wait` if there are none.
+    /// Claims up to `max` deliveries. If nothing is due, waits for at most `wait`.
     ///
-    /// It may be dropped at any time: what was handed out and not yet taken goes back.
+    /// The future may be dropped at any time: deliveries that it did not return go back to the queue.
     ///
     /// ```
     /// # use turno::*;
@@ -63,7 +64,7 @@ impl QueueHandle {
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
     /// let got = queue.claim("worker-1", 10, Span::from_secs(5)).await?;
     /// assert_eq!(&*got[0].items[0].payload, "\"hola\"");
-    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "somebody has it");
+    /// assert!(queue.claim("worker-2", 10, Span::ZERO).await?.is_empty(), "worker-1 has it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -71,14 +72,13 @@ impl QueueHandle {
         self.claim_wanted(self.want(instance, max)?, wait, std::future::pending()).await
     }
 
-    /// As [`QueueHandle::claim`], under a name of the caller's: repeating it with the same `request`, from the same
-    /// instance, gets the same deliveries for as long as one of them lives, with the same fences and without a new
-    /// attempt. So whoever lost the answer can ask again.
+    /// Claims like [`QueueHandle::claim`], with a request id. Repeating the claim with the same `request` and the same
+    /// instance returns the same deliveries while one of them is live, with the same fences and without a new attempt.
+    /// So a caller can repeat a claim whose answer was lost.
     ///
-    /// It holds over all processes on the database and over restarts; repeats that overlap come one after another, and
-    /// only the first of them is handed new work. Once all of it is settled or expired, the name is free again: a later
-    /// claim under it is a new one. What was handed out and not taken, because the caller left, is kept for the repeat
-    /// and does not go back before it expires.
+    /// This holds across processes and restarts. Repeats that overlap run one after another, and only the first gets
+    /// new deliveries. Once all deliveries are settled or expired, the request id is free for a new claim. If the
+    /// caller disconnects, its deliveries are kept for the repeat until they expire.
     ///
     /// ```
     /// # use turno::*;
@@ -106,8 +106,8 @@ impl QueueHandle {
         self.claim_until(instance, max, wait, request, std::future::pending()).await
     }
 
-    /// As [`QueueHandle::claim_as`], but waits no longer once `leave` is there: what had been handed out by then is
-    /// answered, so that whoever stops neither waits on nor leaves anything behind.
+    /// Claims like [`QueueHandle::claim_as`], but stops waiting when `leave` completes. Deliveries that were already
+    /// handed out are still returned, so that a stopping caller leaves none behind.
     ///
     /// ```
     /// # use turno::*;
@@ -134,7 +134,7 @@ impl QueueHandle {
         self.claim_wanted(Want { request, ..self.want(instance, max)? }, wait, leave).await
     }
 
-    /// For a worker: waits until there is something or `leave` is there, and then still answers what it was handed.
+    /// Claims for a worker: waits until there is a delivery or `leave` completes.
     pub(in crate::engine) async fn claim_for(
         &self,
         instance: &str,
@@ -146,7 +146,7 @@ impl QueueHandle {
         self.claim_wanted(want, SPAN_MAX, leave).await
     }
 
-    /// What the caller wants, if it can be asked for.
+    /// Builds the claim after checking `max` and `instance`.
     fn want(&self, instance: &str, max: u32) -> Result<Want, Error> {
         if max == 0 || max as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("max must be between 1 and {BATCH_MAX}")));
@@ -181,18 +181,18 @@ impl QueueHandle {
                 }
                 ClaimOutcome::Paused => None,
                 ClaimOutcome::Dealt { now, more, .. } => {
-                    let got = unpack(&row, outcome);
-                    if !got.is_empty() {
-                        return Ok(got);
+                    let deliveries = join_bodies(&row, outcome);
+                    if !deliveries.is_empty() {
+                        return Ok(deliveries);
                     }
                     if more {
-                        // The heads that were looked at went to others or were not ripe; there may be some behind them.
+                        // The examined heads went to other claims or were not due. There may be due heads behind them.
                         continue;
                     }
-                    // Nothing was due: perhaps an application left something, or somebody's hand-out has expired.
+                    // Nothing was due. An application may have enqueued something, or a delivery may have expired.
                     let fresh = inner.intake.try_slice(row.id).await;
                     if fresh.more {
-                        // What was taken in may not be due; something behind it may be.
+                        // The items taken in may not be due, but items behind them may be.
                         continue;
                     }
                     let (found, next_expiry) = inner.sweep.now().await?;
@@ -200,16 +200,17 @@ impl QueueHandle {
                         continue;
                     }
                     if wait == Span::ZERO {
-                        // Another sweep, here or in another process, may have been taking back what had expired, and have
-                        // kept it locked or done so just after the look: then it is due by now.
+                        // Another sweep may have held an expired item locked during this claim, or taken it back just
+                        // after. Such an item is due by now.
                         let since = asked.min(now) + Span(-LOOK_BACK.0);
                         let due = inner.store.next_look(row.id, since).await?;
                         if due.is_some_and(|at| at <= inner.clock.estimate()) && !std::mem::replace(&mut looked, true) {
                             continue;
                         }
-                        return Ok(got);
+                        return Ok(deliveries);
                     }
-                    // What became due between the choice of heads and the reading of the clock was not looked at.
+                    // An item that became due between the choice of heads and the reading of the clock was not
+                    // examined, so look from the earlier of the two.
                     let next_look = inner.store.next_look(row.id, asked.min(now)).await?;
                     next_expiry.into_iter().chain(next_look).min()
                 }
@@ -228,7 +229,7 @@ impl QueueHandle {
         }
     }
 
-    /// Takes this very item, if it is due and heads its lane; of many who want it, exactly one gets it.
+    /// Claims one certain item if it is due and heads its lane. Of several concurrent callers, exactly one gets it.
     ///
     /// ```
     /// # use turno::*;
@@ -239,7 +240,7 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
     /// assert!(matches!(queue.claim_item("worker-1", id.clone()).await?, ClaimedItem::Got(_)));
-    /// assert_eq!(queue.claim_item("worker-2", id).await?, ClaimedItem::AlreadyClaimed, "one wins");
+    /// assert_eq!(queue.claim_item("worker-2", id).await?, ClaimedItem::AlreadyClaimed, "worker-1 has it");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -247,8 +248,9 @@ impl QueueHandle {
         self.claim_item_as(instance, id, None).await
     }
 
-    /// As [`QueueHandle::claim_item`], under a name of the caller's, as in [`QueueHandle::claim_as`]: repeating it gets the
-    /// same delivery for as long as it lives. The name is the item's own: with another item it names another claim.
+    /// Claims like [`QueueHandle::claim_item`], with a request id as in [`QueueHandle::claim_as`]: a repeat returns
+    /// the same delivery while it is live. The request id belongs to the item: the same id with another item is
+    /// another claim.
     ///
     /// ```
     /// # use turno::*;
@@ -258,34 +260,34 @@ impl QueueHandle {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// let got = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("it is due");
+    /// let got = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the item is due");
     /// let again = queue.claim_item_as("worker-1", id.clone(), Some("r-1")).await?.got().expect("the answer was lost");
     /// assert_eq!(again.handed, got.handed, "the same delivery under the same fence");
-    /// assert_eq!(queue.claim_item("worker-1", id).await?, ClaimedItem::AlreadyYours, "without the name");
+    /// assert_eq!(queue.claim_item("worker-1", id).await?, ClaimedItem::AlreadyYours, "without the request id");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn claim_item_as(&self, instance: &str, id: ItemId, request: Option<&str>) -> Result<ClaimedItem, Error> {
         let inner = &self.turno.inner;
-        // Behind a separator that no name can contain.
-        let named = |request| RequestId::new(request).map(|_| Arc::from(format!("{request}\u{1f}{id}")));
-        let want = Want { request: request.map(named).transpose()?, ..self.want(instance, 1)? };
+        // The separator cannot occur in a request id.
+        let scoped_request = |request| RequestId::new(request).map(|_| Arc::from(format!("{request}\u{1f}{id}")));
+        let want = Want { request: request.map(scoped_request).transpose()?, ..self.want(instance, 1)? };
         let mut row = self.row().await?;
         let (mut swept, mut asked) = (false, 0);
         loop {
             let claim = (row.clone(), want.clone(), id.clone());
-            let dealt = self
+            let outcome = self
                 .turno
                 .submit(CONSUME, claim, |(row, want, id), reply| Job::ClaimItem(row, want, id, reply))
                 .await?;
-            match dealt.take() {
+            match outcome.take() {
                 ClaimOutcome::PolicyChanged => {
                     row = inner.refresh(&self.name).await?;
                     continue;
                 }
                 ClaimOutcome::Paused => {}
                 outcome @ ClaimOutcome::Dealt { .. } => {
-                    if let Some(got) = unpack(&row, outcome).pop() {
+                    if let Some(got) = join_bodies(&row, outcome).pop() {
                         return Ok(ClaimedItem::Got(got));
                     }
                 }
@@ -307,7 +309,7 @@ impl QueueHandle {
                 WhyReason::Processed { .. } | WhyReason::Exhausted { .. } | WhyReason::Cancelled { .. } => {
                     return Ok(ClaimedItem::AlreadyProcessed);
                 }
-                // It has become free since.
+                // The item became free after the claim: try again.
                 WhyReason::Ready if asked < ASK_MAX => asked += 1,
                 _ => return Ok(ClaimedItem::NotYet(why)),
             }
@@ -315,12 +317,12 @@ impl QueueHandle {
     }
 }
 
-/// A caller's deliveries with what they carry.
-fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
+/// Joins a caller's deliveries with the bodies of their items.
+fn join_bodies(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
     let ClaimOutcome::Dealt { now, deliveries, mut bodies, .. } = outcome else {
         return Vec::new();
     };
-    let mut got = |delivery: Delivery| {
+    let mut to_delivery = |delivery: Delivery| {
         let mut key = None;
         let items: Vec<GotItem> = delivery
             .items
@@ -341,5 +343,5 @@ fn unpack(row: &QueueRow, outcome: ClaimOutcome) -> Vec<Got> {
         let Delivery { attempt, revision, expires_at, .. } = delivery;
         Got { handed, key, attempt, revision, now, expires_at, items }
     };
-    deliveries.into_iter().flatten().map(&mut got).collect()
+    deliveries.into_iter().flatten().map(&mut to_delivery).collect()
 }

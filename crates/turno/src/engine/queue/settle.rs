@@ -1,4 +1,4 @@
-//! Settling deliveries, and answering those who repeat themselves.
+//! Settling deliveries, including repeated settlements.
 
 use super::QueueHandle;
 use crate::engine::Job;
@@ -10,26 +10,26 @@ use turno_core::id::Seq;
 use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{Act, Handed, Settle, SettleOutcome, Trace};
 
-/// What a worker says about a delivery.
+/// A worker's settlement of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// Which delivery, as it was handed out.
+    /// The delivery, as the claim returned it.
     pub handed: Handed,
-    /// Done, failed, given back, or still at it.
+    /// Ack, fail, return or heartbeat.
     pub act: Act,
 }
 
 /// The answer to a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// What became of the delivery.
+    /// The effect on the delivery.
     pub outcome: SettleOutcome,
-    /// The same settlement had already happened: a repeated call gets the same answer.
+    /// Whether the same settlement had already succeeded. Then `outcome` is that first answer.
     pub repeated: bool,
 }
 
 impl QueueHandle {
-    /// Settles deliveries; one answer per settlement, in order. A stale one changes nothing.
+    /// Settles deliveries and returns one answer per settlement, in order. A stale settlement changes nothing.
     ///
     /// ```
     /// # use turno::*;
@@ -52,17 +52,18 @@ impl QueueHandle {
             return Err(Error::Invalid(format!("at most {BATCH_MAX} deliveries at once, not {}", settlements.len())));
         }
         let row = self.row().await?;
-        // What was handed out by another queue is nothing that this one knows: no item has this place.
-        let here = |handed: Handed| {
+        // A delivery of another queue is stale in_this_queue: no item has the sequence number 0.
+        let in_this_queue = |handed: Handed| {
             let seq = if handed.queue == row.id { handed.seq } else { Seq(0) };
             Handed { queue: row.id, seq, ..handed }
         };
-        let acts: Vec<(Handed, Act)> = settlements.iter().map(|said| (here(said.handed), said.act.clone())).collect();
+        let acts: Vec<(Handed, Act)> =
+            settlements.iter().map(|settlement| (in_this_queue(settlement.handed), settlement.act.clone())).collect();
         let policy = row.policy.clone();
-        let batch = settlements.into_iter().map(|said| Settle {
-            handed: here(said.handed),
+        let batch = settlements.into_iter().map(|settlement| Settle {
+            handed: in_this_queue(settlement.handed),
             policy: policy.clone(),
-            act: said.act,
+            act: settlement.act,
         });
         let batch: Vec<Settle> = batch.collect();
         let (_, outcomes) = self.turno.submit(Needs::of(Permission::QueuesConsume), batch, Job::Settle).await?;
@@ -83,9 +84,9 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// # use turno::core::{queue::SettleOutcome, time::Span};
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// let got = queue.claim("worker-1", 1, Span::ZERO).await?;
-    /// assert_eq!(queue.ack([got[0].handed]).await?[0].outcome, SettleOutcome::Acked);
-    /// assert!(queue.ack([got[0].handed]).await?[0].repeated, "asking again is harmless");
+    /// let deliveries = queue.claim("worker-1", 1, Span::ZERO).await?;
+    /// assert_eq!(queue.ack([deliveries[0].handed]).await?[0].outcome, SettleOutcome::Acked);
+    /// assert!(queue.ack([deliveries[0].handed]).await?[0].repeated, "a repeated ack gets the same answer");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -94,7 +95,7 @@ impl QueueHandle {
         self.settle(handed.into_iter().map(ack).collect()).await
     }
 
-    /// The items that a delivery had, as far as they are kept.
+    /// Reads the items of a delivery that are still stored.
     async fn members(&self, handed: &Handed) -> Result<Vec<ItemRecord>, Error> {
         let before = Some(Seq(handed.seq.0 - 1));
         let first = ItemQuery { after: before, limit: 1, ..ItemQuery::default() };
@@ -111,7 +112,8 @@ impl QueueHandle {
         Ok(self.turno.inner.store.items(handed.queue, all).await?)
     }
 
-    /// A stale settlement may be somebody repeating their own successful one after a lost answer.
+    /// Replaces `Stale` by the first answer where a caller repeats a successful settlement, for example after a lost
+    /// answer.
     async fn recognise_repeats(&self, acts: &[(Handed, Act)], answers: &mut [Settled]) -> Result<(), Error> {
         let stale: Vec<usize> = answers
             .iter()
@@ -127,11 +129,11 @@ impl QueueHandle {
         for (index, outcome) in stale.into_iter().zip(before) {
             let (handed, act) = &acts[index];
             let outcome = match act {
-                // Here another item than the first tells how it went.
+                // These acts end at another item than the first, so that item's record has the outcome.
                 Act::Fail { item: Some(id), .. } | Act::Ack { through: Some(id) } => {
                     self.item(id.clone()).await?.and_then(|record| settled_under(handed, &record))
                 }
-                // All of it was done only if each of them was.
+                // A group was acked only if every item was.
                 Act::Ack { through: None } if handed.size > 1 => {
                     let members = self.members(handed).await?;
                     let acked = |record: &ItemRecord| settled_under(handed, record) == Some(SettleOutcome::Acked);
@@ -148,12 +150,12 @@ impl QueueHandle {
     }
 }
 
-/// How an item's hand-out under the fence of a delivery was settled, if it was.
+/// Returns how an item was settled under the delivery's fence, if it was.
 fn settled_under(handed: &Handed, record: &ItemRecord) -> Option<SettleOutcome> {
     Trace::of(handed.fence, record.done.as_ref(), &record.errors, &record.came_back).settled()
 }
 
-/// Whether `outcome` is one that `act` can have had.
+/// Returns whether `act` can have led to `outcome`.
 fn repeats(act: &Act, outcome: &SettleOutcome) -> bool {
     use SettleOutcome::{Acked, Exhausted, Retrying, Returned, Superseded};
     match act {

@@ -1,4 +1,4 @@
-//! Looking at tasks, and at what happened to them.
+//! Reading tasks and their histories.
 
 use crate::engine::Turno;
 use crate::engine::access::Needs;
@@ -11,17 +11,17 @@ use turno_core::lease::{Ending, State};
 use turno_core::task::{Note, Task, TaskId};
 use turno_core::time::Time;
 
-/// One thing that happened to a task, for people.
+/// One entry of a task's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEvent {
-    /// Something was done to it.
+    /// An action on the task.
     Note(Note),
-    /// Somebody's ownership ended.
+    /// An ownership of the task's lease that ended.
     Held(Ending),
 }
 
 impl TaskEvent {
-    /// When.
+    /// Returns when the entry happened.
     pub fn at(&self) -> Time {
         match self {
             TaskEvent::Note(note) => note.at,
@@ -30,7 +30,7 @@ impl TaskEvent {
     }
 }
 
-/// A place in a task's history: what was seen of each of its two sources. Outside it is a text.
+/// A position in a task's history: the last note and the last fence read. Displayed and parsed as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCursor {
     note: i64,
@@ -52,17 +52,17 @@ impl FromStr for TaskCursor {
     }
 }
 
-/// A part of a task's history.
+/// A page of a task's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskHistory {
-    /// Oldest first.
+    /// The entries, oldest first.
     pub events: Vec<TaskEvent>,
-    /// Where it goes on; nothing at the end.
+    /// The cursor of the next page. `None` at the end.
     pub next: Option<TaskCursor>,
 }
 
-/// Up to `limit` events by their times. Each source keeps its own order, so that a cursor per source is enough.
-fn merged(from: TaskCursor, notes: Vec<(i64, Note)>, held: Vec<Ending>, limit: usize) -> TaskHistory {
+/// Merges up to `limit` entries by time. Each source keeps its own order, so one cursor per source is enough.
+fn merge(from: TaskCursor, notes: Vec<(i64, Note)>, held: Vec<Ending>, limit: usize) -> TaskHistory {
     let (mut notes, mut held) = (notes.into_iter().peekable(), held.into_iter().peekable());
     let mut cursor = from;
     let mut events = Vec::new();
@@ -86,7 +86,7 @@ fn merged(from: TaskCursor, notes: Vec<(i64, Note)>, held: Vec<Ending>, limit: u
 }
 
 impl Turno {
-    /// A task with its lines and its lease, and the time this is true of.
+    /// Returns a task with its lines and its lease, and the time at which they were read.
     ///
     /// ```
     /// # use turno::*;
@@ -99,7 +99,7 @@ impl Turno {
     /// # let ana = turno.holder(None);
     /// # let id = turno.task_create(ana.clone(), "Delivery", vec![line], true, None).await?.task.expect("made").id;
     /// let (now, found) = turno.task_get(id).await?;
-    /// let (task, lease) = found.expect("it exists");
+    /// let (task, lease) = found.expect("the task exists");
     /// assert!(task.title == "Delivery" && lease.live(now).is_none());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -111,8 +111,8 @@ impl Turno {
         Ok((now, tasks.pop().map(|(task, lease)| (task, self.lease_as_of(lease, now)))))
     }
 
-    /// Tasks with their lines and leases, newest first; those that the caller's token is not for are left out. Where
-    /// the next page begins is in [`TaskPage::next`].
+    /// Returns tasks with their lines and leases, newest first, without those that the caller's token may not see.
+    /// [`TaskPage::next`] has the cursor of the next page.
     ///
     /// ```
     /// # use turno::*;
@@ -141,7 +141,7 @@ impl Turno {
             let may = |task: &Task| self.may(Needs::READING.on(&task.id.resource())).is_ok();
             page.tasks.retain(|(task, lease)| wanted(lease) && may(task));
             page.tasks = page.tasks.into_iter().map(|(task, lease)| (task, self.lease_as_of(lease, now))).collect();
-            // An empty page that is not the last one would be a riddle.
+            // Skip empty pages that are not the last one, because callers take an empty page as the end.
             if !page.tasks.is_empty() || page.next.is_none() {
                 return Ok(page);
             }
@@ -149,7 +149,7 @@ impl Turno {
         }
     }
 
-    /// What happened to a task and who held it, oldest first, behind `after`.
+    /// Returns the history of a task after the cursor `after`, oldest first: its notes and its past holders.
     ///
     /// ```
     /// # use turno::*;
@@ -176,17 +176,17 @@ impl Turno {
         let ran_out = self.ran_out(&id.resource()).await?;
         let notes = self.inner.store.task_notes(id, note, more).await?;
         let mut held = self.inner.store.history(id.resource(), Past::Oldest { after: fence }, more).await?;
-        // It is the newest, so it belongs to the last page.
-        let known = |ended: &Ending| held.iter().any(|one| one.grant.fence >= ended.grant.fence);
+        // The expired ownership is the newest entry, so it belongs on the last page.
+        let known = |ended: &Ending| held.iter().any(|past| past.grant.fence >= ended.grant.fence);
         if let Some(ended) = ran_out.filter(|ended| ended.grant.fence > fence && !known(ended))
             && held.len() < more as usize
         {
             held.push(ended);
         }
-        Ok(merged(TaskCursor { note, fence }, notes, held, limit as usize))
+        Ok(merge(TaskCursor { note, fence }, notes, held, limit as usize))
     }
 
-    /// What is in stock of an article; nothing of one that was never moved.
+    /// Returns the stock of an article. An article without moves has quantity 0.
     ///
     /// ```
     /// # use turno::*;

@@ -1,12 +1,12 @@
-//! The desk of a running worker: one task that claims, starts, renews, settles and gives back.
+//! The loop of a running worker: claims, starts handlers, renews, settles and returns deliveries.
 //!
-//! At any time there is at most one claim, one settlement and one renewal under way, and each carries all that
-//! has gathered. The desk never waits for one of them alone: whatever comes first is dealt with, and then it
-//! looks at everything anew. Handlers run as tasks of their own, and end with the desk.
+//! At any time at most one claim, one settlement and one renewal run, and each carries everything that is pending. The
+//! loop waits for all of them together, handles whichever completes first, and then checks everything that is due.
+//! Handlers run as separate tasks and end with the loop.
 //!
-//! Not here: what a handler's outcome means (`handler`), what is due when (`held`).
+//! What a handler's result means is in `handler`; what is due when is in `held`.
 
-use super::handler::{Progress, Task, Work};
+use super::handler::{HandlerFn, Progress, Task};
 use super::held::{Held, Holding, Stage};
 use super::{Hands, Worker};
 use crate::engine::LOOK_AGAIN;
@@ -31,31 +31,31 @@ pub(super) struct Desk {
     instance: Arc<str>,
     concurrency: usize,
     grace: Span,
-    work: Work,
+    handler: HandlerFn,
     held: Held,
     handlers: JoinSet<Act>,
-    /// Which delivery a handler works on.
+    /// The delivery that each handler task works on.
     fences: HashMap<Id, Fence>,
     calls: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
     claim: Call,
     settle: Call,
     renew: Call,
-    /// The database refused a settlement among others: find out which.
+    /// Settles one delivery per call, to find the one that the database rejects.
     one_by_one: bool,
     stop: watch::Receiver<bool>,
-    /// How many hands it may use at the moment, if somebody says so.
+    /// The current limit, if the application sets one.
     hands: Option<watch::Receiver<Hands>>,
-    /// Stopping; handlers may go on until then.
+    /// Set when the worker is stopping: handlers may run until then.
     until: Option<Time>,
-    /// They had their time.
+    /// Whether the grace period is over and the handlers were dropped.
     dropped: bool,
-    /// Why it ended by itself.
+    /// The error that ended the worker.
     ended_by: Option<Error>,
-    /// It has logged that the queue's policy keeps deliveries from being extended.
+    /// Whether the warning about a limited renewal was logged.
     warned_limited: bool,
 }
 
-/// Whether a call is under way, and when the next one may be.
+/// Whether a call is running, and when the next one may start.
 #[derive(Default)]
 struct Call {
     under_way: bool,
@@ -72,23 +72,23 @@ impl Call {
     }
 }
 
-/// What came back from the engine.
+/// The answer to a call to the engine.
 enum Answer {
     Claimed(Result<Vec<Got>, Error>),
     Settled(Vec<Fence>, Result<Vec<Settled>, Error>),
-    /// With when it was asked for.
+    /// The first field is the time of the request.
     Renewed(Time, Vec<Fence>, Result<Vec<Settled>, Error>),
 }
 
 impl Desk {
     pub(super) fn new(worker: Worker, stop: watch::Receiver<bool>) -> Desk {
-        let Worker { queue, instance, concurrency, grace, work, hands, margin } = worker;
+        let Worker { queue, instance, concurrency, grace, handler, hands, margin } = worker;
         Desk {
             queue,
             instance,
             concurrency,
             grace,
-            work,
+            handler,
             held: Held::with(margin),
             handlers: JoinSet::new(),
             fences: HashMap::new(),
@@ -106,12 +106,12 @@ impl Desk {
         }
     }
 
-    /// Until it is told to stop, or may not go on: then it says why.
+    /// Runs until the worker is stopped or loses its access; then returns the error.
     pub(super) async fn run(mut self) -> Result<(), Error> {
         let clock = self.queue.clock().clone();
         loop {
             let now = clock.estimate();
-            self.look(now);
+            self.start_due(now);
             if self.is_done() {
                 return self.ended_by.map_or(Ok(()), Err);
             }
@@ -123,23 +123,27 @@ impl Desk {
                 }
             };
             tokio::select! {
-                Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.hear(answer, clock.estimate()),
-                Some(ended) = self.handlers.join_next_with_id(), if !self.handlers.is_empty() => self.ended(ended),
+                Some(answer) = self.calls.next(), if !self.calls.is_empty() => {
+                    self.handle_answer(answer, clock.estimate());
+                }
+                Some(ended) = self.handlers.join_next_with_id(), if !self.handlers.is_empty() => {
+                    self.handler_ended(ended);
+                }
                 () = changed(&mut self.hands) => {}
                 _ = self.stop.changed(), if self.until.is_none() => self.until = Some(clock.estimate() + self.grace),
                 () = sleep => {}
             }
-            // Those who ended together are settled together.
+            // Handlers that ended together are settled together.
             while let Some(ended) = self.handlers.try_join_next_with_id() {
-                self.ended(ended);
+                self.handler_ended(ended);
             }
         }
     }
 
-    /// Does all that is due.
-    fn look(&mut self, now: Time) {
+    /// Expires, claims, settles and renews what is due at `now`.
+    fn start_due(&mut self, now: Time) {
         for holding in self.held.expire(now) {
-            lost(holding, "it expired before it could be renewed or settled");
+            give_up(holding, "it expired before it could be renewed or settled");
         }
         if self.until.is_some_and(|until| until <= now) && !self.dropped {
             self.dropped = true;
@@ -150,13 +154,13 @@ impl Desk {
         self.start_renew(now);
     }
 
-    /// Stopped, and nothing left to tell the database.
+    /// Returns whether the worker is stopping and every delivery is settled or given up.
     fn is_done(&self) -> bool {
         let quiet = !self.claim.under_way && self.handlers.is_empty();
         self.until.is_some() && self.held.is_empty() && (quiet || self.dropped)
     }
 
-    /// When to look again although nothing was heard.
+    /// Returns when to look again if nothing else happens.
     fn wake_at(&self, now: Time) -> Option<Time> {
         let renewal = self.held.next_renewal().filter(|_| !self.renew.under_way && !self.dropped);
         let times = [
@@ -166,30 +170,32 @@ impl Desk {
             self.claim.not_before,
             self.until.filter(|_| !self.dropped),
         ];
-        // What is due and was not done waits for something else to happen. The clock may be corrected meanwhile.
+        // A call that is due and could not start waits for another answer, so past times are ignored. The clock may be
+        // corrected meanwhile, hence the upper bound.
         times.into_iter().flatten().filter(|at| *at > now).min().map(|at| at.min(now + LOOK_AGAIN))
     }
 
-    /// Hands that are free. What waits to be settled takes none, but there is a bound to it.
-    fn free(&self) -> usize {
-        let allowed = self.allowed().map_or(self.concurrency, |hands| hands.count().min(self.concurrency));
+    /// Returns how many more deliveries may start. Deliveries that wait to be settled need no handler, but their
+    /// number is bounded too.
+    fn free_slots(&self) -> usize {
+        let allowed = self.limit().map_or(self.concurrency, |hands| hands.count().min(self.concurrency));
         let hands = allowed.saturating_sub(self.handlers.len());
         hands.min((2 * self.concurrency).saturating_sub(self.held.len()))
     }
 
-    /// What it may do, if somebody says so.
-    fn allowed(&self) -> Option<Hands> {
+    /// Returns the application's current limit, if any.
+    fn limit(&self) -> Option<Hands> {
         self.hands.as_ref().map(|hands| *hands.borrow())
     }
 
     fn start_claim(&mut self, now: Time) {
-        let free = self.free();
+        let free = self.free_slots();
         if free == 0 || self.until.is_some() || !self.claim.may_start(now) {
             return;
         }
         self.claim = Call { under_way: true, not_before: None };
         let (queue, instance, mut stop) = (self.queue.clone(), self.instance.clone(), self.stop.clone());
-        let free = if self.allowed() == Some(Hands::Probe) { Hands::Probe } else { Hands::UpTo(free) };
+        let free = if self.limit() == Some(Hands::Probe) { Hands::Probe } else { Hands::UpTo(free) };
         let mut hands = self.hands.clone();
         self.calls.push(Box::pin(async move {
             let stopped = async {
@@ -211,7 +217,7 @@ impl Desk {
         if over.is_empty() {
             self.one_by_one = false;
         } else {
-            self.tell(over, Answer::Settled);
+            self.send_acts(over, Answer::Settled);
         }
     }
 
@@ -223,11 +229,11 @@ impl Desk {
         self.renew = Call { under_way: !running.is_empty(), not_before: None };
         if !running.is_empty() {
             let beats = running.into_iter().map(|handed| (handed, Act::Beat)).collect();
-            self.tell(beats, move |fences, answers| Answer::Renewed(now, fences, answers));
+            self.send_acts(beats, move |fences, answers| Answer::Renewed(now, fences, answers));
         }
     }
 
-    fn tell<F>(&mut self, acts: Vec<(Handed, Act)>, answer: F)
+    fn send_acts<F>(&mut self, acts: Vec<(Handed, Act)>, answer: F)
     where
         F: FnOnce(Vec<Fence>, Result<Vec<Settled>, Error>) -> Answer + Send + 'static,
     {
@@ -239,15 +245,15 @@ impl Desk {
         }));
     }
 
-    fn hear(&mut self, answer: Answer, now: Time) {
+    fn handle_answer(&mut self, answer: Answer, now: Time) {
         match answer {
             Answer::Claimed(Ok(deliveries)) => {
                 self.claim.ended(None);
-                deliveries.into_iter().for_each(|got| self.begin(got));
+                deliveries.into_iter().for_each(|got| self.start_handler(got));
             }
             Answer::Claimed(Err(error @ (Error::Denied(_) | Error::Closed))) => {
                 self.claim.ended(None);
-                self.shut_out(error, now);
+                self.end_with(error, now);
             }
             Answer::Claimed(Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "no work for now; asking again");
@@ -262,7 +268,7 @@ impl Desk {
             }
             Answer::Renewed(_, _, Err(error @ (Error::Denied(_) | Error::Closed))) => {
                 self.renew.ended(None);
-                self.shut_out(error, now);
+                self.end_with(error, now);
             }
             Answer::Renewed(_, _, Err(error)) => {
                 tracing::warn!(%error, instance = %self.instance, "deliveries were not renewed; trying again");
@@ -271,16 +277,17 @@ impl Desk {
         }
     }
 
-    /// It will not be let in again by asking again: it stops, and what it holds is not its own any more and expires.
-    fn shut_out(&mut self, error: Error, now: Time) {
+    /// Ends the worker after a loss of access, because a retry cannot help. Its deliveries are no longer its own and
+    /// expire.
+    fn end_with(&mut self, error: Error, now: Time) {
         tracing::error!(%error, instance = %self.instance, "the worker may not go on");
         self.until = Some(now);
         self.ended_by = Some(error);
-        self.held.clear().into_iter().for_each(|holding| lost(holding, "the worker may not hold it any more"));
+        self.held.clear().into_iter().for_each(|holding| give_up(holding, "the worker may not hold it any more"));
     }
 
-    /// Starts the handler, or gives back what came too late.
-    fn begin(&mut self, got: Got) {
+    /// Starts the handler. Returns the delivery instead if the worker is already stopping.
+    fn start_handler(&mut self, got: Got) {
         if *self.stop.borrow() {
             return self.held.insert(Holding::new(&got, Stage::Over(Act::Return { error: None })));
         }
@@ -288,12 +295,12 @@ impl Desk {
         let (alive, watched) = watch::channel(());
         let progress = Progress::default();
         let task = Task { got: got.clone(), alive: watched, stopping: self.stop.clone(), progress: progress.clone() };
-        let handler = self.handlers.spawn((self.work)(task));
+        let handler = self.handlers.spawn((self.handler)(task));
         self.fences.insert(handler.id(), fence);
         self.held.insert(Holding::new(&got, Stage::Running { handler, progress, alive }));
     }
 
-    fn ended(&mut self, ended: Result<(Id, Act), JoinError>) {
+    fn handler_ended(&mut self, ended: Result<(Id, Act), JoinError>) {
         let (id, act) = match ended {
             Ok((id, act)) => (id, Some(act)),
             Err(error) if error.is_panic() => {
@@ -303,7 +310,7 @@ impl Desk {
             Err(dropped) => (dropped.id(), None),
         };
         if let Some(fence) = self.fences.remove(&id) {
-            self.held.over(fence, act);
+            self.held.finish(fence, act);
         }
     }
 
@@ -321,7 +328,7 @@ impl Desk {
             }
             Err(error @ (Error::Denied(_) | Error::Closed)) => {
                 self.settle.ended(None);
-                return self.shut_out(error, now);
+                return self.end_with(error, now);
             }
             Err(error) => {
                 tracing::warn!(%error, instance = %self.instance, "nothing was settled; trying again");
@@ -332,12 +339,12 @@ impl Desk {
         for (fence, answer) in fences.into_iter().zip(answers) {
             let holding = self.held.remove(fence);
             if let Some(holding) = holding.filter(|_| answer.outcome == SettleOutcome::Stale) {
-                lost(holding, "it was settled too late");
+                give_up(holding, "it was settled too late");
             }
         }
     }
 
-    /// Warns once per worker: every long delivery of the queue has the same limit.
+    /// Logs the limit once per worker, because every long delivery of the queue has the same limit.
     fn warn_limited(&mut self, limit: LimitedBy, expires_at: Time) {
         if !std::mem::replace(&mut self.warned_limited, true) {
             let (queue, instance, limit) = (self.queue.name(), &self.instance, limit.name());
@@ -351,7 +358,7 @@ impl Desk {
     fn renewed(&mut self, fence: Fence, outcome: &SettleOutcome, asked: Time) {
         match outcome {
             SettleOutcome::Renewed { expires_at, limited_by } => {
-                // Also without gain the heartbeats go on: they tell the worker when the delivery was taken from it.
+                // Heartbeats continue even if they do not extend the delivery, because they detect its loss.
                 self.held.renewed(fence, *expires_at, asked);
                 if let Some(limit) = *limited_by {
                     self.warn_limited(limit, *expires_at);
@@ -359,14 +366,14 @@ impl Desk {
             }
             _ => {
                 if let Some(holding) = self.held.lose(fence) {
-                    lost(holding, "somebody else may have it");
+                    give_up(holding, "somebody else may have it");
                 }
             }
         }
     }
 }
 
-/// Returns when another number of hands is allowed. Where nobody says so, or nobody will say so again, that is never.
+/// Completes when the limit changes. Never completes without a limit or after its sender is gone.
 async fn changed(hands: &mut Option<watch::Receiver<Hands>>) {
     if let Some(hands) = hands
         && hands.changed().await.is_ok()
@@ -376,8 +383,8 @@ async fn changed(hands: &mut Option<watch::Receiver<Hands>>) {
     std::future::pending().await
 }
 
-/// A delivery is not ours any more: whoever works on it is dropped, and nothing is settled.
-fn lost(holding: Holding, why: &str) {
+/// Gives up a lost delivery: drops its handler and settles nothing.
+fn give_up(holding: Holding, why: &str) {
     tracing::warn!(fence = holding.handed.fence.0, why, "a delivery was lost");
     if let Stage::Running { handler, alive, .. } = holding.stage {
         handler.abort();

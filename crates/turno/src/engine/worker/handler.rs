@@ -1,7 +1,7 @@
-//! An application's function as the worker sees it: a delivery in, a settlement out.
+//! Wraps an application's handler: a delivery in, an [`Act`] out.
 //!
-//! Whatever the function does, parsing and panicking included, becomes an [`Act`]; the types of payloads and
-//! futures end here. Not here: claiming, renewing, settling.
+//! Errors, panics and unreadable payloads all become an [`Act`], and the types of payloads and futures are erased
+//! here. Claiming, renewing and settling are in `desk`.
 
 use super::job::{Failed, Job};
 use crate::engine::queue::{Got, GotItem};
@@ -15,20 +15,20 @@ use tokio::sync::watch;
 use turno_core::id::ItemId;
 use turno_core::queue::Act;
 
-/// Works on one delivery and says how to settle it.
-pub(super) type Work = Arc<dyn Fn(Task) -> Pin<Box<dyn Future<Output = Act> + Send>> + Send + Sync>;
+/// Handles one delivery and returns how to settle it.
+pub(super) type HandlerFn = Arc<dyn Fn(Task) -> Pin<Box<dyn Future<Output = Act> + Send>> + Send + Sync>;
 
-/// One delivery to work on.
+/// One delivery to handle.
 pub(super) struct Task {
     pub(super) got: Got,
-    /// Closed when the delivery is over.
+    /// Closed when the worker no longer holds the delivery.
     pub(super) alive: watch::Receiver<()>,
-    /// True when the worker is to stop.
+    /// True when the worker is stopping.
     pub(super) stopping: watch::Receiver<bool>,
     pub(super) progress: Progress,
 }
 
-/// How far a group has got, for the case that its handler is dropped.
+/// The last processed item of a group, in case its handler is dropped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress(Arc<Mutex<Option<ItemId>>>);
 
@@ -37,7 +37,7 @@ impl Progress {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.clone());
     }
 
-    /// Settles what is done, and gives the rest back.
+    /// Returns the act that acks the processed items and returns the rest.
     pub(super) fn so_far(&self) -> Act {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             Some(id) => Act::Ack { through: Some(id) },
@@ -46,8 +46,8 @@ impl Progress {
     }
 }
 
-/// A function that takes items, one after the other.
-pub(super) fn each<T, F, R>(handler: F) -> Work
+/// Wraps a handler that takes one item at a time.
+pub(super) fn each<T, F, R>(handler: F) -> HandlerFn
 where
     T: DeserializeOwned + Send + 'static,
     F: Fn(Job<T>) -> R + Send + Sync + 'static,
@@ -62,8 +62,8 @@ where
                 if index > 0 && *stopping.borrow() {
                     return progress.so_far();
                 }
-                let done = match job::<T>(&got, item, &alive) {
-                    Ok(job) => guarded(|| handler(job)).await,
+                let done = match parse_job::<T>(&got, item, &alive) {
+                    Ok(job) => catch_panic(|| handler(job)).await,
                     Err(failed) => Err(failed),
                 };
                 match done {
@@ -76,8 +76,8 @@ where
     })
 }
 
-/// A function that takes the whole delivery.
-pub(super) fn whole<T, F, R>(handler: F) -> Work
+/// Wraps a handler that takes the whole delivery.
+pub(super) fn whole<T, F, R>(handler: F) -> HandlerFn
 where
     T: DeserializeOwned + Send + 'static,
     F: Fn(Vec<Job<T>>) -> R + Send + Sync + 'static,
@@ -91,7 +91,7 @@ where
             let mut jobs = Vec::with_capacity(got.items.len());
             let mut unreadable = None;
             for item in &got.items {
-                match job::<T>(&got, item, &alive) {
+                match parse_job::<T>(&got, item, &alive) {
                     Ok(job) => jobs.push(job),
                     Err(failed) => {
                         unreadable = Some(failed.at(&item.id));
@@ -100,7 +100,7 @@ where
                 }
             }
             if !jobs.is_empty()
-                && let Err(failed) = guarded(|| handler(jobs)).await
+                && let Err(failed) = catch_panic(|| handler(jobs)).await
             {
                 return failed.settle(&got);
             }
@@ -109,8 +109,8 @@ where
     })
 }
 
-/// A function that takes the delivery as it is and says itself how to settle it.
-pub(super) fn settling<F, R>(handler: F) -> Work
+/// Wraps a handler that takes the delivery unchanged and chooses the act itself.
+pub(super) fn settling<F, R>(handler: F) -> HandlerFn
 where
     F: Fn(Got) -> R + Send + Sync + 'static,
     R: Future<Output = Act> + Send + 'static,
@@ -118,24 +118,24 @@ where
     Arc::new(move |task: Task| Box::pin(handler(task.got)))
 }
 
-/// The item with its payload read. Reading it again would not help, so it fails for good.
-fn job<T: DeserializeOwned>(got: &Got, item: &GotItem, alive: &watch::Receiver<()>) -> Result<Job<T>, Failed> {
+/// Parses the item's payload. An unreadable payload fails for good, because a retry would not help.
+fn parse_job<T: DeserializeOwned>(got: &Got, item: &GotItem, alive: &watch::Receiver<()>) -> Result<Job<T>, Failed> {
     match serde_json::from_str(&item.payload) {
         Ok(payload) => Ok(Job::new(got, item, payload, alive.clone())),
         Err(error) => Err(Failed::new(format!("the payload is not a {}: {error}", type_name::<T>())).give_up()),
     }
 }
 
-/// A panic is a failed attempt of this item and of nothing else.
-async fn guarded<R>(call: impl FnOnce() -> R) -> Result<(), Failed>
+/// Calls the handler and turns a panic into a failed attempt of its item.
+async fn catch_panic<R>(call: impl FnOnce() -> R) -> Result<(), Failed>
 where
     R: Future<Output = Result<(), Failed>>,
 {
     let call = AssertUnwindSafe(async { call().await });
-    call.catch_unwind().await.unwrap_or_else(|panic| Err(Failed::new(format!("panicked: {}", said(&*panic)))))
+    call.catch_unwind().await.unwrap_or_else(|panic| Err(Failed::new(format!("panicked: {}", panic_message(&*panic)))))
 }
 
-fn said(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }

@@ -1,6 +1,6 @@
-//! What a worker holds: deliveries that run, and deliveries that wait to be settled.
+//! The deliveries that a worker holds: running, or waiting to be settled.
 //!
-//! Times are arguments, so that what is due when can be tested without waiting.
+//! Times are arguments, so that tests need no waiting.
 
 use super::handler::Progress;
 use crate::engine::queue::Got;
@@ -11,27 +11,27 @@ use turno_core::id::Fence;
 use turno_core::queue::{Act, Handed};
 use turno_core::time::{Span, Time};
 
-/// A delivery is renewed when this part of its time is over: two more tries fit before it expires.
+/// A delivery is renewed after this fraction of its ttl, so that two more tries fit before it expires.
 const RENEW_AT: i64 = 3;
-/// A call that failed is repeated after this part of the shortest time held.
+/// A failed call is repeated after this fraction of the shortest ttl held,
 const RETRY_AT: i64 = 10;
-/// And not faster or more slowly than this.
+/// within these bounds.
 const RETRY: (Span, Span) = (Span(10), Span(1_000));
 
 /// One delivery.
 pub(super) struct Holding {
     pub(super) handed: Handed,
     expires_at: Time,
-    /// How long a hand-out lasts.
+    /// The delivery's ttl.
     lasts: Span,
     renew_at: Time,
     pub(super) stage: Stage,
 }
 
 pub(super) enum Stage {
-    /// Its handler is at work.
+    /// The handler is running.
     Running { handler: AbortHandle, progress: Progress, alive: watch::Sender<()> },
-    /// To be settled like this.
+    /// The handler has ended; settle with this act.
     Over(Act),
 }
 
@@ -47,11 +47,11 @@ impl Holding {
     }
 }
 
-/// Everything a worker holds, by fence.
+/// The deliveries of a worker, by fence.
 #[derive(Default)]
 pub(super) struct Held {
     all: BTreeMap<Fence, Holding>,
-    /// How long before its expiry a delivery that runs is given up.
+    /// How long before its expiry a running delivery is given up.
     margin: Span,
 }
 
@@ -60,7 +60,8 @@ impl Held {
         Held { margin, ..Held::default() }
     }
 
-    /// From when on a delivery is given up. At least half of its time belongs to whoever works on it.
+    /// Returns when a delivery is given up. The margin takes at most half of the ttl, so that the handler has the
+    /// rest.
     fn ends_at(&self, holding: &Holding) -> Time {
         let margin = self.margin.min(Span(holding.lasts.0 / 2));
         if holding.runs() { Time(holding.expires_at.0.saturating_sub(margin.0)) } else { holding.expires_at }
@@ -82,8 +83,8 @@ impl Held {
         self.all.remove(&fence)
     }
 
-    /// The handler has ended, or was dropped (then there is no `act`): what is to be settled.
-    pub(super) fn over(&mut self, fence: Fence, act: Option<Act>) {
+    /// Marks a delivery as finished. `act` is `None` if the handler was dropped; then its progress decides.
+    pub(super) fn finish(&mut self, fence: Fence, act: Option<Act>) {
         if let Some(holding) = self.all.get_mut(&fence)
             && let Stage::Running { progress, .. } = &holding.stage
         {
@@ -92,7 +93,7 @@ impl Held {
         }
     }
 
-    /// Renewed, as was `asked` for then: the answer may have taken a while.
+    /// Stores a renewal. The next one counts from `asked`, because the answer may have taken a while.
     pub(super) fn renewed(&mut self, fence: Fence, expires_at: Time, asked: Time) {
         if let Some(holding) = self.all.get_mut(&fence) {
             holding.expires_at = expires_at;
@@ -100,25 +101,26 @@ impl Held {
         }
     }
 
-    /// A delivery whose handler runs, lost to somebody else. One that is over learns it when it is settled.
+    /// Removes a running delivery that was lost. One that is finished finds out when it is settled.
     pub(super) fn lose(&mut self, fence: Fence) -> Option<Holding> {
         self.all.get(&fence).filter(|holding| holding.runs())?;
         self.all.remove(&fence)
     }
 
-    /// Gives everything up.
+    /// Removes all deliveries.
     pub(super) fn clear(&mut self) -> Vec<Holding> {
         std::mem::take(&mut self.all).into_values().collect()
     }
 
-    /// Takes out what has expired by `now`, or is about to.
+    /// Removes the deliveries that have expired by `now`, margin included.
     pub(super) fn expire(&mut self, now: Time) -> Vec<Holding> {
         let over: Vec<Fence> =
             self.all.iter().filter(|(_, holding)| self.ends_at(holding) <= now).map(|(fence, _)| *fence).collect();
         over.into_iter().filter_map(|fence| self.all.remove(&fence)).collect()
     }
 
-    /// All that run, if one of them is to be renewed by `now`: together they cost one commit.
+    /// Returns all running deliveries if one of them needs a renewal by `now`, because renewing them together costs
+    /// one commit.
     pub(super) fn to_renew(&self, now: Time) -> Vec<Handed> {
         let running = || self.all.values().filter(|holding| holding.runs());
         if running().any(|holding| holding.renew_at <= now) {
@@ -128,7 +130,7 @@ impl Held {
         }
     }
 
-    /// What is over, at most so many.
+    /// Returns up to `most` finished deliveries with their acts.
     pub(super) fn to_settle(&self, most: usize) -> Vec<(Handed, Act)> {
         let over = self.all.values().filter_map(|holding| match &holding.stage {
             Stage::Over(act) => Some((holding.handed, act.clone())),
@@ -145,7 +147,7 @@ impl Held {
         self.all.values().filter(|holding| holding.runs()).map(|holding| holding.renew_at).min()
     }
 
-    /// How long to wait before a call that failed is repeated, so that several tries fit before an expiry.
+    /// Returns the pause before a failed call is repeated, so that several tries fit before an expiry.
     pub(super) fn retry_after(&self) -> Span {
         let shortest = self.all.values().map(|holding| holding.lasts).min().unwrap_or(RETRY.1);
         Span(shortest.0 / RETRY_AT).clamp(RETRY.0, RETRY.1)
@@ -157,7 +159,7 @@ mod tests {
     use super::*;
     use turno_core::id::{QueueId, Seq};
 
-    fn over(fence: i64, at: i64, lasts: i64) -> Holding {
+    fn finished(fence: i64, at: i64, lasts: i64) -> Holding {
         let handed = Handed { queue: QueueId(1), seq: Seq(fence + 100), lane: None, size: 1, fence: Fence(fence) };
         let (now, expires_at) = (Time(at), Time(at + lasts));
         let got = Got { handed, key: None, attempt: 1, revision: 0, now, expires_at, items: Vec::new() };
@@ -168,15 +170,15 @@ mod tests {
         let task = tokio::spawn(std::future::pending::<()>());
         let stage =
             Stage::Running { handler: task.abort_handle(), progress: Progress::default(), alive: watch::channel(()).0 };
-        Holding { stage, ..over(fence, at, lasts) }
+        Holding { stage, ..finished(fence, at, lasts) }
     }
 
     #[tokio::test]
-    async fn one_that_is_due_renews_all_that_run() {
+    async fn one_due_renewal_renews_all_running_deliveries() {
         let mut held = Held::default();
         held.insert(running(1, 0, 60_000));
         held.insert(running(2, 15_000, 60_000));
-        held.insert(over(3, 0, 60_000));
+        held.insert(finished(3, 0, 60_000));
         assert!(held.to_renew(Time(19_999)).is_empty());
         let due: Vec<Fence> = held.to_renew(Time(20_000)).iter().map(|handed| handed.fence).collect();
         assert_eq!(due, [Fence(1), Fence(2)]);
@@ -186,43 +188,43 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_expires_is_taken_out_at_the_instant_and_not_before() {
+    async fn an_expired_delivery_is_removed_at_its_expiry_and_not_before() {
         let mut held = Held::default();
         held.insert(running(1, 0, 60_000));
-        held.insert(over(2, 0, 70_000));
+        held.insert(finished(2, 0, 70_000));
         assert!(held.expire(Time(59_999)).is_empty());
         let gone: Vec<Fence> = held.expire(Time(60_000)).iter().map(|holding| holding.handed.fence).collect();
         assert_eq!((gone, held.len()), (vec![Fence(1)], 1));
     }
 
     #[tokio::test]
-    async fn what_runs_is_given_up_a_margin_before_it_expires_and_what_is_over_may_still_be_settled() {
+    async fn a_running_delivery_is_given_up_a_margin_before_expiry_a_finished_one_at_expiry() {
         let mut held = Held::with(Span(1_000));
         held.insert(running(1, 0, 60_000));
-        held.insert(over(2, 0, 60_000));
+        held.insert(finished(2, 0, 60_000));
         held.insert(running(3, 58_500, 1_000));
         assert_eq!(held.next_expiry(), Some(Time(59_000)));
         assert!(held.expire(Time(58_999)).is_empty());
         let gone: Vec<Fence> = held.expire(Time(59_000)).iter().map(|holding| holding.handed.fence).collect();
-        assert_eq!(gone, [Fence(1), Fence(3)], "of a short time, half is left");
+        assert_eq!(gone, [Fence(1), Fence(3)], "the margin takes at most half of a short ttl");
         assert_eq!(held.len(), 1);
     }
 
     #[tokio::test]
-    async fn what_is_over_is_not_lost_to_a_late_renewal() {
+    async fn a_late_renewal_does_not_remove_a_finished_delivery() {
         let mut held = Held::default();
         held.insert(running(1, 0, 60_000));
-        held.over(Fence(1), Some(Act::Ack { through: None }));
-        assert!(held.lose(Fence(1)).is_none(), "its own ack made the renewal stale");
+        held.finish(Fence(1), Some(Act::Ack { through: None }));
+        assert!(held.lose(Fence(1)).is_none(), "the renewal is stale because of the ack");
         assert_eq!(held.to_settle(10).len(), 1);
     }
 
     #[test]
-    fn several_tries_fit_before_the_shortest_expiry() {
+    fn the_retry_pause_fits_several_times_into_the_shortest_ttl() {
         let mut held = Held::default();
-        held.insert(over(1, 0, 60_000));
+        held.insert(finished(1, 0, 60_000));
         assert_eq!(held.retry_after(), Span(1_000));
-        held.insert(over(2, 0, 100));
+        held.insert(finished(2, 0, 100));
         assert_eq!(held.retry_after(), Span(10));
     }
 }

@@ -1,4 +1,4 @@
-//! What a handler is given, and what it may say when it fails.
+//! What a handler receives, and how it reports a failure.
 
 use crate::engine::queue::{Got, GotItem};
 use std::fmt::Display;
@@ -8,26 +8,27 @@ use turno_core::limits::SPAN_MAX;
 use turno_core::queue::Act;
 use turno_core::time::{Span, Time};
 
-/// An item in a handler's hands.
+/// An item as its handler receives it.
 #[derive(Clone, Debug)]
 pub struct Job<T> {
-    /// Its id.
+    /// The item's id.
     pub id: ItemId,
-    /// Whose it is.
+    /// The item's key.
     pub key: Option<Key>,
-    /// What to do, for handlers that tell actions apart.
+    /// The item's action, for handlers that distinguish several.
     pub action: Option<String>,
-    /// What it carries.
+    /// The parsed payload.
     pub payload: T,
-    /// Which attempt this is, from 1.
+    /// The number of this attempt, from 1.
     pub attempt: u32,
-    /// Grows with every hand-out: a store that remembers the highest refuses whoever comes late.
+    /// The delivery's fence. It grows with every delivery: a system that stores the highest fence can refuse outdated
+    /// workers.
     pub fence: Fence,
-    /// The change that is handed out, in a sync queue.
+    /// The revision of the change, in a sync queue.
     pub revision: i64,
-    /// When it was accepted.
+    /// When the item was accepted.
     pub enqueued_at: Time,
-    /// Closed by the worker when the delivery is over.
+    /// Closed when the worker no longer holds the delivery.
     alive: watch::Receiver<()>,
 }
 
@@ -46,15 +47,14 @@ impl<T> Job<T> {
         }
     }
 
-    /// Whether the delivery is not this handler's any more: lost, settled, or its worker is gone.
+    /// Returns whether the handler no longer holds the delivery: it was lost or settled, or its worker ended.
     ///
-    /// The handler itself is dropped when that happens; this is for what it has started elsewhere, such as a
-    /// thread.
+    /// The handler itself is dropped at that moment. Use this for work that it started elsewhere, such as a thread.
     pub fn is_lost(&self) -> bool {
         self.alive.has_changed().is_err()
     }
 
-    /// Waits until the delivery is not this handler's any more; for tasks that the handler has started.
+    /// Waits until the handler no longer holds the delivery. For tasks that the handler has started.
     ///
     /// ```
     /// # use turno::Job;
@@ -63,7 +63,7 @@ impl<T> Job<T> {
     ///     tokio::spawn(async move {
     ///         tokio::select! {
     ///             () = lost => {}
-    ///             () = async { /* what must not go on without the claim */ } => {}
+    ///             () = async { /* work that must not continue after a loss */ } => {}
     ///         }
     ///     });
     ///     Ok(())
@@ -75,7 +75,7 @@ impl<T> Job<T> {
     }
 }
 
-/// Why a handler did not do its job. Every error turns into one with `?`; it is no error type itself.
+/// Why a handler failed. Every error converts to it with `?`. It is not an error type itself.
 ///
 /// ```
 /// use turno::core::time::Span;
@@ -86,7 +86,7 @@ impl<T> Job<T> {
 ///     if port == 25 {
 ///         return Err(Failed::new("the server is busy").retry_in(Span::from_secs(60)));
 ///     }
-///     std::str::from_utf8(b"hola")?; // tried again as the queue's policy says
+///     std::str::from_utf8(b"hola")?; // retried by the queue's policy
 ///     Ok(())
 /// }
 /// ```
@@ -99,36 +99,36 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// Failed for this reason; tried again as the queue's policy says.
+    /// Fails for this reason. The queue's policy decides about the retry.
     pub fn new(reason: impl Display) -> Failed {
         Failed { error: reason.to_string(), item: None, retry_in: None, give_up: false }
     }
 
-    /// To be tried again after `span`, whatever the policy says; at most a year.
+    /// Retries after `span` instead of the policy's delay, at most after a year.
     pub fn retry_in(self, span: Span) -> Failed {
         Failed { retry_in: Some(span.clamp(Span::ZERO, SPAN_MAX)), ..self }
     }
 
-    /// Not to be tried again: another attempt would fail in the same way.
+    /// Exhausts the item without another attempt, because it would fail in the same way.
     pub fn give_up(self) -> Failed {
         Failed { give_up: true, ..self }
     }
 
-    /// In a group: this item failed, those before it are done, those behind it were not begun.
+    /// In a group: this item failed, the items before it are processed, and the items after it were not started.
     pub fn at(self, item: &ItemId) -> Failed {
         Failed { item: Some(item.clone()), ..self }
     }
 
-    /// What is settled with it. An item that was not in the delivery cannot have failed alone.
+    /// Returns the act for this failure. Ignores an `item` that is not one of several in the delivery.
     pub(super) fn settle(self, got: &Got) -> Act {
-        let one_of_many = |id: &ItemId| got.items.len() > 1 && got.items.iter().any(|item| item.id == *id);
-        let item = self.item.filter(one_of_many);
+        let is_one_of_several = |id: &ItemId| got.items.len() > 1 && got.items.iter().any(|item| item.id == *id);
+        let item = self.item.filter(is_one_of_several);
         Act::Fail { error: self.error, item, retry_in: self.retry_in, give_up: self.give_up }
     }
 }
 
 impl<E: std::error::Error> From<E> for Failed {
-    /// With the causes that the error names, where it does not say them itself.
+    /// Takes the error's text and appends its causes, unless the text already contains them.
     fn from(error: E) -> Failed {
         let mut text = error.to_string();
         let mut source = error.source();
@@ -152,13 +152,13 @@ mod tests {
     struct Outer(#[source] std::num::ParseIntError);
 
     #[test]
-    fn an_errors_causes_are_told() {
+    fn the_text_of_a_failure_contains_its_causes() {
         let cause = "x".parse::<i32>().unwrap_err();
         assert_eq!(Failed::from(Outer(cause)).error, "no answer: invalid digit found in string");
     }
 
     #[test]
-    fn an_absurd_delay_is_bounded() {
+    fn retry_delays_are_clamped() {
         assert_eq!(Failed::new("a").retry_in(Span(-5)).retry_in, Some(Span::ZERO));
         assert_eq!(Failed::new("a").retry_in(Span(i64::MAX)).retry_in, Some(SPAN_MAX));
     }
