@@ -77,7 +77,7 @@ impl Engine {
 }
 
 #[tokio::test]
-async fn a_claim_whose_caller_left_before_its_group_was_formed_hands_nothing_out() {
+async fn a_claim_whose_caller_disconnected_before_its_group_was_formed_hands_out_nothing() {
     let engine = engine().await;
     let mut claim = Box::pin(engine.queue.claim("gone", 1, Span::ZERO));
     begin(&mut claim).await;
@@ -87,7 +87,7 @@ async fn a_claim_whose_caller_left_before_its_group_was_formed_hands_nothing_out
 }
 
 #[tokio::test]
-async fn what_was_handed_out_to_a_caller_who_left_during_the_commit_goes_back() {
+async fn a_delivery_whose_caller_disconnected_during_the_commit_is_returned() {
     let engine = engine().await;
     let mut claim = Box::pin(engine.queue.claim("late", 1, Span::ZERO));
     begin(&mut claim).await;
@@ -102,7 +102,7 @@ async fn what_was_handed_out_to_a_caller_who_left_during_the_commit_goes_back() 
 }
 
 #[tokio::test]
-async fn an_answer_that_its_caller_never_took_goes_back() {
+async fn a_delivery_whose_answer_was_never_received_is_returned() {
     let engine = engine().await;
     let mut claim = Box::pin(engine.queue.claim("slow", 1, Span::ZERO));
     begin(&mut claim).await;
@@ -115,7 +115,7 @@ async fn an_answer_that_its_caller_never_took_goes_back() {
 }
 
 #[tokio::test]
-async fn many_who_find_nothing_share_one_look_for_expired_claims() {
+async fn claims_that_find_nothing_share_one_sweep() {
     let engine = engine().await;
     engine.queue.claim("dead", 1, Span::ZERO).await.unwrap();
     for (looks, ms) in [(1, 0), (2, 1), (3, 1)] {

@@ -59,7 +59,7 @@ fn main() {
         }
         let name = format!("{prefix}::an_altered_entry_of_the_audit_is_found");
         trials.push(trial(name, move || tampering_is_found(backend)));
-        let name = format!("{prefix}::a_database_in_use_is_found_sound");
+        let name = format!("{prefix}::checking_a_database_in_use_finds_nothing");
         trials.push(trial(name, move || in_use(backend)));
         trials.extend(repairs(prefix, backend));
     }
@@ -79,8 +79,8 @@ fn repairs(prefix: &str, backend: Backend) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = repair::SHAPES.iter().map(damaged).collect();
     let name = |claim: &str| format!("{prefix}::{claim}");
-    trials.push(trial(name("a_repair_beside_running_instances_reaches_them"), move || {
-        repair::a_repair_beside_running_instances_reaches_them(backend)
+    trials.push(trial(name("a_repair_reaches_running_instances"), move || {
+        repair::a_repair_reaches_running_instances(backend)
     }));
     trials.push(trial(name("an_inbox_item_that_is_not_ready_is_repaired"), move || {
         repair::an_inbox_item_that_is_not_ready_is_repaired(backend)
@@ -229,5 +229,5 @@ async fn in_use(backend: Backend) {
         }
     }
     assert_eq!(findings(&world.turno).await, []);
-    repair::a_repair_of_a_sound_database_changes_nothing(&world.turno).await;
+    repair::repairing_an_intact_database_changes_nothing(&world.turno).await;
 }

@@ -49,7 +49,7 @@ async fn the_finalize_example_applies_each_line_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_chat_bot_example_answers_together_what_was_written_together() {
+async fn the_chat_bot_example_answers_grouped_messages_together() {
     prints("chat_bot", "ana: Hola | ¿Disponibilidad?\n2 answered, 1 exhausted\n").await;
 }
 
@@ -64,7 +64,7 @@ impl Drop for Running {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_inbox_example_takes_over_what_a_killed_instance_had() {
+async fn the_inbox_example_takes_over_the_item_of_a_killed_instance() {
     for place in places("inbox_scheduler").await {
         let hung = example("inbox_scheduler").args([&place, "a", "hang"]).stdout(Stdio::piped()).spawn();
         let mut hung = Running(hung.expect("examples are built with the tests"));
@@ -96,7 +96,7 @@ async fn the_inbox_example_takes_over_what_a_killed_instance_had() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_readmes_program_works_until_it_is_told_to_stop() {
+async fn the_readmes_program_runs_until_it_is_stopped() {
     for place in places("embed").await {
         let child =
             example("embed").arg(&place).stdout(Stdio::piped()).spawn().expect("examples are built with the tests");

@@ -62,13 +62,13 @@ async fn a_conflict_with_another_transaction_is_redone() {
 }
 
 #[tokio::test]
-async fn a_conflict_that_never_ends_is_told_and_not_redone_for_ever() {
+async fn a_conflict_that_persists_is_returned_as_an_error() {
     let turno = engine(|_| Some(Trouble::Error(StoreError::Conflict("again".to_owned()))));
     assert!(matches!(claim(&turno, "r").await, Err(Error::Store(StoreError::Rejected(_)))));
 }
 
 #[tokio::test]
-async fn an_unreachable_database_is_told_and_nothing_is_stored() {
+async fn an_unreachable_database_is_an_error_and_nothing_is_stored() {
     let down = StoreError::Unavailable("down".to_owned());
     let trouble = down.clone();
     let turno = engine(move |_| Some(Trouble::Error(trouble.clone())));
@@ -78,7 +78,7 @@ async fn an_unreachable_database_is_told_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn overload_costs_new_work_and_never_a_held_lock() {
+async fn overload_refuses_new_claims_but_not_heartbeats_and_releases() {
     let turno = engine(|group| claims(group, "stuck").then_some(Trouble::Stall));
     let held = claim(&turno, "mine").await.unwrap();
     let fence = held.state.grant.unwrap().fence;

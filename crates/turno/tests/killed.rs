@@ -46,8 +46,8 @@ fn main() {
             })
         };
         [
-            test("an_instance_that_is_killed_again_and_again_loses_nothing", false),
-            test("control_acking_before_the_effect_is_found_out", true),
+            test("killing_an_instance_repeatedly_loses_nothing", false),
+            test("control_acking_before_the_effect_is_detected", true),
         ]
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();

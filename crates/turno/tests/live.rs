@@ -12,7 +12,7 @@ use turno::{Live, Options, Turno};
 use turno_testkit::model::Model;
 
 #[tokio::test]
-async fn what_commits_between_joining_and_the_readers_first_look_is_heard() {
+async fn an_event_committed_between_subscribing_and_the_readers_first_read_is_received() {
     let clock = Arc::new(Clock::manual(Manual::starting_at(Time(1_000_000))));
     let turno = Turno::on(Arc::new(Model::new(clock.clone())), Options { clock, sweep: false, ..Options::default() });
     // The model never makes anybody wait, so no other task runs before `next`: the reader begins behind the event.

@@ -117,7 +117,7 @@ async fn a_handler_is_dropped_when_no_renewal_reaches_the_database_before_the_ex
 }
 
 #[tokio::test]
-async fn a_claim_under_way_when_the_worker_is_stopped_is_given_back() {
+async fn a_claim_in_progress_at_the_stop_is_returned() {
     let (answer, claimed) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
     let (told, seen) = (answer.clone(), claimed.clone());
     let late = move |group: &Group| {
@@ -146,7 +146,7 @@ async fn a_claim_under_way_when_the_worker_is_stopped_is_given_back() {
 }
 
 #[tokio::test]
-async fn what_ends_together_is_settled_together_and_a_refused_one_fails_alone() {
+async fn deliveries_that_end_together_are_settled_together_and_a_rejected_one_fails_alone() {
     let sizes = Arc::new(Mutex::new(Vec::new()));
     let bad = Arc::new(Mutex::new(None));
     let (seen, refused) = (sizes.clone(), bad.clone());

@@ -187,7 +187,7 @@ pub(super) async fn a_damaged_lane_is_found_and_repaired_and_drains_in_order(bac
 }
 
 /// A process that remembers where the lane begins, and one that comes later, get the same after a repair.
-pub(super) async fn a_repair_beside_running_instances_reaches_them(backend: Backend) {
+pub(super) async fn a_repair_reaches_running_instances(backend: Backend) {
     let world = World::on(backend).await;
     let other = world.instance().await;
     let policy = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
@@ -270,7 +270,7 @@ pub(super) async fn two_unfinished_items_of_a_sync_key_are_merged(backend: Backe
     assert_eq!(ack(&queue, &got[0]).await, SettleOutcome::Acked);
 }
 
-pub(super) async fn a_repair_of_a_sound_database_changes_nothing(turno: &Turno) {
+pub(super) async fn repairing_an_intact_database_changes_nothing(turno: &Turno) {
     let before = turno.audit(audit()).await.unwrap().len();
     assert_eq!(turno.repair(|_| ()).await.unwrap(), turno::Repair::default());
     assert_eq!(turno.audit(audit()).await.unwrap().len(), before, "and leaves no entry");

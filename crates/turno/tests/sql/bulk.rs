@@ -29,7 +29,7 @@ async fn keep(app: &Client, queue: &str) {
 }
 
 #[tokio::test]
-async fn claim_or_look_takes_in_nothing_of_another_queue() {
+async fn claims_and_reads_take_in_only_their_own_queue() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let bulk = bulk_change(&world, 100_000).await;
@@ -86,7 +86,7 @@ async fn read_of_a_large_backlog_is_bounded_and_still_finds_an_item_by_its_id() 
 }
 
 #[tokio::test]
-async fn backlog_of_many_slices_keeps_its_order_whoever_takes_it_in() {
+async fn backlog_of_many_slices_keeps_its_order_with_two_engines() {
     let world = World::new().await;
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     let other = World::engine(&world.url, true).await;

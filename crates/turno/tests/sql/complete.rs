@@ -43,7 +43,7 @@ async fn a_commit_acks_and_a_rollback_leaves_the_delivery_to_its_worker() {
 }
 
 #[tokio::test]
-async fn a_savepoint_that_is_rolled_back_takes_the_ack_with_it() {
+async fn rolling_back_to_a_savepoint_undoes_the_ack() {
     let world = World::new().await;
     let (queue, got) = handed(&world, Kind::Lane).await;
     let app = world.begin().await;
@@ -54,7 +54,7 @@ async fn a_savepoint_that_is_rolled_back_takes_the_ack_with_it() {
 }
 
 #[tokio::test]
-async fn a_group_is_completed_as_a_whole_and_the_lane_goes_on() {
+async fn completing_a_group_acks_all_items_and_frees_the_lane() {
     let world = World::new().await;
     let queue = world.queue("q", Policy { batch_max: 3, ..plain(Kind::Lane) }).await;
     queue.enqueue(["1", "2", "3", "4"].map(|id| draft(id, "ana")).into()).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_group_is_completed_as_a_whole_and_the_lane_goes_on() {
 }
 
 #[tokio::test]
-async fn a_change_that_came_meanwhile_is_delivered_after_the_completion() {
+async fn a_change_during_the_delivery_is_delivered_after_the_completion() {
     let world = World::new().await;
     let (queue, got) = handed(&world, Kind::Sync).await;
     let app = completing(&world, &got).await;
@@ -77,7 +77,7 @@ async fn a_change_that_came_meanwhile_is_delivered_after_the_completion() {
 }
 
 #[tokio::test]
-async fn while_a_transaction_completes_it_an_expired_delivery_is_handed_to_nobody() {
+async fn an_expired_delivery_is_not_handed_out_while_a_transaction_completes_it() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let world = World::new().await;
         let (queue, got) = handed(&world, kind).await;
@@ -99,7 +99,7 @@ async fn while_a_transaction_completes_it_an_expired_delivery_is_handed_to_nobod
 }
 
 #[tokio::test]
-async fn while_a_transaction_completes_it_why_says_so_and_not_that_nothing_keeps_it() {
+async fn why_says_completing_while_a_transaction_completes_an_expired_delivery() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
         let world = World::new().await;
         let (queue, got) = handed(&world, kind).await;
@@ -177,7 +177,7 @@ async fn of_two_transactions_that_complete_the_same_delivery_one_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_in_process_under_this_fence_is_refused() {
+async fn complete_refuses_deliveries_that_are_not_live_under_the_fence() {
     let world = World::new().await;
     let (queue, got) = handed(&world, Kind::Lane).await;
     let (token, fence) = (got.handed.token(), got.handed.fence.0);

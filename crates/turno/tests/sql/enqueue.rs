@@ -9,7 +9,7 @@ use turno::core::time::Time;
 const ONE: &str = "select turno.enqueue('q', '{\"a\": 1}', key => 'ana', id => $1)";
 
 #[tokio::test]
-async fn what_is_enqueued_is_visible_if_and_only_if_the_transaction_commits() {
+async fn an_enqueued_item_is_visible_if_and_only_if_the_transaction_commits() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = world.begin().await;
@@ -30,7 +30,7 @@ async fn what_is_enqueued_is_visible_if_and_only_if_the_transaction_commits() {
 }
 
 #[tokio::test]
-async fn an_item_arrives_as_it_was_given() {
+async fn an_enqueued_item_keeps_all_its_fields() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let sql = "select turno.enqueue('q', '{\"b\": [1, null]}', 'ana', 'x-1', 'ACTUALIZAR', '0')";
@@ -68,7 +68,7 @@ async fn committed_items_of_a_key_keep_their_order_and_ids_are_accepted_once() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_stays_open_for_long_is_found_as_soon_as_it_commits() {
+async fn items_of_a_long_transaction_appear_as_soon_as_it_commits() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let slow = world.begin().await;
@@ -99,7 +99,7 @@ async fn a_delay_counts_from_the_call() {
 
 /// While no server runs, what waits grows old; whoever looks afterwards sees since when, and what came later stays later.
 #[tokio::test]
-async fn the_age_of_what_waited_for_a_server_counts_from_the_call() {
+async fn the_age_of_an_item_counts_from_the_call_even_without_a_server() {
     let world = World::new().await;
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     world.sql.execute("select turno.enqueue('in', '1', id => 'first')", &[]).await.unwrap();
@@ -118,7 +118,7 @@ async fn the_age_of_what_waited_for_a_server_counts_from_the_call() {
 }
 
 #[tokio::test]
-async fn in_a_sync_queue_the_newest_of_a_key_replaces_the_others() {
+async fn in_a_sync_queue_the_newest_change_of_a_key_replaces_the_others() {
     let world = World::new().await;
     let queue = world.queue("s", plain(Kind::Sync)).await;
     for n in 1..=3 {
@@ -131,7 +131,7 @@ async fn in_a_sync_queue_the_newest_of_a_key_replaces_the_others() {
 }
 
 #[tokio::test]
-async fn more_than_one_transaction_takes_in_arrives_complete_and_in_order() {
+async fn a_backlog_larger_than_a_slice_arrives_complete_and_in_order() {
     let world = World::new().await;
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     let sql = "select count(turno.enqueue('in', to_jsonb(n), id => 'n' || n)) from generate_series(1, 1700) n";
@@ -142,7 +142,7 @@ async fn more_than_one_transaction_takes_in_arrives_complete_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_running_engine_takes_in_by_itself() {
+async fn a_running_engine_takes_in_items_in_the_background() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let awake = World::engine(&world.url, true).await;
@@ -156,7 +156,7 @@ async fn a_running_engine_takes_in_by_itself() {
 
 /// No time passes, so whoever waits looks again for one reason only: the hint of who took it in.
 #[tokio::test]
-async fn what_one_process_takes_in_reaches_a_claim_that_waits_in_another() {
+async fn items_taken_in_by_one_process_reach_a_waiting_claim_in_another() {
     let world = World::new().await;
     world.queue("s", plain(Kind::Sync)).await;
     let still = Manual::starting_at(Time(1_900_000_000_000));
@@ -179,7 +179,7 @@ async fn what_one_process_takes_in_reaches_a_claim_that_waits_in_another() {
 }
 
 #[tokio::test]
-async fn two_engines_that_take_in_at_once_take_in_once() {
+async fn two_engines_that_take_in_at_once_admit_each_item_once() {
     let world = World::new().await;
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     let other = World::engine(&world.url, false).await;
@@ -193,7 +193,7 @@ async fn two_engines_that_take_in_at_once_take_in_once() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_taken_in_is_put_aside_and_holds_up_nothing() {
+async fn an_invalid_intake_row_is_put_aside_and_blocks_no_other() {
     let world = World::new().await;
     let queue = world.queue("in", plain(Kind::Inbox)).await;
     let rows = "insert into turno.intake (kind, at, queue, id, payload)
@@ -212,7 +212,7 @@ async fn a_row_that_cannot_be_taken_in_is_put_aside_and_holds_up_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_change_of_kind_makes_impossible_is_put_aside_with_that_as_its_reason() {
+async fn an_item_without_a_key_is_put_aside_when_its_queue_becomes_a_lane() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Inbox)).await;
     let app = world.begin().await;
@@ -226,7 +226,7 @@ async fn what_a_change_of_kind_makes_impossible_is_put_aside_with_that_as_its_re
 }
 
 #[tokio::test]
-async fn each_thing_that_cannot_be_enqueued_is_refused_with_its_code() {
+async fn each_invalid_enqueue_is_refused_with_its_code() {
     let world = World::new().await;
     world.queue("q", plain(Kind::Lane)).await;
     world.queue("s", plain(Kind::Sync)).await;

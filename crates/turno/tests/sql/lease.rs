@@ -41,7 +41,7 @@ async fn only_the_live_fence_is_asserted() {
 }
 
 #[tokio::test]
-async fn takers_are_held_off_until_the_transaction_ends_and_heartbeats_go_on() {
+async fn an_asserted_lease_cannot_be_taken_until_the_transaction_ends_but_can_be_renewed() {
     for (taker, how) in [(CLAIM, "commit"), (Action::ForceClaim { reason: "urgent".into(), fence: None }, "rollback")] {
         let world = World::new().await;
         let fence = held(&world, "caja:3").await;

@@ -11,7 +11,7 @@ async fn enqueued(world: &World, id: &str) {
 }
 
 #[tokio::test]
-async fn every_look_shows_what_was_enqueued_and_committed() {
+async fn every_read_shows_committed_items() {
     for look in 0..8 {
         let world = World::new().await;
         let queue = world.queue("q", plain(Kind::Lane)).await;
@@ -34,7 +34,7 @@ async fn every_look_shows_what_was_enqueued_and_committed() {
 }
 
 #[tokio::test]
-async fn what_is_rolled_back_is_seen_by_no_look() {
+async fn no_read_shows_an_item_that_was_rolled_back() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = world.begin().await;
@@ -57,7 +57,7 @@ async fn an_item_that_was_just_committed_can_be_claimed_by_its_id_and_cleared() 
 }
 
 #[tokio::test]
-async fn clearing_leaves_to_a_transaction_what_it_is_completing() {
+async fn clearing_skips_a_delivery_that_a_transaction_is_completing() {
     for (how, processed) in [("commit", 1), ("rollback", 0)] {
         let world = World::new().await;
         let queue = world.queue("q", plain(Kind::Lane)).await;

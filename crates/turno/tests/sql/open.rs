@@ -26,7 +26,7 @@ async fn others_go_on(world: &World, queue: &QueueHandle, key: &str) {
 }
 
 #[tokio::test]
-async fn an_open_transaction_that_enqueued_holds_up_nobody() {
+async fn an_open_transaction_that_enqueued_blocks_no_other_call() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = world.begin().await;
@@ -36,7 +36,7 @@ async fn an_open_transaction_that_enqueued_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn an_open_transaction_that_completed_holds_up_nobody() {
+async fn an_open_transaction_that_completed_blocks_no_other_call() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     queue.enqueue(vec![draft("x", "ana")]).await.unwrap();
@@ -53,7 +53,7 @@ async fn an_open_transaction_that_completed_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn an_open_transaction_that_asserted_a_lease_holds_up_nobody() {
+async fn an_open_transaction_that_asserted_a_lease_blocks_no_other_call() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let fence = held(&world, "caja:3").await;
@@ -64,7 +64,7 @@ async fn an_open_transaction_that_asserted_a_lease_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn whoever_wants_an_asserted_lease_holds_up_nobody_else() {
+async fn a_claim_of_an_asserted_lease_blocks_no_other_call() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let fence = held(&world, "caja:3").await;

@@ -11,7 +11,7 @@ fn blocks(page: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_block_of_the_page_does_what_the_page_says() {
+async fn every_sql_block_of_the_guide_works_as_described() {
     // A server of its own: the page makes a role, and roles belong to the whole server.
     let cluster = Cluster::start().unwrap();
     let world = World::at(cluster.fresh_database().await).await;

@@ -47,7 +47,7 @@ async fn an_unprivileged_role_calls_the_functions_and_reads_nothing() {
 }
 
 #[tokio::test]
-async fn without_a_grant_nobody_calls_anything() {
+async fn a_role_without_a_grant_cannot_call_the_functions() {
     let world = World::new().await;
     let app = application(&world).await;
     let role: String = app.query_one("select current_user::text", &[]).await.unwrap().get(0);
@@ -58,7 +58,7 @@ async fn without_a_grant_nobody_calls_anything() {
 }
 
 #[tokio::test]
-async fn functions_and_tables_of_the_same_names_elsewhere_are_not_picked_up() {
+async fn functions_and_tables_of_the_same_name_in_other_schemas_are_ignored() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = application(&world).await;

@@ -15,7 +15,7 @@ async fn asked(queue: &QueueHandle) -> Option<Got> {
 }
 
 #[tokio::test]
-async fn a_claim_that_meets_the_sweep_of_another_process_gets_what_that_takes_back() {
+async fn a_claim_during_the_sweep_of_another_process_gets_the_expired_item() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     world.queue("elsewhere", plain(Kind::Lane)).await;

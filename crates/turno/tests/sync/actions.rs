@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn insert_of_a_user_is_enqueued_and_his_data_are_sent() {
+async fn insert_of_a_user_is_enqueued_and_the_data_are_sent() {
     let world = World::new().await;
     world.run(&person(42)).await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
@@ -50,7 +50,7 @@ async fn an_update_without_a_real_change_does_not_fire() {
 }
 
 #[tokio::test]
-async fn what_a_trigger_before_the_update_changes_is_noticed_though_the_statement_does_not_name_it() {
+async fn a_change_by_a_before_trigger_is_noticed() {
     let world = World::new().await;
     world.people(&[42]).await;
     let before = "
@@ -64,7 +64,7 @@ async fn what_a_trigger_before_the_update_changes_is_noticed_though_the_statemen
 }
 
 #[tokio::test]
-async fn an_update_that_changes_the_idper_enqueues_desactivar_for_the_id_that_was_left_and_actualizar_for_the_new_one()
+async fn an_update_of_the_idper_enqueues_desactivar_for_the_old_id_and_actualizar_for_the_new_one()
 {
     let world = World::new().await;
     world.people(&[42]).await;
@@ -75,7 +75,7 @@ async fn an_update_that_changes_the_idper_enqueues_desactivar_for_the_id_that_wa
 }
 
 #[tokio::test]
-async fn a_user_who_stops_being_principal_leaves_his_id_to_desactivar() {
+async fn a_user_who_stops_being_principal_enqueues_desactivar() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set principal = false where idper = 42").await;
@@ -86,7 +86,7 @@ async fn a_user_who_stops_being_principal_leaves_his_id_to_desactivar() {
 }
 
 #[tokio::test]
-async fn an_inactive_principal_is_still_actualizar_with_his_state() {
+async fn an_inactive_principal_is_sent_as_actualizar() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set activo = false").await;
@@ -95,7 +95,7 @@ async fn an_inactive_principal_is_still_actualizar_with_his_state() {
 
 /// S9.
 #[tokio::test]
-async fn deleting_moving_or_changing_a_user_who_was_not_principal_never_deactivates_a_living_identity() {
+async fn deleting_moving_or_changing_a_user_who_was_not_principal_never_deactivates_an_active_identity() {
     let world = World::new().await;
     world.people(&[42, 43]).await;
     world.run(&user("42", "PG-SHA256", false).replace("'u42@x'", "'segundo'")).await;
@@ -134,7 +134,7 @@ async fn the_principal_moves_from_one_user_to_another_and_the_identity_stays_act
 }
 
 #[tokio::test]
-async fn whatever_the_order_inside_a_transaction_the_final_state_of_the_key_is_delivered() {
+async fn the_final_state_of_a_transaction_is_delivered_in_any_order_of_its_statements() {
     let world = World::new().await;
     world.people(&[42]).await;
     for (statements, told) in [

@@ -31,7 +31,7 @@ async fn resync_of_one_key_sends_it_whether_there_is_a_row_or_not() {
 }
 
 #[tokio::test]
-async fn resync_of_all_goes_through_every_key_in_pages_and_tells_how_far_it_is() {
+async fn resync_of_all_walks_every_key_in_pages_and_reports_progress() {
     let world = World::new().await;
     load(&world, 1, 1_203).await;
     world.run(&user("5000", "MD5", true)).await;
@@ -44,7 +44,7 @@ async fn resync_of_all_goes_through_every_key_in_pages_and_tells_how_far_it_is()
 }
 
 #[tokio::test]
-async fn a_resync_that_was_interrupted_goes_on_behind_the_last_key() {
+async fn an_interrupted_resync_continues_after_the_last_key() {
     let world = World::new().await;
     load(&world, 1, 20).await;
     let done = world.sync.resync_all(Some("15".to_owned()), |_| {}).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_resync_that_was_interrupted_goes_on_behind_the_last_key() {
 }
 
 #[tokio::test]
-async fn resync_of_all_also_deactivates_what_was_delivered_and_vanished_with_triggers_off() {
+async fn resync_of_all_deactivates_delivered_keys_that_were_deleted_with_triggers_off() {
     let world = World::new().await;
     world.people(&[1, 2]).await;
     world
@@ -67,7 +67,7 @@ async fn resync_of_all_also_deactivates_what_was_delivered_and_vanished_with_tri
 }
 
 #[tokio::test]
-async fn check_finds_what_is_missing_what_differs_and_what_is_gone_and_nothing_else() {
+async fn check_finds_missing_differing_and_gone_keys_and_nothing_else() {
     let world = World::new().await;
     world.people(&[1, 2, 3, 4]).await;
     world.run(&user("9", "MD5", true)).await;
@@ -82,7 +82,7 @@ async fn check_finds_what_is_missing_what_differs_and_what_is_gone_and_nothing_e
 }
 
 #[tokio::test]
-async fn check_queues_the_differences_if_asked_to_and_then_there_are_none() {
+async fn check_queues_the_differences_on_request() {
     let world = World::new().await;
     world.people(&[1]).await;
     load(&world, 2, 3).await;
@@ -99,7 +99,7 @@ async fn check_queues_the_differences_if_asked_to_and_then_there_are_none() {
 }
 
 #[tokio::test]
-async fn a_change_that_is_on_its_way_is_no_difference_and_an_exhausted_one_is() {
+async fn a_pending_change_is_no_difference_and_an_exhausted_one_is() {
     let world = World::new().await;
     world.people(&[1]).await;
     world.run("update siper.usuarios set nombre = 'x'").await;
@@ -112,7 +112,7 @@ async fn a_change_that_is_on_its_way_is_no_difference_and_an_exhausted_one_is() 
 }
 
 #[tokio::test]
-async fn who_left_the_condition_without_the_destination_being_told_is_no_difference() {
+async fn a_row_that_left_without_a_deactivation_is_no_difference() {
     let world = World::new().await;
     world.people(&[1]).await;
     world.run("update siper.usuarios set algoritmo_pass = 'MD5'").await;
@@ -123,7 +123,7 @@ async fn who_left_the_condition_without_the_destination_being_told_is_no_differe
 }
 
 #[tokio::test]
-async fn an_older_delivery_that_is_told_late_does_not_replace_what_is_known() {
+async fn a_late_older_delivery_does_not_replace_the_recorded_one() {
     let world = World::new().await;
     world.run(&person(1)).await;
     let old = world.claim().await.unwrap();
@@ -138,7 +138,7 @@ async fn an_older_delivery_that_is_told_late_does_not_replace_what_is_known() {
 
 /// The keys' types that can be walked in order, and those that are compared as they are.
 #[tokio::test]
-async fn keys_of_every_type_that_can_be_one_are_read_compared_and_resynced() {
+async fn keys_of_every_supported_type_are_read_compared_and_resynced() {
     for (kind, values, other) in [
         ("smallint", ["-3", "7", "300"], "70000"),
         ("bigint", ["-9223372036854775808", "9", "9223372036854775807"], "x"),
@@ -213,7 +213,7 @@ async fn a_condition_that_fails_is_an_error_and_never_a_deactivation() {
 }
 
 #[tokio::test]
-async fn what_an_unfinished_event_will_bring_in_line_is_counted_apart() {
+async fn differences_with_a_pending_event_are_counted_apart() {
     let world = World::new().await;
     world.people(&[1, 2]).await;
     load(&world, 3, 3).await;

@@ -30,7 +30,7 @@ async fn algoritmo_pass_must_be_strictly_pg_sha256() {
 }
 
 #[tokio::test]
-async fn a_record_that_begins_to_meet_the_conditions_is_sent_though_no_watched_field_changed() {
+async fn a_record_that_begins_to_meet_the_conditions_is_sent_even_if_no_watched_field_changed() {
     let world = World::new().await;
     world.run(&user("42", "MD5", true)).await;
     world.assert_events(&[]).await;
@@ -64,7 +64,7 @@ async fn with_on_leave_deactivate_a_record_that_stops_meeting_the_conditions_is_
 
 /// The trap of those who return early on the new row: the old id would stay active for ever.
 #[tokio::test]
-async fn the_old_id_is_deactivated_also_if_the_new_row_does_not_take_part() {
+async fn the_old_id_is_deactivated_even_if_the_new_row_does_not_take_part() {
     let world = World::new().await;
     world.people(&[1, 2, 3]).await;
     world.run("update siper.usuarios set idper = null, algoritmo_pass = null where idper = 1").await;
@@ -75,7 +75,7 @@ async fn the_old_id_is_deactivated_also_if_the_new_row_does_not_take_part() {
 }
 
 #[tokio::test]
-async fn a_condition_that_is_unknown_counts_as_no() {
+async fn a_condition_that_is_null_counts_as_false() {
     let source = Source {
         current_when: None,
         one_current_per_key: false,
@@ -92,7 +92,7 @@ async fn a_condition_that_is_unknown_counts_as_no() {
 }
 
 #[tokio::test]
-async fn conditions_may_use_any_column_whatever_it_is_called_and_end_in_a_comment() {
+async fn conditions_may_use_columns_of_any_name_and_end_in_a_comment() {
     let url_names = "
         create table siper.\"Rara\" (\"Clave\" uuid, \"found\" boolean, tg_op text, \"old\" text, \"a\"\"b\" json, \"turno_old\" int);
         grant all on siper.\"Rara\" to public";
@@ -129,7 +129,7 @@ async fn conditions_may_use_any_column_whatever_it_is_called_and_end_in_a_commen
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_one_does_not_stop_the_application_and_is_shown() {
+async fn an_invalid_key_does_not_stop_the_application_and_is_counted() {
     let source = Source {
         key: "mail".to_owned(),
         enqueue_when: None,
@@ -150,7 +150,7 @@ async fn a_key_that_cannot_be_one_does_not_stop_the_application_and_is_shown() {
 
 /// Whatever the application's session is set to, the trigger reads a row as the deliverer will.
 #[tokio::test]
-async fn conditions_say_the_same_whatever_the_settings_of_the_applications_session() {
+async fn conditions_do_not_depend_on_the_settings_of_the_applications_session() {
     let cases = [
         // In Lima the first is still April, and the other already May.
         ("timezone = 'America/Lima'", "visto::date = date '2026-05-01'", "2026-05-01 02:00+00", "2026-05-02 02:00+00"),

@@ -46,7 +46,7 @@ async fn s12_leaving_and_deletion_in_one_transaction_deactivate_once() {
 }
 
 #[tokio::test]
-async fn deleting_a_row_that_the_destination_was_never_told_of_makes_no_event() {
+async fn deleting_a_row_that_was_never_delivered_makes_no_event() {
     let world = World::new().await;
     world.run(&user("42", "MD5", true)).await;
     world.run(&user("43", "MD5", false)).await;

@@ -36,7 +36,7 @@ fn states(status: &SyncStatus) -> Vec<(&str, PartState)> {
 }
 
 #[tokio::test]
-async fn install_twice_is_install_once_and_remove_leaves_everything_as_it_was() {
+async fn installing_twice_changes_nothing_and_remove_restores_the_catalogue() {
     let world = World::bare(siper()).await;
     world
         .sql
@@ -130,7 +130,7 @@ async fn install_lists_duplicate_principals_before_the_index_fails() {
 }
 
 #[tokio::test]
-async fn status_tells_whether_the_installed_trigger_is_the_configured_one() {
+async fn status_shows_whether_the_installed_trigger_is_the_configured_one() {
     let world = World::new().await;
     let other = Source { watch: vec!["nombre".to_owned()], ..siper() };
     let status = world.turno.sync(other.clone()).status().await.unwrap();
@@ -165,7 +165,7 @@ async fn status_tells_whether_the_installed_trigger_is_the_configured_one() {
 }
 
 #[tokio::test]
-async fn what_a_changed_configuration_has_left_is_shown_and_goes_with_the_next_install() {
+async fn parts_of_an_old_configuration_are_shown_and_removed_by_the_next_install() {
     let world = World::new().await;
     world.sql.batch_execute("create table siper.nuevos (like siper.usuarios including all)").await.unwrap();
     let moved = Source {
@@ -188,7 +188,7 @@ async fn what_a_changed_configuration_has_left_is_shown_and_goes_with_the_next_i
 }
 
 #[tokio::test]
-async fn what_belongs_to_somebody_else_is_neither_replaced_nor_removed() {
+async fn foreign_objects_are_neither_replaced_nor_removed() {
     for (theirs, what) in [
         ("create function siper.f() returns trigger language plpgsql as 'begin return null; end';
           create trigger tr_sincro_usuarios_modulo_global after insert on siper.usuarios for each row execute function siper.f()", "trigger"),
@@ -213,7 +213,7 @@ async fn what_belongs_to_somebody_else_is_neither_replaced_nor_removed() {
 }
 
 #[tokio::test]
-async fn two_sources_on_one_table_live_beside_each_other() {
+async fn two_sources_on_one_table_are_independent() {
     let world = World::new().await;
     let second = Source {
         name: "usuarios\" 2".to_owned(),
@@ -236,7 +236,7 @@ async fn two_sources_on_one_table_live_beside_each_other() {
 }
 
 #[tokio::test]
-async fn each_thing_that_cannot_work_is_refused_with_what_to_do() {
+async fn each_invalid_source_is_refused_with_the_next_step() {
     let world = World::bare(siper()).await;
     world
         .sql
@@ -282,7 +282,7 @@ async fn each_thing_that_cannot_work_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn instances_that_install_at_once_install_once() {
+async fn concurrent_installs_install_once() {
     let world = World::bare(siper()).await;
     let installs = (0..4).map(|_| {
         let (url, source) = (world.url.clone(), siper());

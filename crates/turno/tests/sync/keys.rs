@@ -18,7 +18,7 @@ async fn of_type(kind: &str) -> World {
 }
 
 #[tokio::test]
-async fn a_key_that_is_written_otherwise_is_the_tables_and_its_row_is_found() {
+async fn a_key_in_another_notation_is_converted_and_its_row_is_found() {
     let long = "10000000-0000-0000-0000-0000000000AB";
     for (kind, stored, written) in [
         ("integer", "100", vec!["100", "0100", " 100", "+100"]),
@@ -47,7 +47,7 @@ async fn a_key_that_is_written_otherwise_is_the_tables_and_its_row_is_found() {
 }
 
 #[tokio::test]
-async fn a_key_that_no_row_can_ever_have_is_refused_with_the_cause_and_nothing_is_queued() {
+async fn a_key_that_no_row_can_have_is_refused_with_the_cause() {
     for (kind, wrong, cause) in [
         ("integer", "x", "invalid input syntax for type integer"),
         ("integer", "99999999999", "out of range"),
@@ -66,14 +66,14 @@ async fn a_key_that_no_row_can_ever_have_is_refused_with_the_cause_and_nothing_i
 
 /// On a database where the table is not there (yet), the queue is fed through the API, and keys are what is passed.
 #[tokio::test]
-async fn without_the_table_keys_stay_as_they_are() {
+async fn without_the_table_keys_stay_unchanged() {
     let world = World::bare(Source { table: Relation::of("siper.nadie"), ..siper() }).await;
     assert_eq!(world.sync.keys(vec![key("0100")]).await.unwrap(), [key("0100")]);
 }
 
 /// Also where the column became so after the installation: a statement that fails on it says nothing that helps.
 #[tokio::test]
-async fn a_column_that_cannot_be_a_key_is_refused_by_a_walk_in_the_same_words_as_by_an_install() {
+async fn walk_and_install_refuse_an_unsuitable_key_column_with_the_same_text() {
     for kind in ["json", "boolean", "timestamptz", "double precision", "point"] {
         let source = Source { one_current_per_key: false, key: "clave".to_owned(), enqueue_when: None, ..siper() };
         let world = World::bare(source).await;

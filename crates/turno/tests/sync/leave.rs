@@ -20,7 +20,7 @@ async fn finished(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn with_ignore_an_event_that_waits_when_its_row_leaves_tells_nothing_and_says_so() {
+async fn with_ignore_a_waiting_event_of_a_row_that_left_is_skipped_and_shown_as_ninguna() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set nombre = 'Otro' where idper = 42").await;
@@ -39,7 +39,7 @@ async fn with_ignore_an_event_that_waits_when_its_row_leaves_tells_nothing_and_s
 }
 
 #[tokio::test]
-async fn with_ignore_a_key_that_is_resent_by_hand_tells_nothing_while_its_row_has_left() {
+async fn with_ignore_a_resync_of_a_key_whose_row_has_left_is_skipped() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run(LEAVES).await;
@@ -51,7 +51,7 @@ async fn with_ignore_a_key_that_is_resent_by_hand_tells_nothing_while_its_row_ha
 }
 
 #[tokio::test]
-async fn with_ignore_whoever_was_never_told_of_is_not_deactivated_either() {
+async fn with_ignore_a_key_that_was_never_delivered_is_not_deactivated() {
     let world = World::new().await;
     world.run(&super::user("42", "MD5", true)).await;
     world.sync.resync(key("42")).await.unwrap();
@@ -60,7 +60,7 @@ async fn with_ignore_whoever_was_never_told_of_is_not_deactivated_either() {
 }
 
 #[tokio::test]
-async fn with_ignore_a_row_that_is_no_principal_any_more_is_deactivated_although_it_has_left() {
+async fn with_ignore_a_row_that_stops_being_current_is_deactivated_although_it_has_left() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set principal = false, algoritmo_pass = 'MD5' where idper = 42").await;
@@ -68,7 +68,7 @@ async fn with_ignore_a_row_that_is_no_principal_any_more_is_deactivated_although
 }
 
 #[tokio::test]
-async fn what_nothing_was_told_of_is_an_event_of_its_own() {
+async fn a_skipped_item_has_its_own_event() {
     let world = World::new().await;
     let mut listener = world.turno.subscribe(Topic::Sync.into(), None).await.unwrap();
     world.people(&[42]).await;
@@ -89,7 +89,7 @@ async fn what_nothing_was_told_of_is_an_event_of_its_own() {
 }
 
 #[tokio::test]
-async fn with_deactivate_whoever_leaves_is_deactivated_and_a_comparison_finds_whom_the_trigger_missed() {
+async fn with_deactivate_a_row_that_leaves_is_deactivated_and_a_check_finds_missed_rows() {
     let world = World::with(Source { on_leave: OnLeave::Deactivate, ..siper() }).await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set nombre = 'Otro' where idper = 42").await;

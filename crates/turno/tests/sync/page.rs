@@ -19,7 +19,7 @@ async fn shown(client: &Client, sql: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_block_of_the_page_does_what_the_page_says() {
+async fn every_sql_block_of_the_guide_works_as_described() {
     let world = World::new().await;
     let (mut changes, mut looks) = (0, 0);
     let mut rest = PAGE;

@@ -17,7 +17,7 @@ async fn a_statement_over_many_rows_marks_each_key_once() {
 }
 
 #[tokio::test]
-async fn insert_on_conflict_marks_what_it_inserts_and_what_it_updates() {
+async fn insert_on_conflict_marks_inserted_and_updated_rows() {
     let world = World::new().await;
     world.sql.batch_execute("create unique index on siper.usuarios (mail)").await.unwrap();
     world.people(&[1]).await;
@@ -32,7 +32,7 @@ async fn insert_on_conflict_marks_what_it_inserts_and_what_it_updates() {
 }
 
 #[tokio::test]
-async fn copy_marks_what_it_loads() {
+async fn copy_marks_loaded_rows() {
     let world = World::new().await;
     let copy = "copy siper.usuarios (idper, nombre, apellido, algoritmo_pass, principal) from stdin";
     let sink = world.app.copy_in::<_, &[u8]>(copy).await.unwrap();
@@ -44,7 +44,7 @@ async fn copy_marks_what_it_loads() {
 }
 
 #[tokio::test]
-async fn truncate_deactivates_everybody_who_was_active() {
+async fn truncate_deactivates_every_active_key() {
     let world = World::new().await;
     world.people(&[1, 2]).await;
     world.run(&user("3", "MD5", true)).await;
@@ -58,7 +58,7 @@ async fn truncate_deactivates_everybody_who_was_active() {
 }
 
 #[tokio::test]
-async fn what_a_foreign_key_deletes_or_changes_in_cascade_is_marked() {
+async fn rows_deleted_or_changed_by_a_cascade_are_marked() {
     let world = World::new().await;
     let parent = "
         create table siper.personas (idper integer primary key);
@@ -72,7 +72,7 @@ async fn what_a_foreign_key_deletes_or_changes_in_cascade_is_marked() {
 }
 
 #[tokio::test]
-async fn what_is_rolled_back_leaves_no_event_also_to_a_savepoint() {
+async fn a_rollback_leaves_no_event_even_to_a_savepoint() {
     let world = World::new().await;
     world.run(&format!("begin; {} rollback", person(1))).await;
     world.assert_events(&[]).await;
@@ -90,7 +90,7 @@ async fn an_event_is_not_seen_before_its_transaction_commits() {
 }
 
 #[tokio::test]
-async fn merge_and_updatable_views_are_ways_in_like_any_other() {
+async fn merge_and_updatable_views_mark_rows_too() {
     let world = World::new().await;
     world.people(&[1]).await;
     world
@@ -109,7 +109,7 @@ async fn merge_and_updatable_views_are_ways_in_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_partitioned_table_is_watched_in_all_its_parts_whatever_the_order_of_their_columns() {
+async fn all_partitions_of_a_table_are_watched_with_any_column_order() {
     let source = Source { table: Relation::of("siper.partes"), one_current_per_key: false, ..siper() };
     let world = World::bare(source).await;
     let tables = "
@@ -143,7 +143,7 @@ async fn a_partitioned_table_is_watched_in_all_its_parts_whatever_the_order_of_t
 }
 
 #[tokio::test]
-async fn columns_that_come_and_go_do_not_disturb_a_session_that_is_at_work() {
+async fn adding_and_dropping_columns_does_not_disturb_a_running_session() {
     let world = World::new().await;
     world.people(&[1]).await;
     world.sql.batch_execute("alter table siper.usuarios add column nueva text default 'x'").await.unwrap();
@@ -156,7 +156,7 @@ async fn columns_that_come_and_go_do_not_disturb_a_session_that_is_at_work() {
 
 /// S10: with a negative control, a plain update of what the engine locks.
 #[tokio::test]
-async fn an_open_transaction_with_marks_delays_nobodys_delivery_of_the_same_key() {
+async fn an_open_transaction_with_marks_does_not_delay_a_delivery_of_the_same_key() {
     let world = World::new().await;
     world.people(&[1]).await;
     world.run("update siper.usuarios set nombre = 'A'").await;

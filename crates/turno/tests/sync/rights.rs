@@ -18,7 +18,7 @@ async fn the_application_enqueues_without_any_right_on_turnos_tables() {
 }
 
 #[tokio::test]
-async fn the_function_is_the_owners_with_a_pinned_path_and_nobody_may_call_it() {
+async fn the_function_belongs_to_the_owner_with_a_pinned_path_and_cannot_be_called() {
     let world = World::new().await;
     let sql = "select p.prosecdef, p.proconfig[1], pg_get_userbyid(p.proowner) = pg_get_userbyid(n.nspowner),
             has_function_privilege('public', p.oid, 'execute'), has_function_privilege($1, p.oid, 'execute')
@@ -45,7 +45,7 @@ const TRAPS: &str = "
     create table intake (n int); create table queue (id int, name text); create table usuarios (idper int, principal boolean);";
 
 #[tokio::test]
-async fn operators_functions_and_tables_of_a_hostile_user_are_not_picked_up_anywhere() {
+async fn operators_functions_and_tables_of_a_hostile_user_are_ignored() {
     let world = World::bare(siper()).await;
     let role = role(&world.url, "web");
     world
@@ -73,7 +73,7 @@ async fn operators_functions_and_tables_of_a_hostile_user_are_not_picked_up_anyw
 
 /// The engine's role is no superuser, the table is somebody else's, and each has only what it needs.
 #[tokio::test]
-async fn it_is_enough_that_turnos_role_may_read_the_table_and_put_a_trigger_on_it() {
+async fn select_and_trigger_rights_on_the_table_are_enough_for_turnos_role() {
     let url = Cluster::for_tests().fresh_database().await;
     let sql = connect(&url, None).await;
     sql.batch_execute(SCHEMA).await.unwrap();
@@ -110,7 +110,7 @@ async fn it_is_enough_that_turnos_role_may_read_the_table_and_put_a_trigger_on_i
 
 /// S9: a row that is only hidden must not look as if it were gone.
 #[tokio::test]
-async fn a_table_whose_rows_are_hidden_from_turno_is_refused_and_an_existing_one_answers_with_an_error() {
+async fn a_table_with_row_security_is_refused_and_reading_an_installed_one_is_an_error() {
     let url = Cluster::for_tests().fresh_database().await;
     let sql = connect(&url, None).await;
     sql.batch_execute(SCHEMA).await.unwrap();
@@ -177,7 +177,7 @@ async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed()
 
 /// A superuser runs the plan: then Turno's role only has to read the table.
 #[tokio::test]
-async fn what_plan_prints_may_be_run_by_a_superuser_for_a_role_that_may_only_read() {
+async fn a_superuser_may_run_the_plan_for_a_role_that_may_only_read() {
     let url = Cluster::for_tests().fresh_database().await;
     let sql = connect(&url, None).await;
     let engine = role(&url, "engine");

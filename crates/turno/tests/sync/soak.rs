@@ -118,7 +118,7 @@ async fn work(sync: SyncHandle, queue: QueueHandle, module: Arc<Mutex<Module>>, 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_the_rows_the_receiver_ends_with_the_state_of_the_source() {
+async fn after_random_changes_the_receiver_has_the_state_of_the_source() {
     let world = World::new().await;
     let endless = Policy { max_attempts: 10_000, ..policy() };
     world.turno.put_queue(siper().queue, endless).await.unwrap();
@@ -164,7 +164,7 @@ impl World {
 /// The negative control: whoever reads the data before the claim loses the change in between, and the comparison of the
 /// soak says so.
 #[tokio::test]
-async fn a_deliverer_that_reads_before_it_claims_is_found_out() {
+async fn control_reading_before_the_claim_loses_a_change_and_is_detected() {
     let world = World::new().await;
     world.run(&person(42)).await;
     let early = world.sync.current(&key("42")).await.unwrap().into_data();

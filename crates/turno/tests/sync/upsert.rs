@@ -50,7 +50,7 @@ async fn a_failed_execution_is_error_and_retried_and_after_five_attempts_agotado
 
 /// The API keeps the errors of what has ended, and so does the view.
 #[tokio::test]
-async fn the_last_error_of_an_event_stays_to_be_read_when_it_has_ended() {
+async fn the_last_error_of_an_event_is_kept_after_it_ended() {
     let world = World::new().await;
     let sql = format!("select ultimo_error from {VIEW} where idper = $1 and estado = 'PROCESADO'");
     let error = async |idper: i32| world.sql.query_one(&sql, &[&idper]).await.unwrap().get::<_, Option<String>>(0);
@@ -68,7 +68,7 @@ async fn the_last_error_of_an_event_stays_to_be_read_when_it_has_ended() {
 }
 
 #[tokio::test]
-async fn a_claim_whose_time_is_over_is_shown_as_error() {
+async fn an_expired_claim_is_shown_as_error() {
     let world = World::new().await;
     world.run(&person(42)).await;
     world.claim().await.unwrap();
@@ -137,7 +137,7 @@ async fn a_change_while_en_proceso_shows_pendiente_is_not_handed_to_a_second_wor
 
 /// S2 where nobody took the change in before the ack: committed while in process, and found in the intake later.
 #[tokio::test]
-async fn a_change_that_was_not_yet_taken_in_when_the_worker_finished_is_delivered_all_the_same() {
+async fn a_change_still_in_the_intake_when_the_worker_acks_is_delivered() {
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();
@@ -163,7 +163,7 @@ async fn a_failure_of_the_stale_change_does_not_count_against_the_new_one() {
 
 /// The claim and the data in one statement would lose an update: the data are read by a later one.
 #[tokio::test]
-async fn the_data_are_those_of_the_moment_of_the_delivery_and_not_of_the_change() {
+async fn the_data_are_read_at_the_delivery_and_not_at_the_change() {
     let world = World::new().await;
     world.run(&person(42)).await;
     let got = world.claim().await.unwrap();

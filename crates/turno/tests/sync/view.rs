@@ -60,7 +60,7 @@ async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards
 
 /// The same where the worker gives it back: the change counts, the giving back does not.
 #[tokio::test]
-async fn actualizado_en_is_still_that_of_the_change_when_the_worker_gives_it_back() {
+async fn actualizado_en_stays_that_of_the_change_after_a_return() {
     let world = World::new().await;
     let sql = format!("select (extract(epoch from actualizado_en) * 1000)::bigint from {VIEW}");
     world.run(&person(42)).await;
@@ -76,7 +76,7 @@ async fn actualizado_en_is_still_that_of_the_change_when_the_worker_gives_it_bac
 }
 
 #[tokio::test]
-async fn what_somebody_else_put_into_the_queue_does_not_break_the_view() {
+async fn items_enqueued_through_the_api_do_not_break_the_view() {
     let world = World::new().await;
     world.run(&person(7)).await;
     world.queue.counts().await.unwrap();
@@ -95,7 +95,7 @@ async fn what_somebody_else_put_into_the_queue_does_not_break_the_view() {
 }
 
 #[tokio::test]
-async fn the_owner_of_the_table_may_look_and_nobody_else_unless_told_so() {
+async fn only_the_owner_of_the_table_may_read_the_view_unless_granted() {
     let world = World::bare(siper()).await;
     let owner = role(&world.url, "dba");
     let sql = format!(
@@ -120,7 +120,7 @@ async fn the_owner_of_the_table_may_look_and_nobody_else_unless_told_so() {
 
 /// A function that tells what it sees is not run on rows that the view does not show.
 #[tokio::test]
-async fn a_function_that_gossips_sees_nothing_of_other_queues() {
+async fn a_leaking_function_sees_no_rows_of_other_queues() {
     let world = World::new().await;
     let other = world.turno.put_queue("otra", policy()).await.unwrap();
     let secret = turno::Draft { key: Some(key("secreto")), payload: "1".into(), ..turno::Draft::default() };
