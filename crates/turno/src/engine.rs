@@ -291,7 +291,7 @@ impl Inner {
     }
 
     pub(crate) fn remember(&self, row: QueueRow) -> Arc<QueueRow> {
-        self.telemetry.knows(&row);
+        self.telemetry.remember_queue(&row);
         let row = Arc::new(row);
         self.queues.put(row.clone());
         row

@@ -1,12 +1,12 @@
-//! Taking in what applications left in transactions of their own: enqueued with `turno.enqueue`, acked with
-//! `turno.complete`, marked by the triggers of sources.
+//! The intake: takes in rows that applications wrote in their own transactions, with `turno.enqueue`, with
+//! `turno.complete` and with the triggers of sources.
 //!
-//! Applications tell nobody when they commit: a notification would take a lock of the whole server with it. So a background
-//! task looks, twenty times a second, and takes in what it finds in slices, one queue after another, so that a bulk change
-//! in one queue does not keep the others waiting.
+//! Applications send no notification when they commit, because a notification takes a server-wide lock. So a
+//! background task looks twenty times a second and takes in the rows in slices, one queue after another, so that a
+//! bulk change in one queue does not delay the others.
 //!
-//! A call that must show what was committed before it looks too, and then takes in from its own queue only. Claims do so
-//! when they find nothing, and only until something is there.
+//! A call that must see everything committed before it also looks, and takes in rows of its own queue only. Claims do
+//! so when they find nothing, and stop as soon as there is something.
 
 use crate::clock::Clock;
 use crate::engine::Announce;
@@ -21,16 +21,18 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use turno_core::id::QueueId;
 
-/// How often the background task looks. By the machine's clock: the database's may be a manual one.
+/// The interval of the background task. Measured by the machine's clock, because the database's clock may be a manual
+/// one.
 const EVERY: Duration = Duration::from_millis(50);
-/// Most rows of its own queue that a read takes in before it answers: about a second of work. Behind so large a backlog a
-/// list or a count shows what is taken in so far.
+/// The largest number of rows that a read takes in before it answers: about a second of work. With a larger backlog,
+/// lists and counts are incomplete until the background task has caught up.
 const READ: usize = 10_000;
-/// How long another process that takes in from the same queue is waited for: much longer than a slice needs.
+/// The pause and the number of tries while another process takes in rows of the same queue. Together much longer than
+/// a slice needs.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const BUSY_MAX: u32 = 1_000;
 
-/// Takes in what applications left.
+/// Takes in rows that applications wrote.
 #[derive(Clone)]
 pub(crate) struct Intake {
     store: Arc<dyn Store>,
@@ -41,18 +43,18 @@ pub(crate) struct Intake {
 
 #[derive(Default)]
 struct Looks {
-    /// How many have begun.
+    /// How many looks have begun.
     begun: AtomicU64,
-    /// The queues for which the last one found something; one look at a time.
+    /// The queues that the last look found. The lock also serializes the looks.
     last: Mutex<Option<Vec<QueueId>>>,
 }
 
-/// What a caller's work on its queue came to.
+/// The result of taking in rows of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TakenIn {
-    /// Something was taken in.
+    /// Whether rows were taken in.
     pub(crate) found: bool,
-    /// Something was left for later.
+    /// Whether rows are left.
     pub(crate) more: bool,
 }
 
@@ -61,32 +63,33 @@ impl Intake {
         Intake { store, clock, announce, looks: Arc::default() }
     }
 
-    /// Takes in from this queue, for a read: everything that was committed when it was called, up to a bound.
+    /// Takes in rows of this queue for a read: everything committed before the call, up to a bound.
     pub(crate) async fn read(&self, queue: QueueId) -> Result<TakenIn, Error> {
-        self.own(queue, READ).await
+        self.take_in(queue, READ).await
     }
 
-    /// Takes in a slice from this queue, for a claim that found nothing: more is only needed if there is nothing in it.
+    /// Takes in one slice of this queue, for a claim that found nothing. The claim asks for more only if the slice had
+    /// nothing due.
     ///
-    /// A claim can go on without it, so an error is logged and nothing is taken in.
+    /// The claim can continue without it, so an error is logged and counts as nothing taken in.
     pub(crate) async fn try_slice(&self, queue: QueueId) -> TakenIn {
-        self.own(queue, 1).await.unwrap_or_else(|error| {
+        self.take_in(queue, 1).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not take in what applications left");
             TakenIn::default()
         })
     }
 
-    /// Takes in everything from this queue that was committed when it was called, for those who may not overlook anything.
+    /// Takes in all rows of this queue that were committed before the call, for callers that must miss nothing.
     pub(crate) async fn all(&self, queue: QueueId) -> Result<TakenIn, Error> {
-        self.own(queue, usize::MAX).await
+        self.take_in(queue, usize::MAX).await
     }
 
-    /// Looks for what was committed by now. Returns the queues for which something waits.
+    /// Looks for committed rows and returns the queues that have some.
     pub(crate) async fn waiting(&self) -> Result<Vec<QueueId>, Error> {
         self.look(TakesIn::Caller).await
     }
 
-    async fn own(&self, queue: QueueId, most: usize) -> Result<TakenIn, Error> {
+    async fn take_in(&self, queue: QueueId, most: usize) -> Result<TakenIn, Error> {
         if !self.waiting().await?.contains(&queue) {
             return Ok(TakenIn::default());
         }
@@ -107,7 +110,7 @@ impl Intake {
         }
     }
 
-    /// Looks. Many may ask at once; one looks, and those who asked before it began share what it found.
+    /// Looks for rows. Concurrent callers share one look if it began after they asked.
     async fn look(&self, who: TakesIn) -> Result<Vec<QueueId>, Error> {
         let Some(intake) = self.store.intake() else {
             return Ok(Vec::new());
@@ -126,16 +129,17 @@ impl Intake {
         Ok(found)
     }
 
-    /// Takes in one slice, and announces it.
+    /// Takes in one slice and announces it.
     async fn slice(&self, queue: QueueId, who: TakesIn) -> Result<IntakeSlice, Error> {
         let Some(intake) = self.store.intake() else {
             return Ok(IntakeSlice::default());
         };
         let slice = intake.take_in(queue, who).await?;
         for handed in &slice.completed {
-            // A comparison finds a difference later, and sends it once more.
-            let told = confirm(&*self.store, handed, self.clock.estimate()).await;
-            told.unwrap_or_else(|error| tracing::warn!(%error, "what was completed is not remembered as delivered"));
+            // If this fails, a later check finds a difference and sends the key again.
+            let confirmed = confirm(&*self.store, handed, self.clock.estimate()).await;
+            confirmed
+                .unwrap_or_else(|error| tracing::warn!(%error, "what was completed is not remembered as delivered"));
         }
         if slice.rows > 0 {
             self.announce.tell(Hint::Queue(queue));
@@ -144,7 +148,7 @@ impl Intake {
         Ok(slice)
     }
 
-    /// Looks and takes in until the engine is closed.
+    /// Looks and takes in rows until the engine is closed.
     pub(crate) async fn run(self) {
         let mut round = Round::default();
         let mut tick = tokio::time::interval(EVERY);
@@ -154,7 +158,7 @@ impl Intake {
             self.find(&mut round).await;
             while let Some(queue) = round.next() {
                 match self.slice(queue, TakesIn::Background).await {
-                    // What another process is at, and what failed, is found again by the next look.
+                    // A queue that another process is working on, or that failed, is found again by the next look.
                     Ok(slice) if slice.more && !slice.busy => round.add([queue]),
                     Ok(_) => {}
                     Err(error) => tracing::warn!(%error, "could not take in what applications left"),
@@ -174,7 +178,7 @@ impl Intake {
     }
 }
 
-/// Whose turn it is. A queue that joins waits for one slice of each of the others, however much they have.
+/// The order of the queues. A queue that joins waits for one slice of each other queue, whatever their backlog.
 #[derive(Debug, Default)]
 struct Round(VecDeque<QueueId>);
 
@@ -205,7 +209,7 @@ mod tests {
             if step == 2 {
                 round.add([QueueId(3), QueueId(1)]);
             }
-            let queue = round.next().expect("they have more");
+            let queue = round.next().expect("queues are added again");
             turns.push(queue.0);
             round.add([queue]);
         }

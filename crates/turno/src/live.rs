@@ -1,11 +1,11 @@
-//! Live events: who listens hears of every committed change, in order, and is told where there is a gap.
+//! Live events: a listener receives every committed change in order, and a reset where events are missing.
 //!
-//! The store is the truth, and a listener's cursor is a position in it. The ring only saves reading: as long as a
-//! listener keeps up, one reader per process (`fanout`) serves all of them from memory. Whoever has fallen out of the
-//! ring, resumes from earlier, or missed anything for whatever reason, finds it in the store, page by page. What came
-//! through the ring and was read already is recognised by its position.
+//! The store has all events, and a listener's cursor is a position in it. The ring only saves reads: while a listener
+//! keeps up, one reader per process (`fanout`) serves all listeners from memory. A listener that fell out of the ring,
+//! or resumes from an earlier position, reads the store page by page. Events that it receives twice are recognised by
+//! their position.
 //!
-//! Left out on purpose: one event per processed item. That a queue changed is told without saying how.
+//! There is no event per processed item. A queue only reports that it changed.
 
 mod fanout;
 mod sequence;
@@ -26,48 +26,49 @@ use turno_core::event::{Event, Topic, Topics};
 use turno_core::id::{Position, QueueName, Resource};
 use turno_core::time::Time;
 
-/// What a listener hears.
+/// A message to a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Live {
-    /// Something that was committed.
+    /// A committed event.
     Event {
-        /// Where it is in the stream: whoever has handled it resumes from here.
+        /// The event's position. After handling the event, a listener can resume from here.
         position: Position,
-        /// What happened.
+        /// The event.
         event: Arc<Event>,
     },
-    /// Events were left out: they are not kept any more, or the position asked for is of another database. What was
-    /// known before is void; read it anew, and what follows goes on from there.
+    /// Events are missing: they are no longer stored, or the position belongs to another database. Read the current
+    /// state again and continue from `position`.
     Reset {
-        /// Where it goes on.
+        /// Where the stream continues.
         position: Position,
     },
-    /// Items of a queue were admitted, freed or managed; at most one per queue and 250 ms, and some may be dropped.
+    /// Items of a queue were admitted, freed or managed. Sent at most once per queue and 250 ms; some may be dropped.
     QueueChanged {
-        /// Which.
+        /// The queue.
         queue: QueueName,
-        /// Where it belongs: [`Topic::Sync`] of a sync queue, otherwise [`Topic::Queues`].
+        /// [`Topic::Sync`] for a sync queue, otherwise [`Topic::Queues`].
         topic: Topic,
-        /// About when.
+        /// The approximate time.
         at: Time,
     },
 }
 
-/// Somebody who listens. Dropping it ends that; a slow one costs one page of events, and delays nobody.
+/// A listener. Dropping it ends the subscription. A slow listener buffers at most one page and delays no other
+/// listener.
 pub struct Subscription {
     store: Arc<dyn Store>,
     topics: Topics,
     ring: Receiver<Item>,
     queues: Option<Receiver<Change>>,
-    /// Everything up to here was handed on or left out by its topic.
+    /// All events up to here were returned or filtered out.
     cursor: Position,
-    /// To be told before anything else.
+    /// A reset to return first.
     reset: Option<Position>,
-    /// There may be events behind the cursor that will not come through the ring.
+    /// Whether the store may have events after the cursor that will not come through the ring.
     behind: bool,
-    /// Read from the store, not asked for yet.
+    /// Events read from the store and not returned yet.
     page: VecDeque<(Position, Event)>,
-    /// Whose listening it is, if it is somebody's.
+    /// The caller, if the handle has one.
     listener: Option<Listener>,
 }
 
@@ -78,9 +79,8 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Turno {
-    /// Listens to some topics: to what is committed from now on, or to everything behind the position of the last
-    /// event that was handled. What the caller may not see is left out; if they lose the right to listen, or their
-    /// token dies, so does the listening.
+    /// Subscribes to topics: from now on, or after the position `resume`. Events that the caller may not see are left
+    /// out. The subscription ends if the caller loses the right to listen or the token expires.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -93,7 +93,7 @@ impl Turno {
     /// let mut listener = turno.subscribe(Topic::Leases.into(), None).await?;
     /// turno.lease(turno.command("caja:7", "ana", Action::Claim { ttl: None, wait: false })?).await?;
     ///
-    /// let Live::Event { position, event } = listener.next().await? else { panic!("nothing was left out") };
+    /// let Live::Event { position, event } = listener.next().await? else { panic!("no event is missing") };
     /// assert_eq!((&*event.name, &*event.resource), ("lease.claimed", "caja:7"));
     /// // After a restart: turno.subscribe(Topic::Leases.into(), Some(position))
     /// # std::fs::remove_dir_all(&dir).unwrap();
@@ -110,7 +110,7 @@ impl Turno {
         let listener =
             self.caller.clone().map(|caller| Listener { inner: Arc::downgrade(&self.inner), caller, audited: false });
         let store = self.inner.store.clone();
-        // First the ring, then the store: what comes in between is in both, and nothing is in neither.
+        // Join the ring before reading the store. Events in between are then in both, and none is missed.
         let watches = topics.contains(Topic::Queues) || topics.contains(Topic::Sync);
         let (ring, queues) = self.inner.fanout.join(watches);
         let span = store.event_span().await?;
@@ -121,7 +121,7 @@ impl Turno {
         Ok(Subscription { store, topics, ring, queues, cursor, reset, behind, page: VecDeque::new(), listener })
     }
 
-    /// How many listen to this engine's events.
+    /// Returns the number of listeners of this engine.
     ///
     /// ```
     /// # use turno::*;
@@ -141,19 +141,18 @@ impl Turno {
 }
 
 impl Subscription {
-    /// Waits for what comes next. Nothing is lost if the wait is given up, or if the database did not answer: ask
-    /// again.
+    /// Waits for the next message. Dropping the future or a database error loses nothing: call it again.
     pub async fn next(&mut self) -> Result<Live, Error> {
         loop {
             if let Some(position) = self.reset.take() {
-                // What was left out may have been a change of access.
+                // The missing events may include a change of access.
                 self.listener.iter_mut().for_each(|listener| listener.audited = true);
                 return Ok(Live::Reset { position });
             }
             self.still_may().await?;
             while let Some((position, event)) = self.page.pop_front() {
                 self.cursor = position;
-                if self.hears(&event) {
+                if self.is_for_listener(&event) {
                     return Ok(Live::Event { position, event: Arc::new(event) });
                 }
             }
@@ -165,7 +164,7 @@ impl Subscription {
                 item = self.ring.recv() => match item {
                     Ok(Item::Event(position, event)) if position == self.cursor.next() => {
                         self.cursor = position;
-                        if self.hears(&event) {
+                        if self.is_for_listener(&event) {
                             return Ok(Live::Event { position, event });
                         }
                     }
@@ -181,10 +180,10 @@ impl Subscription {
         }
     }
 
-    /// Whether this event is for the listener: by its topic, and by the resources that their token is for.
-    fn hears(&mut self, event: &Event) -> bool {
+    /// Returns whether the listener gets the event, by its topic and by the token's resources.
+    fn is_for_listener(&mut self, event: &Event) -> bool {
         if let Some(listener) = &mut self.listener {
-            // Every change of access is audited: it may have been this listener's.
+            // Every change of access is audited, so it may concern this listener.
             listener.audited |= event.topic == Topic::Audit;
             if event.topic == Topic::Audit && !listener.may_audit() {
                 return false;
@@ -196,8 +195,8 @@ impl Subscription {
         self.topics.contains(event.topic)
     }
 
-    /// Makes sure now that the listener still may; otherwise that is found out with the next change of access, or
-    /// when their token dies.
+    /// Checks now that the caller may still listen. Without this call, that is checked after the next change of access
+    /// and at the token's expiry.
     ///
     /// ```
     /// # use turno::*;
@@ -220,7 +219,7 @@ impl Subscription {
         self.still_may().await
     }
 
-    /// Makes sure that the listener still may, if there is a reason to ask.
+    /// Checks that the caller may still listen, if access may have changed.
     async fn still_may(&mut self) -> Result<(), Error> {
         let Some(listener) = &mut self.listener else {
             return Ok(());
@@ -234,17 +233,17 @@ impl Subscription {
         Ok(())
     }
 
-    /// Up to where everything was handed on: where to resume from.
+    /// Returns the position up to which everything was returned: the place to resume from.
     pub fn position(&self) -> Position {
         self.cursor
     }
 
-    /// How many events it has read ahead: never more than a page.
+    /// Returns the number of buffered events: at most one page.
     pub fn read_ahead(&self) -> usize {
         self.page.len()
     }
 
-    /// Reads the next page from the store, or finds that it is gone.
+    /// Reads the next page from the store, or sets a reset if it is no longer stored.
     async fn catch_up(&mut self) -> Result<(), Error> {
         let page = self.store.events(self.cursor, PAGE).await?;
         let goes_on = page.first().map(|(position, _)| *position == self.cursor.next());
@@ -263,11 +262,12 @@ impl Subscription {
     }
 }
 
-/// Somebody with a token who listens. Holds the engine weakly: listening keeps no closed engine alive.
+/// The caller of a subscription. Refers to the engine weakly, so that a subscription does not keep a closed engine
+/// alive.
 struct Listener {
     inner: Weak<Inner>,
     caller: Arc<Caller>,
-    /// Something was audited since it was last made sure that they may listen.
+    /// Whether an audit event arrived since the last access check.
     audited: bool,
 }
 
@@ -289,7 +289,7 @@ impl Listener {
     }
 }
 
-/// Waits until the listener's token dies, if it will.
+/// Waits until the caller's token expires, if it does.
 async fn expiry(listener: &Option<Listener>) {
     let turno = listener.as_ref().and_then(|listener| listener.turno().ok());
     let at = turno.as_ref().and_then(|turno| turno.principal()?.expires_at);
@@ -303,14 +303,14 @@ async fn expiry(listener: &Option<Listener>) {
     }
 }
 
-/// The next change of a queue, for who listens to queues of its kind. Those that fell out of the ring are dropped.
+/// Waits for the next change of a queue in the subscribed topics. Changes that fell out of the ring are dropped.
 async fn change(queues: &mut Option<Receiver<Change>>, topics: Topics) -> Change {
     while let Some(changes) = queues {
         match changes.recv().await {
             Ok(changed) if topics.contains(changed.topic) => return changed,
             Ok(_) => {}
             Err(RecvError::Lagged(_)) => {}
-            // The other ring says that it is over.
+            // The ring of events reports that the engine is closed.
             Err(RecvError::Closed) => *queues = None,
         }
     }

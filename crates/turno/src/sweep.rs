@@ -64,7 +64,7 @@ impl Sweep {
         *looked = Some(Looked { at, found, next });
         if !expired.is_empty() {
             let queues = self.store.queues().await?;
-            queues.iter().for_each(|queue| self.telemetry.knows(queue));
+            queues.iter().for_each(|queue| self.telemetry.remember_queue(queue));
             let policies: HashMap<QueueId, Policy> = queues.into_iter().map(|queue| (queue.id, queue.policy)).collect();
             let settlements: Vec<Settle> = expired
                 .into_iter()

@@ -1,7 +1,6 @@
-//! Forgetting what is old enough, and noting when tokens were used.
+//! Upkeep: purges old data and stores when tokens were used.
 //!
-//! Nothing depends on when this runs. What is purged by retention is counted and audited; unfinished work is never
-//! forgotten, however old.
+//! Nothing depends on when it runs. Purged items are counted and audited. Unfinished items are never purged.
 
 use crate::clock::Clock;
 use crate::engine::Turno;
@@ -16,54 +15,54 @@ use turno_core::limits::ANSWER_KEPT;
 use turno_core::queue::Kind;
 use turno_core::time::{Span, Time};
 
-/// Things forgotten in one transaction: little enough to hold nobody up.
+/// Rows purged in one transaction. Small, so that other transactions do not wait.
 const AT_ONCE: u32 = 2_000;
-/// How long live events are kept for those who resume; who comes later is told to read everything anew.
+/// How long live events are kept for resuming listeners. A listener that resumes later gets a reset.
 const EVENTS_KEPT: Span = Span::from_secs(7 * 86_400);
-/// A free lease is kept at least this long, whatever the options say: it remembers when it was last decided, which no
-/// clock of another instance may fall behind.
+/// How long a free lease is kept at least, whatever the options say. Its row holds the time of its last decision, and
+/// no other instance's clock may fall behind that time.
 const LEASES_KEPT: Span = Span::from_secs(3_600);
-/// How often uses of tokens are noted: about when is enough to find one that nobody uses.
+/// The interval for storing the use of tokens. Precise enough to find unused tokens.
 const NOTE_USES: Span = Span::from_secs(60);
-/// After how many of those something is forgotten: every hour.
+/// A purge runs after this many intervals: every hour.
 const PURGE_EVERY: u32 = 60;
 
-/// What was forgotten.
+/// The numbers of purged rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Finished items beyond their queue's retention.
+    /// Finished items older than their queue's retention.
     pub items: u64,
-    /// Ids of changes that sync items took in, beyond their queue's retention.
+    /// Ids of absorbed sync changes, older than their queue's retention.
     pub absorbed: u64,
     /// Ended ownerships of leases.
     pub history: u64,
-    /// Leases that nobody holds, waits for, or has held lately.
+    /// Leases without a holder and a waiting line that were not held recently.
     pub leases: u64,
-    /// Tokens and sessions that had expired.
+    /// Expired tokens and sessions.
     pub tokens: u64,
-    /// Links that nobody followed in time.
+    /// Expired links.
     pub links: u64,
-    /// What destinations know of keys that were deactivated, beyond their queue's retention.
+    /// Delivery records of deactivated keys, older than their queue's retention.
     pub delivered: u64,
-    /// Kept answers that nobody will repeat the call of.
+    /// Kept answers that are too old to be repeated.
     pub answers: u64,
-    /// Live events that nobody will resume from.
+    /// Live events that are too old to resume from.
     pub events: u64,
 }
 
-/// What keeps the database small.
+/// Purges old data.
 #[derive(Clone)]
 pub(crate) struct Upkeep {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<Clock>,
-    /// How long histories are kept.
+    /// How long lease histories are kept.
     pub(crate) keep: Span,
 }
 
 impl Turno {
-    /// Forgets finished items beyond their queue's retention, and old histories. Needs `queues.manage`.
+    /// Purges finished items older than their queue's retention, and old histories. Needs `queues.manage`.
     ///
-    /// It also happens by itself, every hour.
+    /// It also runs automatically every hour.
     ///
     /// ```
     /// # use turno::*;
@@ -82,9 +81,10 @@ impl Turno {
 }
 
 impl QueueHandle {
-    /// Forgets this queue's finished items beyond its retention now; answers how many. Needs `queues.manage`; audited.
+    /// Purges this queue's finished items older than its retention now. Returns how many. Needs `queues.manage`.
+    /// Audited.
     ///
-    /// It also happens by itself, every hour. Unfinished items are never forgotten.
+    /// It also runs automatically every hour. Unfinished items are never purged.
     ///
     /// ```
     /// # use turno::*;
@@ -102,11 +102,11 @@ impl QueueHandle {
         turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
-        upkeep.forget(Purge::Absorbed { queue: row.id, before }).await?;
-        upkeep.forget(Purge::Items { queue: row.id, before, by: turno.actor() }).await
+        upkeep.purge_all(Purge::Absorbed { queue: row.id, before }).await?;
+        upkeep.purge_all(Purge::Items { queue: row.id, before, by: turno.actor() }).await
     }
 
-    /// How many items [`QueueHandle::purge`] would forget now. Needs `queues.manage`.
+    /// Counts the items that [`QueueHandle::purge`] would purge now. Needs `queues.manage`.
     ///
     /// ```
     /// # use turno::*;
@@ -135,17 +135,17 @@ impl Upkeep {
         let mut purged = Purged::default();
         for queue in self.store.queues().await? {
             let before = before(queue.policy.retention);
-            purged.items += self.forget(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
-            purged.absorbed += self.forget(Purge::Absorbed { queue: queue.id, before }).await?;
+            purged.items += self.purge_all(Purge::Items { queue: queue.id, before, by: by.clone() }).await?;
+            purged.absorbed += self.purge_all(Purge::Absorbed { queue: queue.id, before }).await?;
             if queue.policy.kind == Kind::Sync {
-                purged.delivered += self.forget(Purge::Delivered { queue: queue.id, before }).await?;
+                purged.delivered += self.purge_all(Purge::Delivered { queue: queue.id, before }).await?;
             }
         }
-        purged.history = self.forget(Purge::LeaseHistory { before: before(self.keep) }).await?;
-        purged.leases = self.forget_leases(before(self.keep.max(LEASES_KEPT))).await?;
-        purged.tokens = self.forget(Purge::Tokens { before: now }).await?;
-        purged.links = self.forget(Purge::Links { before: now }).await?;
-        purged.answers = self.forget(Purge::Answers { before: before(ANSWER_KEPT) }).await?;
+        purged.history = self.purge_all(Purge::LeaseHistory { before: before(self.keep) }).await?;
+        purged.leases = self.purge_leases(before(self.keep.max(LEASES_KEPT))).await?;
+        purged.tokens = self.purge_all(Purge::Tokens { before: now }).await?;
+        purged.links = self.purge_all(Purge::Links { before: now }).await?;
+        purged.answers = self.purge_all(Purge::Answers { before: before(ANSWER_KEPT) }).await?;
         loop {
             let gone = self.store.purge_events(before(EVENTS_KEPT), AT_ONCE).await?;
             purged.events += gone;
@@ -156,7 +156,7 @@ impl Upkeep {
         Ok(purged)
     }
 
-    async fn forget_leases(&self, before: Time) -> Result<u64, Error> {
+    async fn purge_leases(&self, before: Time) -> Result<u64, Error> {
         let (mut sum, mut after) = (0, None);
         loop {
             let (gone, last) = self.store.purge_leases(after, before, AT_ONCE).await?;
@@ -168,10 +168,10 @@ impl Upkeep {
         }
     }
 
-    async fn forget(&self, what: Purge) -> Result<u64, Error> {
+    async fn purge_all(&self, purge: Purge) -> Result<u64, Error> {
         let mut sum = 0;
         loop {
-            let gone = self.store.purge(what.clone(), AT_ONCE).await?;
+            let gone = self.store.purge(purge.clone(), AT_ONCE).await?;
             sum += gone;
             if gone < u64::from(AT_ONCE) {
                 return Ok(sum);
@@ -179,7 +179,7 @@ impl Upkeep {
         }
     }
 
-    /// Goes on until the engine is closed.
+    /// Runs until the engine is closed.
     pub(crate) async fn run(self, access: Arc<Access>) {
         for round in 1_u32.. {
             self.clock.sleep_until(self.clock.estimate() + NOTE_USES).await;

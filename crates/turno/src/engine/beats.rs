@@ -80,7 +80,7 @@ async fn read(mut jobs: mpsc::Receiver<BeatJob>, store: Arc<dyn Store>, committe
                     if decision.changed {
                         tokio::spawn(write(committers.clone(), job));
                     } else {
-                        telemetry.beaten(&job.command, &decision.answer);
+                        telemetry.heartbeat_answered(&job.command, &decision.answer);
                         drop(job.reply.send(Ok(LeaseAnswer { answer: decision.answer, state, now })));
                     }
                 }

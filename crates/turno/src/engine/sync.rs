@@ -1,8 +1,8 @@
-//! Synchronisation of a source: what is installed for it, what it says now, and what its destination knows.
+//! Synchronisation of a source: its triggers, its current data, and what its destination has received.
 //!
-//! The trigger marks keys and the queue carries them; whoever delivers asks [`SyncHandle::current`] for the data *after* the
-//! claim has committed, and tells [`SyncHandle::delivered`] before the ack. Claimed first and read later, the data are at
-//! least as new as the revision that the ack confirms.
+//! A trigger marks changed keys, and the queue delivers them. The sender reads the data with [`SyncHandle::current`]
+//! *after* the claim has committed, and calls [`SyncHandle::delivered`] before the ack. So the data are at least as
+//! new as the revision that the ack confirms.
 
 mod handed;
 mod walk;
@@ -26,57 +26,57 @@ use turno_core::queue::Kind;
 use turno_core::sync::{Say, Source, SourceRefused, digest};
 use turno_core::time::{Span, Time};
 
-/// Failures are counted over this long for [`SyncStatus`].
+/// The period over which [`SyncStatus`] counts failures.
 const RECENT: Span = Span::from_secs(3_600);
 
-/// One source of an open engine.
+/// A handle to one source.
 #[derive(Clone, Debug)]
 pub struct SyncHandle {
     pub(super) turno: Turno,
     pub(super) source: Arc<Source>,
-    /// Why it is done, for the audit.
+    /// The reason for an action, for the audit.
     reason: Option<String>,
 }
 
-/// How a source is.
+/// The status of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncStatus {
-    /// Why the database cannot say more about it, if it cannot: its table is not there, or may not be read, say.
+    /// Why the database cannot say more about the source, for example because its table is missing or unreadable.
     pub trouble: Option<SourceTrouble>,
-    /// What belongs to it in the database, and whether it is as configured; empty where there are no triggers.
+    /// The source's parts in the database, and whether they are as configured. Empty on a database without triggers.
     pub parts: Vec<Part>,
-    /// Its queue at a glance: what waits, what fails, and since when the oldest one waits.
+    /// The queue's figures: waiting and failed items, and the age of the oldest one.
     pub pulse: Pulse,
-    /// How its destination is doing; nothing if it never failed, or nobody is called.
+    /// The state of the destination. `None` if it never failed, or if the source has none.
     pub destination: Option<Destination>,
-    /// Marks that could not become an event, because the key cannot be one: they are in `turno.intake_refused`.
+    /// Marks whose key cannot be an item's key. They are kept in `turno.intake_refused`.
     pub refused: i64,
-    /// Keys that were delivered and whose row has stopped taking part since, without the destination being told; nothing
-    /// where it was not counted.
+    /// Keys that were delivered and whose row no longer takes part, without a deactivation. `None` if not counted.
     pub left: Option<i64>,
-    /// Keys that the destination believes active, whose row is gone and that have no event on its way; nothing where it was
-    /// not counted.
+    /// Keys that are active at the destination, whose row is gone and that have no pending item. `None` if not
+    /// counted.
     pub gone: Option<i64>,
 }
 
-/// Why a source does not do what it is for. What has [left] is none: that was wished.
+/// Why a source does not work as it should. Keys that have [left] are not a fault, because the configuration asks for
+/// that.
 ///
 /// [left]: SyncStatus::left
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncFault {
-    /// Its triggers are not there, or not as configured, or cannot be.
+    /// The triggers are missing, differ from the configuration, or cannot be installed.
     NotInstalled(Installed),
-    /// So many events have no attempts left.
+    /// This many items are exhausted.
     Exhausted(i64),
-    /// The destination believes so many keys active whose row is gone.
+    /// This many keys are active at the destination although their row is gone.
     Gone(i64),
-    /// So many changes cannot become an event.
+    /// This many changes cannot become an item.
     Refused(i64),
 }
 
 impl SyncFault {
-    /// Everything that is wrong by a status; none where not even the queue is there. A source in [trouble] is not judged
-    /// here, because its trouble says more.
+    /// Returns all faults of a status. `None` means that not even the queue exists. A source in [trouble] gets no
+    /// fault about its triggers, because the trouble says more.
     ///
     /// [trouble]: SyncStatus::trouble
     pub fn all(status: Option<&SyncStatus>, has_triggers: bool) -> Vec<SyncFault> {
@@ -98,12 +98,12 @@ impl SyncFault {
     }
 }
 
-/// What is wrong with a source.
+/// Why a source cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceTrouble {
-    /// It cannot be used as it is described.
+    /// The description does not fit the database.
     Refused(SourceRefused),
-    /// The database refuses to read its table; what it says.
+    /// The database refuses to read the table, with its message.
     Rejected(String),
 }
 
@@ -117,12 +117,12 @@ impl From<SourceTrouble> for Error {
 }
 
 impl SyncStatus {
-    /// Everything that belongs to it is there, as configured, and at work.
+    /// Returns whether all parts exist as configured and are enabled.
     pub fn is_installed(&self) -> bool {
         !self.parts.is_empty() && self.parts.iter().all(|part| part.state == PartState::Good)
     }
 
-    /// What has a name that it needs and is not of it: then nothing can be installed.
+    /// Returns the first name that the source needs and that another object has. Then nothing can be installed.
     pub fn taken(&self) -> Option<SourceRefused> {
         self.parts.iter().find_map(|part| match part.state {
             PartState::Taken(what) => Some(SourceRefused::Taken { what, name: part.name.clone() }),
@@ -130,34 +130,34 @@ impl SyncStatus {
         })
     }
 
-    /// Nothing of it is there.
+    /// Returns whether no part exists.
     pub fn is_absent(&self) -> bool {
         self.parts.iter().all(|part| part.state == PartState::Missing)
     }
 
-    /// Since when the oldest event waits.
+    /// Returns since when the oldest item waits.
     pub fn oldest(&self) -> Option<Time> {
         self.pulse.oldest
     }
 }
 
-/// Whether the triggers of a source are there, in a word.
+/// The state of a source's triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installed {
-    /// As configured.
+    /// All parts are as configured.
     Yes,
-    /// Nothing of it.
+    /// No part exists.
     Absent,
-    /// Something of it, or not as configured.
+    /// Some parts are missing or differ from the configuration.
     Differs,
-    /// Not as configured, and it cannot be: something else has a name that it needs, see [`SyncStatus::taken`].
+    /// Another object has a name that the source needs, see [`SyncStatus::taken`].
     Blocked,
-    /// The database has none.
+    /// The database has no triggers.
     NoTriggers,
 }
 
 impl Installed {
-    /// What a status says; none where not even the queue is there.
+    /// Derives the state from a status. `None` means that not even the queue exists.
     pub fn of(status: Option<&SyncStatus>, has_triggers: bool) -> Installed {
         match status {
             _ if !has_triggers => Installed::NoTriggers,
@@ -169,7 +169,7 @@ impl Installed {
         }
     }
 
-    /// For programs.
+    /// Returns the name used by the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Installed::Yes => "installed",
@@ -182,7 +182,7 @@ impl Installed {
 }
 
 impl Turno {
-    /// A source to work with. Everything about it needs `sync.manage`, except for what deliveries need.
+    /// Returns a handle to a source. Its operations need `sync.manage`, except those that deliveries use.
     ///
     /// ```
     /// # use turno::*;
@@ -193,7 +193,7 @@ impl Turno {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// let source = Source { view: None, ..Source::siper() };
     /// let sync = turno.sync(source);
-    /// assert!(!sync.has_triggers(), "they need PostgreSQL; here the queue is fed through the API");
+    /// assert!(!sync.has_triggers(), "triggers need PostgreSQL; on SQLite the API feeds the queue");
     /// assert!(sync.plan().await.is_err());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -204,18 +204,18 @@ impl Turno {
 }
 
 impl SyncHandle {
-    /// The source as it was given.
+    /// Returns the source's description.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Why it is done: written into the audit with whatever is done with it.
+    /// Sets the reason that the audit records with the following actions.
     #[must_use]
     pub fn because(self, reason: Option<String>) -> SyncHandle {
         SyncHandle { reason, ..self }
     }
 
-    /// How many keys the source has now, counted up to [`SourceLook::MOST`].
+    /// Counts the keys of the source, up to [`SourceLook::MOST`].
     ///
     /// [`SourceLook::MOST`]: crate::store::SourceLook::MOST
     pub async fn size(&self) -> Result<i64, Error> {
@@ -223,21 +223,21 @@ impl SyncHandle {
         Ok(self.tables()?.size(self.source.clone()).await??)
     }
 
-    /// Whether the database can have triggers, and the source's table be read. If not, the queue is fed through the API,
-    /// and what is delivered is the item's own action and payload.
+    /// Returns whether the database supports triggers and can read the source's table. If not, the queue is fed
+    /// through the API, and a delivery carries the item's own action and payload.
     pub fn has_triggers(&self) -> bool {
         self.turno.inner.store.source_tables().is_some()
     }
 
-    /// What is to be told of a key now: the columns of the row that speaks for it, as JSON, or that it is to be deactivated,
-    /// or nothing. To be asked after the claim, and for each attempt anew. Needs `queues.consume`.
+    /// Returns what to send for a key now: the columns of its current row as JSON, a deactivation, or nothing. Call it
+    /// after the claim, and again for each attempt. Needs `queues.consume`.
     pub async fn current(&self, key: &Key) -> Result<Say, Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
 
-    /// Keys as the source's table has them: of a column of numbers `0100` is `100`, and `x` is refused, because no row can
-    /// ever have it. Where there is no table to ask, they stay as they are.
+    /// Converts keys to the form that the table uses: for a numeric column, `0100` becomes `100`, and `x` is refused
+    /// because no row can have it. Without a table, returns the keys unchanged.
     pub async fn keys(&self, given: Vec<Key>) -> Result<Vec<Key>, Error> {
         self.turno.reads(Needs::READING).await?;
         let Some(tables) = self.turno.inner.store.source_tables() else { return Ok(given) };
@@ -249,8 +249,8 @@ impl SyncHandle {
         }
     }
 
-    /// Keeps what the destination has confirmed for a delivery: the action and the data, or none. To be told before the
-    /// ack: a crash between the two leads to one more delivery, and never to a wrong memory. Needs `queues.consume`.
+    /// Stores the action and the data that the destination has confirmed. Call it before the ack: a crash between the
+    /// two then causes one more delivery, but never a wrong record. Needs `queues.consume`.
     pub async fn delivered(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
         let key =
@@ -268,8 +268,8 @@ impl SyncHandle {
         Ok(self.turno.inner.store.sync_delivered(delivered).await?)
     }
 
-    /// Keeps with the item that there was nothing to tell of its key; to be told before it is settled with [`Act::Skip`].
-    /// What the destination knows stays as it was. Needs `queues.consume`.
+    /// Stores with the item that there was nothing to send for its key. Call it before settling with [`Act::Skip`].
+    /// The record of what the destination has stays unchanged. Needs `queues.consume`.
     ///
     /// [`Act::Skip`]: turno_core::queue::Act::Skip
     pub async fn skipped(&self, got: &Got) -> Result<(), Error> {
@@ -278,52 +278,53 @@ impl SyncHandle {
         Ok(self.tables()?.skipped(got.handed.queue, got.handed.seq, was).await?)
     }
 
-    /// Exactly the SQL that [`SyncHandle::install`] runs, in one transaction.
+    /// Returns the exact SQL that [`SyncHandle::install`] runs in one transaction.
     pub async fn plan(&self) -> Result<String, Error> {
-        self.managed().await?;
+        self.require_manage().await?;
         Ok(self.tables()?.plan(self.source.clone()).await??)
     }
 
-    /// Installs the trigger with its function and, where the source has them, its index and its view. Done again, it brings
-    /// what is there to what the source says. Its queue must exist. Audited.
+    /// Installs the trigger, its function and, if configured, the index and the view. Repeating it updates them to the
+    /// configuration. The queue must exist. Audited.
     pub async fn install(&self) -> Result<(), Error> {
-        self.managed().await?;
+        self.require_manage().await?;
         let tables = self.tables()?;
         self.queue().await?;
         tables.install(self.source.clone()).await??;
         let table = self.source.table.shown();
-        self.noted("sync_install", "source.installed", table.clone(), [("table", table.into())]).await
+        self.record_action("sync_install", "source.installed", table.clone(), [("table", table.into())]).await
     }
 
-    /// Removes what was installed for the source, and nothing else; answers what that was. The queue stays with what is in
-    /// it. Audited, if there was something.
+    /// Removes the parts that were installed for the source and returns their names. The queue and its items stay.
+    /// Audited if there was something to remove.
     pub async fn remove(&self) -> Result<Vec<String>, Error> {
-        self.managed().await?;
+        self.require_manage().await?;
         let removed = self.tables()?.remove(self.source.clone()).await??;
         if !removed.is_empty() {
             let names = removed.join(", ");
-            self.noted("sync_remove", "source.removed", names.clone(), [("removed", names.into())]).await?;
+            self.record_action("sync_remove", "source.removed", names.clone(), [("removed", names.into())]).await?;
         }
         Ok(removed)
     }
 
-    /// Whether what is installed is what the source says, what waits, what fails, how old the oldest is, how many have
-    /// left without the destination being told, and how many are gone. A source that is in trouble still has a queue: that is told, and what the
-    /// trouble is. Refused only where there is not even a queue.
+    /// Returns the full status: parts, waiting and failed items, the age of the oldest, and the numbers of keys that
+    /// left or are gone. A source in trouble still has a status with its queue and its trouble. Fails only if there is
+    /// no queue.
     pub async fn status(&self) -> Result<SyncStatus, Error> {
-        self.look(true).await
+        self.read_status(true).await
     }
 
-    /// The same without counting who has left or is gone, which goes through all that was ever delivered.
+    /// Returns the status without the numbers of keys that left or are gone, because counting them reads every
+    /// delivered key.
     pub async fn glance(&self) -> Result<SyncStatus, Error> {
-        self.look(false).await
+        self.read_status(false).await
     }
 
-    async fn look(&self, count_unmatched: bool) -> Result<SyncStatus, Error> {
+    async fn read_status(&self, count_unmatched: bool) -> Result<SyncStatus, Error> {
         self.turno.reads(Needs::READING).await?;
         let tables = self.turno.inner.store.source_tables();
         let queue = match (self.queue().await, tables) {
-            // What keeps it from being installed is worth more than that nobody has.
+            // Report first what prevents the installation, because that is more useful than the missing queue.
             (Err(Error::Source(SourceRefused::NoQueue(name))), Some(tables)) => {
                 tables.plan(self.source.clone()).await??;
                 return Err(SourceRefused::NoQueue(name).into());
@@ -335,7 +336,7 @@ impl SyncHandle {
         let pulse = self.turno.inner.store.pulse(queue, since).await?;
         let destination = self.turno.inner.store.destination(queue).await?;
         let (trouble, parts, refused) = (None, Vec::new(), 0);
-        // Without a table that could be read, every key has what was enqueued for it.
+        // Without a readable table, no key can have left or be gone.
         let none = (count_unmatched && tables.is_none()).then_some(0);
         let mut status = SyncStatus { trouble, parts, pulse, destination, refused, left: none, gone: none };
         let Some(tables) = tables else { return Ok(status) };
@@ -351,8 +352,8 @@ impl SyncHandle {
         Ok(status)
     }
 
-    /// Writes down who did it, and tells it those who watch.
-    async fn noted<const N: usize>(
+    /// Writes the audit entry and the event of an action.
+    async fn record_action<const N: usize>(
         &self,
         action: &'static str,
         name: &'static str,
@@ -360,7 +361,7 @@ impl SyncHandle {
         details: [(&str, Value); N],
     ) -> Result<(), Error> {
         let actor = self.turno.actor();
-        let told = Event {
+        let event = Event {
             topic: Topic::Sync,
             name: name.into(),
             resource: self.source.name.as_str().into(),
@@ -373,12 +374,12 @@ impl SyncHandle {
         let reason = self.reason.as_ref().map(|reason| ("reason", reason.as_str().into()));
         let draft = Draft::new(actor, action, format!("sync/{}", self.source.name));
         let draft = draft.with(details.into_iter().chain(reason));
-        self.tables()?.audit(draft, told).await?;
+        self.tables()?.audit(draft, event).await?;
         self.turno.inner.signals.wrote.notify_one();
         Ok(())
     }
 
-    async fn managed(&self) -> Result<(), Error> {
+    async fn require_manage(&self) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::SyncManage)).await
     }
 

@@ -1,9 +1,10 @@
-//! Telling what happened, once, where everything passes: after the commit of a group, and after a heartbeat that needed
-//! none. Figures (`metrics`) and log lines (`tracing`, target `turno::life`) come from here and from nowhere else, so
-//! that no operation can be forgotten and none be told twice.
+//! Metrics and log lines, produced in one place: after the commit of a group, and after a heartbeat that needed no
+//! commit. Metrics (`metrics`) and log lines (`tracing`, target `turno::life`) come from nowhere else, so that no
+//! operation is missed or reported twice.
 //!
-//! Figures go to the recorder that is installed when the engine is opened; without one they cost next to nothing. Lines
-//! name resources, keys, ids, fences and people, and never what items carry, what workers or people wrote, or a secret.
+//! Metrics go to the recorder that is installed when the engine is opened. Without one they cost almost nothing. Log
+//! lines name resources, keys, ids, fences and users. They never contain payloads, texts of workers or people, or
+//! secrets.
 
 mod figures;
 mod kept;
@@ -17,7 +18,7 @@ use crate::store::{
 };
 use figures::{Fate, Figures, QueueFigures};
 use kept::is_kept;
-use life::{Life, Line, Telling};
+use life::{Life, Line, Recorder};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use turno_core::id::{ItemId, QueueId, Resource};
@@ -25,7 +26,7 @@ use turno_core::lease::{Command, Decision, Ending, Outcome, Refused, State};
 use turno_core::queue::{Accepted, Act, Handed, Manage, ManageAnswer, SettleOutcome};
 use turno_core::task;
 
-/// What tells.
+/// The metrics and the log of one engine.
 #[derive(Clone)]
 pub(crate) struct Telemetry {
     figures: Arc<Figures>,
@@ -39,12 +40,12 @@ impl Telemetry {
         Telemetry { figures, life }
     }
 
-    /// Remembers the name of a queue: groups know its number only.
-    pub(crate) fn knows(&self, row: &QueueRow) {
-        self.figures.knows(row.id, &row.name);
+    /// Remembers the name of a queue, because groups only have its id.
+    pub(crate) fn remember_queue(&self, row: &QueueRow) {
+        self.figures.remember_queue(row.id, &row.name);
     }
 
-    /// A transaction was committed.
+    /// Reports a committed transaction.
     pub(super) fn committed(&self, groups: &[Group], outcomes: &[Outcomes], watch: Stopwatch) {
         self.figures.transaction(groups, watch.elapsed());
         let life = self.life.begin();
@@ -53,18 +54,18 @@ impl Telemetry {
         }
     }
 
-    /// A transaction was given up; nothing of it was stored.
+    /// Reports a failed transaction, of which nothing was stored.
     pub(super) fn failed(&self, groups: &[Group]) {
         groups.iter().for_each(|group| self.figures.failed(group));
     }
 
-    /// A heartbeat was answered without writing.
-    pub(super) fn beaten(&self, command: &Command, answer: &Result<Outcome, Refused>) {
+    /// Reports a heartbeat that was answered without a commit.
+    pub(super) fn heartbeat_answered(&self, command: &Command, answer: &Result<Outcome, Refused>) {
         self.figures.lease(&command.action, answer);
-        tell_lease(&self.life.begin(), command, answer, None);
+        record_lease(&self.life.begin(), command, answer, None);
     }
 
-    fn group(&self, life: &Telling<'_>, group: &Group, outcome: &Outcomes) {
+    fn group(&self, life: &Recorder<'_>, group: &Group, outcome: &Outcomes) {
         match (group, outcome) {
             (Group::Lease(group), Outcomes::Lease { answers, .. }) => {
                 for (command, (decision, state)) in group.commands.iter().zip(answers) {
@@ -72,52 +73,52 @@ impl Telemetry {
                 }
             }
             (Group::Task(group), Outcomes::Task(outcome)) => self.task(life, &group.command, outcome),
-            (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.admitted(life, group, answers),
-            (Group::Claim(group), Outcomes::Claim(outcome)) => self.dealt(life, group, outcome),
+            (Group::Enqueue(group), Outcomes::Enqueue(answers)) => self.enqueued(life, group, answers),
+            (Group::Claim(group), Outcomes::Claim(outcome)) => self.handed_out(life, group, outcome),
             (Group::Settle(group), Outcomes::Settle { answers, .. }) => self.settled(life, group, answers),
             (Group::Manage(group), Outcomes::Manage { answer, expired }) => {
-                expired.iter().for_each(|handed| self.over(life, *handed, Fate::Expired, None));
+                expired.iter().for_each(|handed| self.delivery_ended(life, *handed, Fate::Expired, None));
                 self.managed(life, group, answer);
             }
             (Group::Clear(group), Outcomes::Clear(cleared)) if cleared.count > 0 => {
                 let items = usize::try_from(cleared.count).unwrap_or(usize::MAX);
                 self.queue(group.queue).count(Fate::Cancelled, items);
-                life.tell(|| Line::Cleared { queue: group.name.clone(), by: group.by.clone(), items });
+                life.record(|| Line::Cleared { queue: group.name.clone(), by: group.by.clone(), items });
             }
             _ => {}
         }
     }
 
-    fn managed(&self, life: &Telling<'_>, group: &ManageGroup, answer: &ManageOutcome) {
+    fn managed(&self, life: &Recorder<'_>, group: &ManageGroup, answer: &ManageOutcome) {
         let fate = match (answer, &group.wish) {
-            // What is released was counted as exhausted when it was.
+            // A released item was already counted when it was exhausted.
             (Err(_), _) | (Ok(ManageAnswer::Released), Manage::Release) | (Ok(_), Manage::Probe { .. }) => return,
             (Ok(_), Manage::Retry | Manage::RetryWith { .. } | Manage::Revive | Manage::Probed) => Fate::Retried,
             (Ok(_), Manage::Cancel | Manage::Release) => Fate::Cancelled,
         };
         self.queue(group.queue).count(fate, 1);
-        life.tell(|| Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate });
+        life.record(|| Line::Managed { queue: group.name.clone(), item: group.id.clone(), by: group.by.clone(), fate });
     }
 
-    fn decided(&self, life: &Telling<'_>, command: &Command, decision: &Decision, state: &State) {
-        // The end comes first: whoever was granted the lease got it because of that.
+    fn decided(&self, life: &Recorder<'_>, command: &Command, decision: &Decision, state: &State) {
+        // The end first, because it is the reason for the following grant.
         decision.ended.iter().for_each(|ending| self.expired(life, &command.resource, ending));
-        self.asked(life, command, &decision.answer, state);
+        self.lease_answered(life, command, &decision.answer, state);
     }
 
-    fn asked(&self, life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: &State) {
+    fn lease_answered(&self, life: &Recorder<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: &State) {
         self.figures.lease(&command.action, answer);
-        tell_lease(life, command, answer, Some(state));
+        record_lease(life, command, answer, Some(state));
     }
 
-    fn expired(&self, life: &Telling<'_>, resource: &Resource, ending: &Ending) {
+    fn expired(&self, life: &Recorder<'_>, resource: &Resource, ending: &Ending) {
         self.figures.expired(ending.cause);
         let line = || Line::Expired { resource: resource.clone(), ending: Box::new(ending.clone()) };
-        if is_kept(resource, [&ending.grant.holder]) { life.keep(line) } else { life.tell(line) }
+        if is_kept(resource, [&ending.grant.holder]) { life.keep(line) } else { life.record(line) }
     }
 
-    /// What people do to a task is in its history; here its lease is told, which is like any other.
-    fn task(&self, life: &Telling<'_>, command: &task::Command, outcome: &crate::store::TaskOutcome) {
+    /// Reports the lease of a task. Other actions on a task are in its own history.
+    fn task(&self, life: &Recorder<'_>, command: &task::Command, outcome: &crate::store::TaskOutcome) {
         outcome.expired.iter().for_each(|ending| self.expired(life, &outcome.lease.resource, ending));
         let task::Action::Lease(action) = &command.action else {
             return;
@@ -134,10 +135,10 @@ impl Telemetry {
             policy: command.policy.clone(),
             action: action.clone(),
         };
-        self.asked(life, &command, &answer, &outcome.lease);
+        self.lease_answered(life, &command, &answer, &outcome.lease);
     }
 
-    fn admitted(&self, life: &Telling<'_>, group: &EnqueueGroup, answers: &[Vec<Accepted>]) {
+    fn enqueued(&self, life: &Recorder<'_>, group: &EnqueueGroup, answers: &[Vec<Accepted>]) {
         for (call, answers) in group.calls.iter().zip(answers) {
             let queue = self.queue(call.queue);
             for (item, answer) in call.items.iter().zip(answers) {
@@ -147,7 +148,7 @@ impl Telemetry {
                     Accepted::Coalesced { .. } => Fate::Coalesced,
                 };
                 queue.count(fate, 1);
-                life.tell(|| {
+                life.record(|| {
                     let (item, key) = (item.id.clone(), item.key.clone());
                     Line::Admitted { queue: queue.name(), number: call.queue, key, item, fate }
                 });
@@ -155,7 +156,7 @@ impl Telemetry {
         }
     }
 
-    fn dealt(&self, life: &Telling<'_>, group: &ClaimGroup, outcome: &ClaimOutcome) {
+    fn handed_out(&self, life: &Recorder<'_>, group: &ClaimGroup, outcome: &ClaimOutcome) {
         let ClaimOutcome::Dealt { deliveries, bodies, .. } = outcome else {
             return;
         };
@@ -167,7 +168,7 @@ impl Telemetry {
         for (want, deliveries) in wants.iter().zip(deliveries) {
             for delivery in deliveries {
                 queue.count(Fate::HandedOut, delivery.items.len());
-                life.tell(|| {
+                life.record(|| {
                     let known = |(seq, attempt): &(_, u32)| bodies.get(seq).map(|body| (body.id.clone(), *attempt));
                     Line::Taken {
                         queue: queue.name(),
@@ -181,7 +182,7 @@ impl Telemetry {
         }
     }
 
-    fn settled(&self, life: &Telling<'_>, group: &SettleGroup, answers: &[SettleOutcome]) {
+    fn settled(&self, life: &Recorder<'_>, group: &SettleGroup, answers: &[SettleOutcome]) {
         for (settle, answer) in group.settlements.iter().zip(answers) {
             let fate = match answer {
                 SettleOutcome::Acked => Fate::Processed,
@@ -191,7 +192,7 @@ impl Telemetry {
                 SettleOutcome::Returned => Fate::Returned,
                 SettleOutcome::Renewed { .. } => Fate::Renewed,
                 SettleOutcome::Expired => Fate::Expired,
-                // Nobody is refused who did not ask: the sweeper only looked.
+                // The sweep submitted this one, so there is no caller whose settlement was refused.
                 SettleOutcome::Stale if settle.act == Act::Expire => continue,
                 SettleOutcome::Stale | SettleOutcome::NotInDelivery => Fate::Stale,
             };
@@ -199,16 +200,17 @@ impl Telemetry {
                 (Act::Fail { item, .. }, Fate::Retrying | Fate::Exhausted) => item.as_ref(),
                 _ => None,
             };
-            self.over(life, settle.handed, fate, failed);
+            self.delivery_ended(life, settle.handed, fate, failed);
         }
     }
 
-    /// With the item that failed, if only one was named: what stood before it is done and what stood behind it went back.
-    fn over(&self, life: &Telling<'_>, handed: Handed, fate: Fate, failed: Option<&ItemId>) {
+    /// Reports the end of a delivery. `failed` is set if one item of a group failed: the items before it are processed
+    /// and those after it were returned.
+    fn delivery_ended(&self, life: &Recorder<'_>, handed: Handed, fate: Fate, failed: Option<&ItemId>) {
         let queue = self.queue(handed.queue);
         queue.count(fate, if failed.is_some() { 1 } else { handed.size as usize });
         if fate != Fate::Renewed {
-            life.tell(|| Line::Settled { queue: queue.name(), handed, fate, item: failed.cloned() });
+            life.record(|| Line::Settled { queue: queue.name(), handed, fate, item: failed.cloned() });
         }
     }
 
@@ -217,14 +219,14 @@ impl Telemetry {
     }
 }
 
-/// Hands in what became of a command on a lease, if that is worth a line.
-fn tell_lease(life: &Telling<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: Option<&State>) {
-    let Some(told) = life::told(command, answer) else { return };
-    let line = || Line::of_lease(told, command, answer, state);
+/// Writes the line about a lease command, if it deserves one.
+fn record_lease(life: &Recorder<'_>, command: &Command, answer: &Result<Outcome, Refused>, state: Option<&State>) {
+    let Some(message) = life::lease_message(command, answer) else { return };
+    let line = || Line::for_lease(message, command, answer, state);
     let held = match answer {
         Err(Refused::HeldBy { grant, .. }) => Some(grant),
         _ => state.and_then(|state| state.grant.as_ref()),
     };
     let about = held.map(|grant| &grant.holder).into_iter().chain([&command.who]);
-    if is_kept(&command.resource, about) { life.keep(line) } else { life.tell(line) }
+    if is_kept(&command.resource, about) { life.keep(line) } else { life.record(line) }
 }

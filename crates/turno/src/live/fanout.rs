@@ -1,7 +1,8 @@
-//! One reader per process for all who listen: it reads what was committed behind its cursor and puts it into a ring.
+//! One reader per process for all listeners: reads committed events after its cursor and puts them into a ring.
 //!
-//! It rests while nobody listens. Whenever it begins, or has lost its place, it says up to where the stream has come:
-//! who has not seen all of that reads the store. So it may begin anew at any time and nobody misses anything.
+//! The reader rests while there are no listeners. When it starts, or when its next event is missing, it sends the
+//! newest position (`UpTo`). A listener that has not seen everything up to there reads the store. So the reader may
+//! restart at any time without losing events.
 
 use super::sequence;
 use crate::clock::Clock;
@@ -17,26 +18,27 @@ use turno_core::event::{Event, Topic};
 use turno_core::id::{Position, QueueId, QueueName};
 use turno_core::time::{Span, Time};
 
-/// Events kept for those who are a moment behind: about a second of a busy system, some megabytes at the very most,
-/// since texts are bounded. Who is further behind reads the store.
+/// Events kept in the ring: about a second of a busy system, at most some megabytes because texts are bounded. A
+/// listener further behind reads the store.
 const RING: usize = 1_024;
-/// Events read at once; also what a slow listener may have read ahead.
+/// Events read at once, which also bounds what a slow listener buffers.
 pub(super) const PAGE: u32 = 256;
-/// Changes of queues kept for a listener; beyond that they are dropped.
+/// Queue changes kept in the ring. Older ones are dropped.
 const CHANGES: usize = 256;
-/// The shortest time between two changes of the same queue: a person sees no more, and a busy queue changes all the time.
+/// The shortest time between two changes of the same queue. A person cannot see more, and a busy queue changes all the
+/// time.
 const CHANGES_EVERY: Span = Span(250);
 
-/// What goes through the ring.
+/// An entry of the ring.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     /// The next event.
     Event(Position, Arc<Event>),
-    /// The stream has come this far; what leads there is in the store only.
+    /// The newest position. Events up to it are only in the store.
     UpTo(Position),
 }
 
-/// A queue in which something happened.
+/// A change in a queue.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) queue: QueueName,
@@ -44,14 +46,14 @@ pub(super) struct Change {
     pub(super) at: Time,
 }
 
-/// Where listeners join.
+/// Serves the listeners of this process.
 pub(crate) struct Fanout {
     events: Sender<Item>,
     queues: Sender<Change>,
     joined: Arc<Joined>,
 }
 
-/// Somebody has joined, who found nobody there perhaps.
+/// Wakes the readers when a listener joins.
 #[derive(Default)]
 struct Joined {
     events: Notify,
@@ -75,12 +77,13 @@ impl Fanout {
         Fanout { events, queues, joined }
     }
 
-    /// How many listen.
+    /// Returns the number of listeners.
     pub(super) fn listeners(&self) -> usize {
         self.events.receiver_count()
     }
 
-    /// From here on everything that is put into the ring reaches the receiver, or tells it that it came too late.
+    /// Subscribes to the rings. Everything sent from here on reaches the receiver, or the receiver learns that it
+    /// lagged.
     pub(super) fn join(&self, queues: bool) -> (Receiver<Item>, Option<Receiver<Change>>) {
         let events = self.events.subscribe();
         self.joined.events.notify_one();
@@ -114,17 +117,17 @@ impl Reader {
         }
     }
 
-    /// Reads on until nobody listens any more, or until it has lost its place.
+    /// Reads until there are no listeners, or until an event is missing.
     async fn follow(&self, ring: &Sender<Item>) -> Result<(), StoreError> {
         let mut cursor = self.store.event_span().await?.newest;
-        // A receiver that is gone needs nothing; so here and below.
+        // A send fails only without receivers, which is fine here and below.
         let _ = ring.send(Item::UpTo(cursor));
         while ring.receiver_count() > 0 {
             let page = self.store.events(cursor, PAGE).await?;
             let full = page.len() == PAGE as usize;
             for (position, event) in page {
                 if position != cursor.next() {
-                    // Purged before it was read: begin anew, and let everybody find that out.
+                    // The event was purged before it was read. Start again: the next `UpTo` tells the listeners.
                     return Ok(());
                 }
                 cursor = position;
@@ -137,7 +140,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Until there are events, or until it is time to look without having been told.
+    /// Waits for events, at most `LOOK_AGAIN`.
     async fn wait(&self) {
         tokio::select! {
             () = self.signals.events.notified() => {}
@@ -145,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// Tells of queues that changed, all that have gathered at once.
+    /// Sends the changed queues, all that were collected at once.
     async fn queues(self, ring: Sender<Change>) {
         let mut names = HashMap::new();
         loop {
@@ -163,7 +166,8 @@ impl Reader {
         }
     }
 
-    /// The queues by name, each with its topic. Neither ever changes, so they are asked for only when one is not known.
+    /// Returns the names and topics of the changed queues. Both never change, so the store is read only for unknown
+    /// queues.
     async fn name(
         &self,
         changed: Changed,
@@ -173,7 +177,7 @@ impl Reader {
             let rows = self.store.queues().await?.into_iter();
             *known = rows.map(|row| (row.id, (row.name, Topic::of(row.policy.kind)))).collect();
         }
-        let is_meant = |queue: &QueueId| changed.all || changed.queues.contains(queue);
-        Ok(known.iter().filter(|(queue, _)| is_meant(queue)).map(|(_, named)| named.clone()).collect())
+        let is_changed = |queue: &QueueId| changed.all || changed.queues.contains(queue);
+        Ok(known.iter().filter(|(queue, _)| is_changed(queue)).map(|(_, named)| named.clone()).collect())
     }
 }

@@ -1,7 +1,7 @@
-//! Keeps events from waiting for their positions, in every instance: whichever is first does it for all.
+//! The sequencer: gives positions to committed events. Every instance runs it, and one of them does the work for all.
 //!
-//! It runs when this process may have written events, and by the clock, for those of a process that died right after
-//! its commit. It decides nothing: the store's lock keeps two of them apart.
+//! It runs after this process may have written events, and regularly by the clock, for events of a process that died
+//! after its commit. It decides nothing: a lock in the store lets one sequencer run at a time.
 
 use crate::clock::Clock;
 use crate::engine::{Announce, LOOK_AGAIN};
@@ -9,7 +9,8 @@ use crate::store::{Hint, Sequenced, Store};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two runs, in real time, since it only spares the database: what is written meanwhile shares a run.
+/// The pause between two runs, so that events written meanwhile share a run. In real time, because it only limits the
+/// load.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<Clock>, announce: Announce) {

@@ -1,7 +1,7 @@
-//! How a queue's destination is doing, for whoever sends its deliveries somewhere: shared by all processes.
+//! The state of a queue's destination, shared by all processes that send its deliveries.
 //!
-//! What is known is read, changed by the rules of the core, and stored if nobody else was faster; otherwise it is
-//! looked at anew.
+//! A change reads the state, applies the rules of the core, and stores the result only if the stored state is still
+//! the same. Otherwise it starts again.
 
 use super::{Got, GotItem, QueueHandle};
 use crate::engine::Turno;
@@ -16,11 +16,11 @@ use turno_core::queue::{ItemState, Manage, ManageAnswer, Taker};
 use turno_core::time::{Span, Time};
 
 const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
-/// Exhausted items that are looked at together when a destination is back.
+/// Exhausted items read per page.
 const PAGE: u32 = 64;
 
 impl Turno {
-    /// The destinations that are not well, by the numbers of their queues.
+    /// Returns the destinations that are down or have stuck keys, by queue id.
     pub async fn destinations(&self) -> Result<Vec<(QueueId, Destination)>, Error> {
         self.reads(Needs::READING).await?;
         Ok(self.inner.store.destinations().await?)
@@ -28,7 +28,7 @@ impl Turno {
 }
 
 impl QueueHandle {
-    /// How the destination is doing; nothing if it never failed.
+    /// Returns the state of the destination. `None` if it never failed.
     ///
     /// ```
     /// # use turno::*;
@@ -56,8 +56,8 @@ impl QueueHandle {
         Ok(self.turno.inner.store.destination(row.id).await?)
     }
 
-    /// A call failed; answers whether the destination was down before that, and how it is doing now. While it is down it
-    /// is asked again after `probe`.
+    /// Records a failed call. Returns whether the destination was down before, and its new state. While it is down,
+    /// the next probe is due after `probe`.
     pub async fn destination_failed(&self, failure: &Failure, probe: Span) -> Result<(bool, Destination), Error> {
         self.turno.reads(CONSUME).await?;
         let row = self.row().await?;
@@ -71,23 +71,24 @@ impl QueueHandle {
         }
     }
 
-    /// A call succeeded; answers how the destination is doing if that changed anything.
+    /// Records a successful call. Returns the new state if it changed.
     pub async fn destination_succeeded(&self) -> Result<Option<Destination>, Error> {
         self.change(None, |before| before?.succeeded(self.turno.now())).await
     }
 
-    /// Takes the probe of a destination that is down, or of one with a stuck key, if a probe is due; of all who ask, one gets it. If nothing is heard of
-    /// it, the next one is due after `hold`.
+    /// Takes the due probe of a destination that is down or has a stuck key. Of several callers, one gets it. If its
+    /// result is not reported, the next probe is due after `hold`.
     pub async fn destination_probe(&self, hold: Span) -> Result<Option<Destination>, Error> {
         self.change(None, |before| before?.probing(self.turno.now(), hold)).await
     }
 
-    /// Another endpoint has taken the place of the one that was down: it is asked at once.
+    /// Records that another endpoint replaced the one that was down, so that it is probed at once.
     pub async fn destination_replaced(&self) -> Result<Option<Destination>, Error> {
         self.change(None, |before| before?.replaced(self.turno.now())).await
     }
 
-    /// What was exhausted since then is revived, so many; see [`QueueHandle::revive`]. Where nothing was, nothing is told.
+    /// Records that `count` items exhausted since `since` were revived, see [`QueueHandle::revive`]. Writes no event
+    /// if `count` is 0.
     pub async fn destination_revived(&self, since: Time, count: u64) -> Result<Option<Destination>, Error> {
         self.change((count > 0).then(|| count.to_string()), |before| before?.revived(since)).await
     }
@@ -108,7 +109,8 @@ impl QueueHandle {
         }
     }
 
-    /// Stores what became of a destination, and tells it if it is news.
+    /// Stores the new state of a destination, with its event if there is one. Returns `false` if another process was
+    /// faster.
     async fn put(
         &self,
         before: Option<&Destination>,
@@ -127,9 +129,9 @@ impl QueueHandle {
             by: None,
             detail: detail.or(more),
         });
-        let told = news.is_some();
+        let has_event = news.is_some();
         let stored = self.turno.inner.store.put_destination(row.id, after.clone(), news).await?;
-        if stored && told {
+        if stored && has_event {
             self.turno.inner.signals.wrote.notify_one();
         }
         Ok(stored)
@@ -143,12 +145,12 @@ impl QueueHandle {
         Ok(record.map_or(got.now, |record| round_began(&record.errors, got.attempt, got.now)))
     }
 
-    /// Hands out an exhausted item of a sync queue, to ask with it whether the destination is back; nothing if none was
-    /// exhausted since then. Of several, the one that was handed out least recently, so that a key that always fails does
-    /// not keep the others from showing that the destination is back.
+    /// Hands out an exhausted item of a sync queue as a probe. Returns `None` if no item was exhausted since `since`.
+    /// Chooses the item that was handed out least recently, so that one key that always fails does not block the
+    /// probes.
     ///
-    /// The caller settles the delivery before it expires: with [`Act::Park`] if the probe failed, and otherwise, after
-    /// [`QueueHandle::probe_succeeded`], with an ack.
+    /// The caller settles the delivery before it expires: with [`Act::Park`] if the probe failed, otherwise with an
+    /// ack after [`QueueHandle::probe_succeeded`].
     ///
     /// [`Act::Park`]: turno_core::queue::Act::Park
     pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Got>, Error> {
@@ -164,7 +166,7 @@ impl QueueHandle {
         let taker = Taker::from(Instance::new(instance)?.as_str());
         let body = record.body;
         let answer = self.manage_one(body.id.clone(), Manage::Probe { taker }).await?;
-        // Somebody else was faster: it changed, or a person has sent it round.
+        // The item changed or was retried in the meantime.
         let Ok(ManageAnswer::Probing(probe)) = answer else { return Ok(None) };
         let attempt = probe.attempt;
         let (id, enqueued_at) = (body.id, body.enqueued_at);
@@ -180,15 +182,16 @@ impl QueueHandle {
         }))
     }
 
-    /// Writes down that the destination took the exhausted item that it was probed with. Audited as `sync_revived`.
+    /// Records that the destination accepted the exhausted item of a probe. Audited as `sync_revived`.
     pub async fn probe_succeeded(&self, id: ItemId) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
         self.manage_one(id, Manage::Probed).await.map(drop)
     }
 
-    /// Sends round again what was exhausted between two times, because its destination is back, oldest first and at most
-    /// `limit`; answers how many. The end counts by the hand-out of the last attempt: what was handed out later failed for
-    /// another reason. Each is audited as `sync_revived`. What changed or was retried meanwhile stays as it is.
+    /// Queues again up to `limit` items that were exhausted between `since` and `until`, oldest first, because their
+    /// destination is back. Returns how many. `until` applies to the hand-out of the last attempt, because items
+    /// handed out later failed for another reason. Each is audited as `sync_revived`. Items that changed or were
+    /// retried meanwhile stay unchanged.
     ///
     /// ```
     /// # use turno::*;
@@ -203,7 +206,7 @@ impl QueueHandle {
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { handed: got.handed, act: give_up }]).await?;
     /// let later = turno.now() + Span::from_secs(1);
-    /// assert_eq!(queue.revive(later, later, 10).await?, 0, "it was exhausted earlier");
+    /// assert_eq!(queue.revive(later, later, 10).await?, 0, "the item was exhausted earlier");
     /// assert_eq!(queue.revive(got.now, later, 10).await?, 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
@@ -222,7 +225,7 @@ impl QueueHandle {
         Ok(sum)
     }
 
-    /// Whether something is in process that was handed out before then.
+    /// Returns whether a delivery handed out at or before `then` is still in process.
     pub async fn handed_out_before(&self, then: Time) -> Result<bool, Error> {
         self.turno.reads(Needs::READING).await?;
         let row = self.row().await?;
@@ -238,7 +241,8 @@ impl QueueHandle {
         }
     }
 
-    /// The next page of exhausted items, reduced to those of an outage, and how far that was; nothing at the end.
+    /// Returns the exhausted items of the next page that belong to the outage, and the page's last sequence number.
+    /// `None` at the end.
     async fn exhausted_by(
         &self,
         since: Time,

@@ -1,4 +1,4 @@
-//! Exhausted items, many at once: those that match go round again, or are only counted.
+//! Retrying or counting many exhausted items at once.
 
 use super::QueueHandle;
 use crate::engine::access::Needs;
@@ -11,31 +11,32 @@ use turno_core::limits::BATCH_MAX;
 use turno_core::queue::{ItemState, Manage};
 use turno_core::time::Time;
 
-/// Retries that are under way at the same time.
+/// Retries that run at the same time.
 const TOGETHER: u32 = 64;
 
-/// Which exhausted items: those that meet all that is said.
+/// Selects exhausted items that meet all of the given conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Only of this key.
+    /// Only items of this key.
     pub key: Option<Key>,
-    /// Only those whose last error contains this.
+    /// Only items whose last error contains this text.
     pub error: Option<String>,
-    /// Only what was exhausted then or later.
+    /// Only items exhausted at this time or later.
     pub since: Option<Time>,
 }
 
 impl Exhausted {
     fn matches(&self, record: &ItemRecord) -> bool {
-        let said = |part: &String| record.errors.last().is_some_and(|error| error.error.contains(part));
+        let error_contains = |part: &String| record.errors.last().is_some_and(|error| error.error.contains(part));
         let ended = record.errors.last().map(|error| error.at).or(record.done.as_ref().map(|done| done.at));
-        self.error.as_ref().is_none_or(said) && self.since.is_none_or(|since| ended.is_some_and(|at| since <= at))
+        self.error.as_ref().is_none_or(error_contains)
+            && self.since.is_none_or(|since| ended.is_some_and(|at| since <= at))
     }
 }
 
 impl QueueHandle {
-    /// Sends exhausted items round again, of one key or of all, oldest first and at most `limit`; answers how many.
-    /// Each in a transaction of its own, with its own entry in the audit.
+    /// Queues exhausted items again, of one key or of all, oldest first and at most `limit`. Returns how many. Each
+    /// retry has its own transaction and its own audit entry.
     ///
     /// ```
     /// # use turno::*;
@@ -50,7 +51,7 @@ impl QueueHandle {
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
     /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 1);
-    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "none is left");
+    /// assert_eq!(queue.retry_exhausted(None, 1_000).await?, 0, "no exhausted item is left");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -58,8 +59,8 @@ impl QueueHandle {
         self.retry_matching(&Exhausted { key, ..Exhausted::default() }, limit).await
     }
 
-    /// Sends exhausted items that match round again, oldest first and at most `limit`; answers how many. Each in a
-    /// transaction of its own, with its own entry in the audit.
+    /// Queues matching exhausted items again, oldest first and at most `limit`. Returns how many. Each retry has its
+    /// own transaction and its own audit entry.
     ///
     /// ```
     /// # use turno::*;
@@ -75,20 +76,20 @@ impl QueueHandle {
     ///     queue.settle(vec![Settlement { handed: got.handed, act }]).await?;
     /// }
     /// let unreachable = Exhausted { error: Some("route".to_owned()), ..Exhausted::default() };
-    /// assert_eq!(queue.count_matching(&unreachable, 1_000).await?, 1, "a look before");
+    /// assert_eq!(queue.count_matching(&unreachable, 1_000).await?, 1, "a preview");
     /// assert_eq!(queue.retry_matching(&unreachable, 1_000).await?, 1);
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn retry_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
-        self.managed().await?;
+        self.prepare_manage().await?;
         let (mut left, mut after, mut sum) = (limit as usize, None, 0);
         while left > 0 {
             let Some((found, last)) = self.exhausted(which, after, TOGETHER).await? else { break };
             after = Some(last);
             let chosen: Vec<ItemRecord> = found.into_iter().take(left).collect();
             left -= chosen.len();
-            // At the same time, so that they may share a flush of the disk.
+            // Concurrent retries can share one flush of the disk.
             let mut retries = JoinSet::new();
             for record in chosen {
                 let queue = self.clone();
@@ -101,7 +102,7 @@ impl QueueHandle {
         Ok(sum)
     }
 
-    /// How many exhausted items match, counted up to `limit`: a look before [`QueueHandle::retry_matching`].
+    /// Counts the matching exhausted items, up to `limit`: a preview of [`QueueHandle::retry_matching`].
     ///
     /// ```
     /// # use turno::*;
@@ -115,7 +116,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn count_matching(&self, which: &Exhausted, limit: u32) -> Result<u64, Error> {
-        self.managed().await?;
+        self.prepare_manage().await?;
         let (mut after, mut sum) = (None, 0);
         while sum < u64::from(limit) {
             let Some((found, last)) = self.exhausted(which, after, BATCH_MAX as u32).await? else { break };
@@ -125,7 +126,7 @@ impl QueueHandle {
         Ok(sum.min(limit.into()))
     }
 
-    /// The next ones that match, and how far that was; nothing at the end.
+    /// Returns the matching items of the next page and the page's last sequence number. `None` at the end.
     async fn exhausted(
         &self,
         which: &Exhausted,
@@ -141,8 +142,8 @@ impl QueueHandle {
         Ok(Some((found, last)))
     }
 
-    /// May be looked after, with what applications have left by now taken in.
-    async fn managed(&self) -> Result<(), Error> {
+    /// Checks `queues.manage` and takes in the queue's rows from the intake.
+    async fn prepare_manage(&self) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await.map(drop)

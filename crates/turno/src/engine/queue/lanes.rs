@@ -1,4 +1,4 @@
-//! All lanes together: what goes on in them, and clearing them.
+//! Operations on the lanes of all queues: counting and clearing.
 
 use crate::engine::access::Needs;
 use crate::engine::{Job, Turno};
@@ -9,11 +9,11 @@ use turno_core::id::{Lane, QueueId};
 use turno_core::queue::Kind;
 use turno_core::time::Time;
 
-/// Lanes listed at once.
+/// Lanes listed per page.
 const AT_ONCE: u32 = 500;
 
 impl Turno {
-    /// How many keys of queues of kind lane have a live delivery, have items that wait, have either.
+    /// Counts the keys in queues of kind lane: with a live delivery, with waiting items, and with either.
     ///
     /// ```
     /// # use turno::*;
@@ -36,10 +36,12 @@ impl Turno {
         Ok(self.inner.store.lane_locks().await?)
     }
 
-    /// Cancels everything that waits in queues of kind lane, and what is in process there: its fence is stale from then
-    /// on. Answers how many items. Needs `queues.manage`; audited, lane by lane, each in a transaction of its own.
+    /// Cancels all waiting items and running deliveries in queues of kind lane, and returns how many items. The fences
+    /// of those deliveries are stale from then on. Needs `queues.manage`. Audited lane by lane, each in its own
+    /// transaction.
     ///
-    /// What is exhausted stays, and so does what arrives meanwhile, or what an application's transaction is completing.
+    /// Exhausted items stay, and so do items that arrive meanwhile and deliveries that an application's transaction is
+    /// completing.
     ///
     /// ```
     /// # use turno::*;
@@ -78,7 +80,7 @@ impl Turno {
         Ok(sum)
     }
 
-    /// The queues of kind lane for which applications have left something.
+    /// Returns the queues of kind lane that have rows in the intake.
     async fn lanes_waiting(&self) -> Result<Vec<QueueId>, Error> {
         let waiting = self.inner.intake.waiting().await?;
         if waiting.is_empty() {

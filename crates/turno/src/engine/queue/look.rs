@@ -1,4 +1,4 @@
-//! Looking at a queue: its items, what goes on in it, and why something in it is not running.
+//! Reading a queue: its items, its figures, and why an item or a key is not running.
 
 use super::QueueHandle;
 use crate::engine::access::Needs;
@@ -14,30 +14,31 @@ use turno_core::queue::{
 };
 use turno_core::time::{Span, Time};
 
-/// What counts as lately.
+/// The period of the overview's figures.
 const LATELY: Span = Span::from_secs(60);
 
-/// A queue at a glance.
+/// An overview of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
-    /// Its row, as it is now: name, policy, whether it is paused.
+    /// The queue's current row: name, policy, and whether it is paused.
     pub row: Arc<QueueRow>,
-    /// How many items are in which state.
+    /// The number of items in each state.
     pub counts: Counts,
-    /// When the oldest item was accepted that waits: neither in process nor exhausted.
+    /// When the oldest waiting item was accepted. Items in process or exhausted do not count.
     pub oldest_waiting: Option<Time>,
-    /// Acked in the last minute; counted up to [`Pulse::MOST`](crate::store::Pulse::MOST).
+    /// Items acked in the last minute, counted up to [`Pulse::MOST`](crate::store::Pulse::MOST).
     pub processed_last_minute: i64,
-    /// Attempts that failed in the last minute, those included that were not settled in time; counted up to the same.
+    /// Failed attempts in the last minute, including expired deliveries, counted up to the same bound.
     pub failed_last_minute: i64,
-    /// How quick it was with what was acked in the last minute; nothing if nothing was.
+    /// The latency of the items acked in the last minute. `None` if there were none.
     pub latency: Option<Latency>,
-    /// When this was so.
+    /// The time of the overview.
     pub now: Time,
 }
 
 impl QueueHandle {
-    /// The items that match, in the order of arrival. For the next page, pass the last one's place as `after`.
+    /// Returns the matching items in order of arrival. For the next page, pass the last item's sequence number as
+    /// `after`.
     ///
     /// ```
     /// # use turno::*;
@@ -48,8 +49,8 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// use turno::core::queue::ItemState;
     /// queue.enqueue(vec![Draft::json("hola")?.key("ana")?, Draft::json("adiós")?.key("leo")?]).await?;
-    /// let of_leo = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
-    /// let found = queue.items(of_leo).await?;
+    /// let leos_items = ItemQuery { key: Some("leo".try_into()?), ..ItemQuery::default() };
+    /// let found = queue.items(leos_items).await?;
     /// assert_eq!((found.len(), found[0].state(found[0].now)), (1, ItemState::Pending));
     /// let after = Some(found[0].body.seq);
     /// assert!(queue.items(ItemQuery { after, ..ItemQuery::default() }).await?.is_empty());
@@ -60,17 +61,17 @@ impl QueueHandle {
         if query.limit == 0 || query.limit as usize > BATCH_MAX {
             return Err(Error::Invalid(format!("limit must be between 1 and {BATCH_MAX}")));
         }
-        let row = self.looked_at().await?;
+        let row = self.row_for_read().await?;
         self.records(&row, query).await
     }
 
-    /// As stored, except that what has expired is not waiting for the sweep.
+    /// Reads items and applies expiry to them, so that the result does not depend on the sweep.
     pub(super) async fn records(&self, row: &QueueRow, query: ItemQuery) -> Result<Vec<ItemRecord>, Error> {
         let found = self.turno.inner.store.items(row.id, query).await?;
         Ok(found.into_iter().map(|record| record.lapsed(&row.policy)).collect())
     }
 
-    /// One item with all that is known about it.
+    /// Returns one item with its attempts and errors.
     ///
     /// ```
     /// # use turno::*;
@@ -80,25 +81,25 @@ impl QueueHandle {
     /// # let turno = Turno::open(&format!("sqlite:{}/doc.db", dir.display())).await?;
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?]).await?.remove(0);
-    /// let record = queue.item(id).await?.expect("it was accepted");
+    /// let record = queue.item(id).await?.expect("the item was accepted");
     /// assert!(record.done.is_none() && record.errors.is_empty());
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn item(&self, id: ItemId) -> Result<Option<ItemRecord>, Error> {
-        let row = self.looked_at().await?;
+        let row = self.row_for_read().await?;
         let Some(record) = self.find(&row, &id).await? else { return Ok(None) };
         let live = |item: &Item| item.expires_at.is_none_or(|at| record.now < at);
         let Some(item) = record.item.clone().filter(|item| !live(item)) else { return Ok(Some(record)) };
-        // An application may be completing it all the same.
+        // An application may be completing the delivery: then it has not expired.
         let front = self.front(&row, item.lane).await?;
         let known = FrontItem { item, id: record.body.id.clone(), key: record.body.key.clone() };
         let completing = self.completing(record.now, front.items.iter().chain([&known])).await?;
         Ok(Some(if completing == Some(known.item.fence) { record } else { record.lapsed(&row.policy) }))
     }
 
-    /// The item that took in what was accepted under this id, if it left nothing else behind: a change of a sync queue that
-    /// replaced what its key's unfinished item carried.
+    /// Returns the item that absorbed a change of a sync queue. `None` if the id belongs to an item itself or is
+    /// unknown.
     ///
     /// ```
     /// # use turno::*;
@@ -109,9 +110,9 @@ impl QueueHandle {
     /// let queue = turno.put_queue("people", Policy::of(Kind::Sync)).await?;
     /// let changes = vec![Draft::json(&1)?.key("ana")?.id("a")?, Draft::json(&2)?.key("ana")?.id("b")?];
     /// queue.enqueue(changes).await?;
-    /// let of = async |id: &str| queue.absorber(id.try_into()?, "ana".try_into()?).await;
-    /// assert_eq!(of("b").await?.as_ref().map(|id| id.as_str()), Some("a"));
-    /// assert_eq!(of("a").await?, None, "it is an item itself");
+    /// let absorber = async |id: &str| queue.absorber(id.try_into()?, "ana".try_into()?).await;
+    /// assert_eq!(absorber("b").await?.as_ref().map(|id| id.as_str()), Some("a"));
+    /// assert_eq!(absorber("a").await?, None, "`a` is an item itself");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -121,7 +122,7 @@ impl QueueHandle {
         Ok(self.turno.inner.store.absorber(row.id, id, key).await?)
     }
 
-    /// How many items are in which state.
+    /// Returns the number of items in each state.
     ///
     /// ```
     /// # use turno::*;
@@ -136,11 +137,12 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn counts(&self) -> Result<Counts, Error> {
-        let row = self.looked_at().await?;
+        let row = self.row_for_read().await?;
         Ok(self.turno.inner.store.counts(row.id).await?)
     }
 
-    /// The queue at a glance: policy, counts, how old what waits is, and what went on in the last minute.
+    /// Returns an overview of the queue: policy, counts, age of the oldest waiting item, and figures of the last
+    /// minute.
     ///
     /// ```
     /// # use turno::*;
@@ -157,7 +159,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn overview(&self) -> Result<Overview, Error> {
-        self.looked_at().await?;
+        self.row_for_read().await?;
         let inner = &self.turno.inner;
         let row = inner.refresh(&self.name).await?;
         let since = Time(inner.clock.estimate().0 - LATELY.0);
@@ -174,7 +176,7 @@ impl QueueHandle {
         })
     }
 
-    /// Why an item is not running, or who runs it; nothing if there is no such item.
+    /// Returns why an item is not running, or which worker runs it. `None` if the item does not exist.
     ///
     /// ```
     /// # use turno::*;
@@ -185,17 +187,17 @@ impl QueueHandle {
     /// # let queue = turno.put_queue("mails", Policy::of(Kind::Inbox)).await?;
     /// use turno::core::{queue::WhyReason, time::Span};
     /// let (id, _) = queue.enqueue(vec![Draft::json("hola")?.delay(Span::from_secs(9))]).await?.remove(0);
-    /// let why = queue.why_item(id).await?.expect("it was accepted");
+    /// let why = queue.why_item(id).await?.expect("the item was accepted");
     /// assert_eq!((why.running, why.reason.code()), (false, "delayed"));
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn why_item(&self, id: ItemId) -> Result<Option<Why>, Error> {
-        self.looked_at().await?;
+        self.row_for_read().await?;
         self.why_now(&id, why_item).await
     }
 
-    /// Why nothing of a key is running, or who runs it.
+    /// Returns why no item of a key is running, or which worker runs one.
     ///
     /// ```
     /// # use turno::*;
@@ -211,22 +213,23 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn why_key(&self, key: Key) -> Result<Why, Error> {
-        self.looked_at().await?;
+        self.row_for_read().await?;
         let row = self.turno.inner.refresh(&self.name).await?;
         let lane = (row.policy.kind != Kind::Inbox).then(|| Lane::of(&key));
         let front = self.front(&row, lane).await?;
         let mut items: Vec<FrontItem> =
             front.items.iter().filter(|known| known.key.as_ref() == Some(&key)).cloned().collect();
         if items.is_empty() && (lane.is_none() || !front.items.is_empty()) {
-            // An inbox has no lanes; and where two keys share one, the other may be longer than what was read.
+            // An inbox has no lanes. And if two keys share a lane, the key's items may lie beyond the part that was
+            // read.
             items = self.unfinished(&row, &key).await?;
         }
         let completing = self.completing(front.now, items.iter().chain(&front.items)).await?;
-        let read = read(&row, &front, completing);
+        let read = why_read(&row, &front, completing);
         let why = why_key(&read, &key, &items, None);
-        // What an attempt said is read only where somebody wants to know.
-        let spoken_of = items.iter().find(|known| Some(&known.id) == why.item.as_ref());
-        match (spoken_of, &why.reason) {
+        // Reads the error text only if the reason needs it.
+        let explained = items.iter().find(|known| Some(&known.id) == why.item.as_ref());
+        match (explained, &why.reason) {
             (Some(known), WhyReason::RetryLater { .. } | WhyReason::Exhausted { error: None }) => {
                 let record = self.turno.inner.store.item(row.id, known.id.clone()).await?;
                 let error = record.as_ref().and_then(|record| record.errors.last());
@@ -236,7 +239,7 @@ impl QueueHandle {
         }
     }
 
-    /// As [`QueueHandle::why_item`], for those who have asked whether they may, and taken in what applications left.
+    /// Like [`QueueHandle::why_item`], for callers that have checked the permission and read the intake.
     pub(super) async fn why_now(
         &self,
         id: &ItemId,
@@ -256,10 +259,10 @@ impl QueueHandle {
         let known = front.items.iter().find(|known| known.item.seq == item.seq).cloned();
         let known = known.unwrap_or(FrontItem { item, id: id.clone(), key });
         let completing = self.completing(front.now, front.items.iter().chain([&known])).await?;
-        Ok(Some(decide(&read(&row, &front, completing), &known, error)))
+        Ok(Some(decide(&why_read(&row, &front, completing), &known, error)))
     }
 
-    /// The fence of what is handed out and over by its time, if an application is completing it all the same.
+    /// Returns the fence of the expired delivery that an application is completing, if there is one.
     async fn completing(&self, now: Time, items: impl Iterator<Item = &FrontItem>) -> Result<Option<Fence>, Error> {
         let over = items.map(|known| &known.item).filter(|item| item.expires_at.is_some_and(|at| at <= now));
         let Some(first) = over.min_by_key(|item| item.seq) else { return Ok(None) };
@@ -267,7 +270,7 @@ impl QueueHandle {
         Ok(self.turno.inner.store.completing(seq).await?.then_some(fence))
     }
 
-    /// What stands at the front of a lane: enough to see a delivery and what follows it.
+    /// Reads the front of a lane: a whole delivery and some items after it.
     async fn front(&self, row: &QueueRow, lane: Option<Lane>) -> Result<LaneFront, Error> {
         let inner = &self.turno.inner;
         match lane {
@@ -276,7 +279,7 @@ impl QueueHandle {
         }
     }
 
-    /// The first unfinished items of a key that is not read by its lane: of each state the first.
+    /// Reads the first unfinished item of a key in each state, without using its lane.
     async fn unfinished(&self, row: &QueueRow, key: &Key) -> Result<Vec<FrontItem>, Error> {
         let mut items = Vec::new();
         for state in [ItemState::InProcess, ItemState::Pending, ItemState::Error, ItemState::Exhausted] {
@@ -289,7 +292,8 @@ impl QueueHandle {
         Ok(items)
     }
 
-    /// Reads an item by its id. If there is none, it may be further behind in a large backlog of what applications left.
+    /// Reads an item by its id. If it is not found, takes in the whole intake of the queue first, because the item may
+    /// be in a large backlog.
     async fn find(&self, row: &QueueRow, id: &ItemId) -> Result<Option<ItemRecord>, Error> {
         let inner = &self.turno.inner;
         match inner.store.item(row.id, id.clone()).await? {
@@ -298,8 +302,8 @@ impl QueueHandle {
         }
     }
 
-    /// May be looked at, with what applications have left for it by now taken in.
-    async fn looked_at(&self) -> Result<Arc<QueueRow>, Error> {
+    /// Checks the right to read, takes in the queue's rows from the intake, and returns the queue's row.
+    async fn row_for_read(&self) -> Result<Arc<QueueRow>, Error> {
         self.turno.reads(Needs::READING).await?;
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await?;
@@ -307,12 +311,12 @@ impl QueueHandle {
     }
 }
 
-/// A whole delivery, and some that a person sent round again.
+/// The number of items to read: a whole delivery, and a few that a person queued again.
 fn front_size(policy: &Policy) -> u32 {
     policy.batch() + 3
 }
 
-fn read<'a>(row: &'a QueueRow, front: &'a LaneFront, completing: Option<Fence>) -> WhyRead<'a> {
+fn why_read<'a>(row: &'a QueueRow, front: &'a LaneFront, completing: Option<Fence>) -> WhyRead<'a> {
     let (now, typed_at) = (front.now, front.typed_at);
     WhyRead { policy: &row.policy, paused: row.paused, now, front: &front.items, typed_at, completing }
 }

@@ -1,4 +1,4 @@
-//! Looking after a queue: typing, retries, pauses.
+//! Managing a queue: typing, retries, cancellation, pauses.
 
 use super::QueueHandle;
 use crate::engine::Job;
@@ -11,7 +11,7 @@ use turno_core::id::{ItemId, Key};
 use turno_core::queue::{Manage, ManageRefused};
 
 impl QueueHandle {
-    /// Somebody is typing: a window that is open for this key stays open a little longer.
+    /// Reports that a person is typing, which extends the open window of the key.
     ///
     /// ```
     /// # use turno::*;
@@ -27,13 +27,13 @@ impl QueueHandle {
     /// ```
     pub async fn typing(&self, key: Key) -> Result<(), Error> {
         let row = self.row().await?;
-        // The message may be one that an application left, and nobody has taken in yet.
+        // The message may still be in the intake.
         self.turno.inner.intake.try_slice(row.id).await;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
         self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
     }
 
-    /// Sends an exhausted or failed item round again, in its place.
+    /// Queues an exhausted or failed item again, at its old position.
     ///
     /// ```
     /// # use turno::*;
@@ -48,7 +48,7 @@ impl QueueHandle {
     /// let give_up = Act::Fail { error: "no route".to_owned(), item: None, retry_in: None, give_up: true };
     /// queue.settle(vec![Settlement { handed, act: give_up }]).await?;
     /// assert!(queue.retry(id).await?.is_ok());
-    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1, "it goes round again");
+    /// assert_eq!(queue.claim("worker-1", 1, Span::ZERO).await?.len(), 1, "the item is delivered again");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -56,8 +56,8 @@ impl QueueHandle {
         self.manage(id, Manage::Retry).await
     }
 
-    /// Sends an exhausted or failed item round again with another payload: repaired, in its place, under its id. The
-    /// audit keeps a fingerprint of what it carried before and of what it carries now.
+    /// Queues an exhausted or failed item again with a repaired payload, at its old position and with its id. The
+    /// audit keeps fingerprints of the old and the new payload.
     ///
     /// ```
     /// # use turno::*;
@@ -83,7 +83,7 @@ impl QueueHandle {
         self.manage(id, Manage::RetryWith { payload }).await
     }
 
-    /// Takes a waiting item out.
+    /// Cancels a waiting item.
     ///
     /// ```
     /// # use turno::*;
@@ -107,7 +107,7 @@ impl QueueHandle {
         let row = self.row().await?;
         self.turno.inner.intake.read(row.id).await?;
         match self.manage_one(id.clone(), wish.clone()).await? {
-            // It may be further behind in a large backlog.
+            // The item may still be in the intake, behind a large backlog.
             Err(ManageRefused::Unknown) if self.turno.inner.intake.all(row.id).await?.found => {
                 self.manage_one(id, wish).await
             }
@@ -128,7 +128,7 @@ impl QueueHandle {
         self.turno.submit(Needs::of(Permission::QueuesManage), group, Job::Manage).await
     }
 
-    /// Stops hand-outs; what is in process goes on.
+    /// Pauses hand-outs. Running deliveries continue.
     ///
     /// ```
     /// # use turno::*;
@@ -140,7 +140,7 @@ impl QueueHandle {
     /// # use turno::core::time::Span;
     /// queue.pause().await?;
     /// queue.enqueue(vec![Draft::json("hola")?]).await?;
-    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty(), "it waits");
+    /// assert!(queue.claim("worker-1", 1, Span::ZERO).await?.is_empty(), "the queue is paused");
     /// # std::fs::remove_dir_all(&dir).unwrap();
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
@@ -175,7 +175,7 @@ impl QueueHandle {
         Ok(())
     }
 
-    /// The queue's row: number, policy, whether it is paused.
+    /// Returns the queue's row: id, policy, and whether it is paused.
     ///
     /// ```
     /// # use turno::*;

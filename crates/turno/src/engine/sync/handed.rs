@@ -1,7 +1,8 @@
-//! What consumers of their own were handed: remembered at the hand-out, and delivered once they ack it.
+//! Deliveries of a source that an application's own consumer claimed: kept at the claim, recorded as delivered at the
+//! ack.
 //!
-//! Between the two the row may change, and the ack may come to another process. So what was answered is kept like the
-//! answer to any call, under the delivery and its fence.
+//! The row may change between the two, and the ack may arrive at another process. So the data are kept like an answer,
+//! under the delivery and its fence.
 
 use super::SyncHandle;
 use crate::engine::Turno;
@@ -17,7 +18,7 @@ use turno_core::queue::Handed;
 use turno_core::sync::digest;
 use turno_core::time::Time;
 
-/// What is kept beside the digest.
+/// The kept fields beside the digest.
 #[derive(Serialize, Deserialize)]
 struct Note {
     key: String,
@@ -28,7 +29,7 @@ struct Note {
 }
 
 impl SyncHandle {
-    /// Remembers for a day what a consumer was handed: the action and the data, or none. Needs `queues.consume`.
+    /// Keeps for a day which action and data a consumer received. Needs `queues.consume`.
     pub async fn handed(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
         let Some(key) = &got.key else { return Ok(()) };
@@ -41,28 +42,29 @@ impl SyncHandle {
         };
         let body = serde_json::to_string(&note).map_err(|bad| Error::Invalid(bad.to_string()))?;
         let fingerprint = Hash(digest(data.unwrap_or_default()));
-        let (scope, name) = place_of(&got.handed);
+        let (scope, name) = answer_key(&got.handed);
         self.engine().keep_answer(&scope, &name, Answer { fingerprint, status: 200, body }).await?;
         Ok(())
     }
 
-    /// The consumer has acked it: from then on it is what the destination knows. What was handed out longer than a day ago is
-    /// not known any more; a comparison then finds a difference and sends it once more. Needs `queues.consume`.
+    /// Records the kept data as delivered, after the consumer's ack. Data older than a day are no longer kept: a later
+    /// check then finds a difference and sends the key again. Needs `queues.consume`.
     pub async fn acked(&self, handed: &Handed) -> Result<(), Error> {
         self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
         confirm(&*self.turno.inner.store, handed, self.turno.now()).await
     }
 
-    /// Kept answers are the engine's; who may was asked before.
+    /// Returns a handle without a caller, because kept answers belong to the engine. The caller's permission was
+    /// checked before.
     pub(super) fn engine(&self) -> Turno {
         Turno { inner: self.turno.inner.clone(), caller: None }
     }
 }
 
-/// What was kept at the hand-out is what the destination knows from now on; whoever was handed it has settled it, over the
-/// API or in a transaction of their own.
+/// Records the kept data of a delivery as received by the destination, after its consumer settled it through the API
+/// or in its own transaction.
 pub(crate) async fn confirm(store: &dyn Store, handed: &Handed, now: Time) -> Result<(), Error> {
-    let (scope, name) = place_of(handed);
+    let (scope, name) = answer_key(handed);
     let Some((answer, _)) = store.answer(Once::new(&scope, &name)?).await? else { return Ok(()) };
     let note: Note = serde_json::from_str(&answer.body).map_err(|bad| Error::Invalid(bad.to_string()))?;
     let delivered = Delivered {
@@ -78,6 +80,6 @@ pub(crate) async fn confirm(store: &dyn Store, handed: &Handed, now: Time) -> Re
     Ok(store.sync_delivered(delivered).await?)
 }
 
-fn place_of(handed: &Handed) -> (String, String) {
+fn answer_key(handed: &Handed) -> (String, String) {
     (format!("sync {}", handed.queue.0), format!("{} {}", handed.token(), handed.fence.0))
 }

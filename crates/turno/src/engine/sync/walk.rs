@@ -1,7 +1,8 @@
-//! Going through all keys of a source: to send them again, or to compare them with what was delivered.
+//! Walks over all keys of a source, to send them again or to compare them with the last deliveries.
 //!
-//! In pages, each a short statement of its own, with a pause between them: a table of any size can be gone through beside
-//! its applications. Rows are walked through in the order of the key; a walk that was interrupted goes on behind the last key it told.
+//! A walk reads pages with short statements and pauses in between, so that it can run on a table of any size beside
+//! its applications. Rows are read in the order of the key. An interrupted walk can continue after the last reported
+//! key.
 
 use super::SyncHandle;
 use crate::engine::queue::Draft;
@@ -11,61 +12,61 @@ use std::time::Duration;
 use turno_core::id::{Key, QueueId};
 use turno_core::sync::{Difference, Kept};
 
-/// Keys in one page: some milliseconds of the database's time.
+/// Keys per page: a few milliseconds of the database's time.
 const PAGE: u32 = 500;
-/// How long the database is left alone between two pages.
+/// The pause between two pages.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Differences that are listed: who has more queues them all.
+/// The largest number of listed differences.
 const LISTED: usize = 1_000;
 
-/// Keys that cannot be an event and are listed: enough to find out where they come from.
+/// The largest number of listed keys that cannot be an item's key: enough to find their origin.
 const UNFIT_LISTED: usize = 20;
 
-/// How far a walk is.
+/// The progress of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncProgress {
-    /// How many keys were gone through.
+    /// How many keys were read.
     pub keys: u64,
-    /// How many of them were put into the queue.
+    /// How many of them were queued.
     pub queued: u64,
-    /// How many cannot be an event, because the key is empty, too long or has control characters.
+    /// How many keys cannot be an item's key, because they are empty, too long or have control characters.
     pub unfit: u64,
-    /// The first of them.
+    /// The first of those keys.
     pub unfit_keys: Vec<String>,
-    /// The last key among the source's rows: the walk can be taken up behind it. Nothing before the first, and once all
-    /// rows are done.
+    /// The last key read from the source's rows: an interrupted walk continues after it. `None` before the first row
+    /// and after the last one.
     pub after: Option<String>,
 }
 
-/// What a comparison found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncCheck {
-    /// How far it went, and how many differences were queued.
+    /// The progress, including how many differences were queued.
     pub progress: SyncProgress,
     /// How many keys differ.
     pub differing: u64,
-    /// How many differ besides, and an event that is on its way will bring them in line.
+    /// How many more keys differ but have a pending item that will correct them.
     pub on_its_way: u64,
-    /// Keys that differ, with how; up to a thousand of them.
+    /// Keys that differ, with the difference; up to a thousand.
     pub differences: Vec<(String, Difference)>,
 }
 
 impl SyncHandle {
-    /// Puts a key into the queue, whether a row speaks for it or not: what is sent is decided when it is handed out. Answers
-    /// the key as the table has it. Audited.
+    /// Queues a key, whether or not a row exists for it: the data are read at the hand-out. Returns the key in the
+    /// table's form. Audited.
     pub async fn resync(&self, key: Key) -> Result<Key, Error> {
-        self.managed().await?;
+        self.require_manage().await?;
         self.tables()?;
         self.queue().await?;
         let keys = self.keys(vec![key.clone()]).await?;
         self.mark(keys.clone()).await?;
         let key = keys.into_iter().next().unwrap_or(key);
-        self.noted("sync_resync", "source.resent", key.to_string(), [("key", key.to_string().into())]).await?;
+        self.record_action("sync_resync", "source.resent", key.to_string(), [("key", key.to_string().into())]).await?;
         Ok(key)
     }
 
-    /// Puts every key of the source into the queue, behind `after` if it is given, and then those that were delivered and
-    /// have no row any more. `progress` is told after every page. Audited.
+    /// Queues every key of the source, after `after` if given, and then the delivered keys that have no row any more.
+    /// Calls `progress` after every page. Audited.
     pub async fn resync_all(
         &self,
         after: Option<String>,
@@ -74,26 +75,26 @@ impl SyncHandle {
         let start = SyncProgress { after, ..SyncProgress::default() };
         let wanted = |kept: &Kept| kept.data.is_some() || !kept.left;
         let mut queued = 0;
-        let told = |_: &[Kept], so_far: &SyncProgress| {
+        let on_page = |_: &[Kept], so_far: &SyncProgress| {
             queued = so_far.queued;
             progress(so_far);
         };
-        let done = self.walk(start, wanted, true, told).await;
-        // Also of a walk that stopped midway: what it has queued is queued.
-        self.noted_walk("all", queued, done.is_ok()).await?;
+        let done = self.walk(start, wanted, true, on_page).await;
+        // Audited also if the walk stopped midway, because its keys are queued.
+        self.record_walk("all", queued, done.is_ok()).await?;
         done
     }
 
-    async fn noted_walk(&self, what: &str, queued: u64, complete: bool) -> Result<(), Error> {
+    async fn record_walk(&self, what: &str, queued: u64, complete: bool) -> Result<(), Error> {
         if queued == 0 {
             return Ok(());
         }
         let details = [("keys", what.into()), ("queued", queued.into()), ("complete", complete.into())];
-        self.noted("sync_resync", "source.resent", format!("{what}: {queued}"), details).await
+        self.record_action("sync_resync", "source.resent", format!("{what}: {queued}"), details).await
     }
 
-    /// Compares every key of the source, and every key that was delivered, with what was delivered last; puts those that
-    /// differ into the queue if asked to. What is on its way is no difference.
+    /// Compares every key of the source, and every delivered key, with its last delivery. Queues the keys that differ
+    /// if `queue_differences` is set. A key with a pending item does not count as differing.
     pub async fn check(
         &self,
         queue_differences: bool,
@@ -116,7 +117,7 @@ impl SyncHandle {
             progress(so_far);
         });
         let done = done.await;
-        self.noted_walk("differences", queued, done.is_ok()).await?;
+        self.record_walk("differences", queued, done.is_ok()).await?;
         check.progress = done?;
         Ok(check)
     }
@@ -126,9 +127,9 @@ impl SyncHandle {
         start: SyncProgress,
         wanted: impl Fn(&Kept) -> bool,
         queue_them: bool,
-        mut told: impl FnMut(&[Kept], &SyncProgress),
+        mut on_page: impl FnMut(&[Kept], &SyncProgress),
     ) -> Result<SyncProgress, Error> {
-        self.managed().await?;
+        self.require_manage().await?;
         self.tables()?;
         let queue = self.queue().await?;
         let mut so_far = start;
@@ -139,12 +140,12 @@ impl SyncHandle {
                 let Some(last) = page.last() else { break };
                 after = Some(last.key.clone());
                 let full = page.len() >= PAGE as usize;
-                // What has a row was seen among the rows.
+                // Delivered keys that have a row were read with the rows.
                 let page: Vec<Kept> =
                     page.into_iter().filter(|kept| walk == Walk::Rows || kept.data.is_none()).collect();
                 self.take(&page, &wanted, queue_them, &mut so_far).await?;
                 so_far.after = after.clone().filter(|_| walk == Walk::Rows);
-                told(&page, &so_far);
+                on_page(&page, &so_far);
                 if !full {
                     break;
                 }
@@ -156,7 +157,7 @@ impl SyncHandle {
     }
 
     async fn page(&self, queue: QueueId, walk: Walk, after: Option<String>) -> Result<Vec<Kept>, Error> {
-        // What was left is found by its key once it is taken in, and by reading all of it before.
+        // Take in the marks first: a mark in the intake is found only by reading all of it, a queued one by its key.
         self.turno.inner.intake.read(queue).await?;
         Ok(self.tables()?.walk(self.source.clone(), queue, walk, after, PAGE).await??)
     }
@@ -190,7 +191,8 @@ impl SyncHandle {
 
     async fn mark(&self, keys: Vec<Key>) -> Result<(), Error> {
         let draft = |key| Draft { key: Some(key), payload: "null".into(), ..Draft::default() };
-        // What may be sent again was decided by whoever manages synchronisation, not by who produces items.
+        // The engine itself enqueues: the caller needs `sync.manage`, which was checked, not the right to produce
+        // items.
         let queue = self.engine().queue(self.source.queue.clone()).await?;
         queue.enqueue(keys.into_iter().map(draft).collect()).await.map(drop)
     }

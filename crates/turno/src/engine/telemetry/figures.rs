@@ -1,6 +1,6 @@
-//! The figures, with their handles kept: counting is one addition, without a name being looked up.
+//! The metrics. Their handles are cached, so that counting is one addition without a lookup by name.
 //!
-//! Labels are bounded: words of ours, and the names of the first queues.
+//! Labels are bounded: fixed words, and the names of the first queues.
 
 use super::life::cause;
 use crate::store::Group;
@@ -11,12 +11,13 @@ use std::time::Duration;
 use turno_core::id::{QueueId, QueueName};
 use turno_core::lease::{Action, Beat, Cause, Outcome, Refused};
 
-/// Queues that have figures of their own; the others share theirs, because every name is a series for ever.
+/// The largest number of queues with their own series. Further queues share one, because every label value is a series
+/// forever.
 const QUEUES_MAX: usize = 200;
-/// The name of those others.
+/// The label of the shared series.
 const OTHER: &str = "other";
 
-/// Kinds of groups, and of transactions.
+/// Kinds of groups and of transactions.
 const KINDS: [&str; 10] =
     ["lease", "enqueue", "claim", "settle", "manage", "typing", "task", "access", "clear", "mixed"];
 const MIXED: usize = KINDS.len() - 1;
@@ -61,7 +62,7 @@ const OUTCOMES: [&str; 19] = [
     "other",
 ];
 
-/// What became of an item.
+/// The outcome for an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Queued,
@@ -104,7 +105,7 @@ impl Fate {
     }
 }
 
-/// A handle per label, made when it is first needed: a series that never counts is never shown.
+/// One handle per label value, created on first use, so that a series that never counts is not exported.
 struct Cells<T, const N: usize>([OnceLock<T>; N]);
 
 impl<T, const N: usize> Cells<T, N> {
@@ -117,9 +118,9 @@ impl<T, const N: usize> Cells<T, N> {
     }
 }
 
-/// The figures of one queue.
+/// The metrics of one queue.
 pub(super) struct QueueFigures {
-    /// As the log names it, which knows no bound.
+    /// The name in the log, which is not bounded.
     name: Arc<str>,
     counts: Arc<ItemCounts>,
 }
@@ -141,7 +142,7 @@ impl QueueFigures {
     }
 }
 
-/// All figures of one engine.
+/// The metrics of one engine.
 pub(super) struct Figures {
     groups: Cells<Counter, { KINDS.len() }>,
     failed: Cells<Counter, { KINDS.len() }>,
@@ -165,7 +166,7 @@ impl Figures {
         }
     }
 
-    pub(super) fn knows(&self, id: QueueId, name: &QueueName) {
+    pub(super) fn remember_queue(&self, id: QueueId, name: &QueueName) {
         if self.queues.read().unwrap_or_else(PoisonError::into_inner).contains_key(&id) {
             return;
         }
@@ -210,7 +211,7 @@ impl Figures {
         self.count_lease(action_index(action), outcome(answer));
     }
 
-    /// An ownership was found that had expired.
+    /// Counts an expired ownership.
     pub(super) fn expired(&self, why: Cause) {
         self.count_lease(EXPIRE, cause(why));
     }
@@ -222,7 +223,7 @@ impl Figures {
     }
 }
 
-/// The index of its kind and how many commands it carries.
+/// Returns the index of the group's kind and its number of commands.
 fn kind_and_size(group: &Group) -> (usize, usize) {
     match group {
         Group::Lease(group) => (0, group.commands.len()),
@@ -284,18 +285,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queues_beyond_the_bound_share_their_figures_and_keep_their_names() {
+    fn queues_beyond_the_bound_share_a_series_and_keep_their_log_names() {
         let figures = Figures::new();
         let name = |n: i32| QueueName::new(format!("q{n}")).unwrap();
         let bound = i32::try_from(QUEUES_MAX).unwrap();
-        (0..bound + 2).for_each(|n| figures.knows(QueueId(n), &name(n)));
+        (0..bound + 2).for_each(|n| figures.remember_queue(QueueId(n), &name(n)));
         let label = |n| figures.queue(QueueId(n)).counts.label.to_string();
         assert_eq!((label(bound - 1), label(bound)), (format!("q{}", bound - 1), OTHER.to_owned()));
         assert_eq!(&*figures.queue(QueueId(bound + 1)).name(), format!("q{}", bound + 1));
     }
 
     #[test]
-    fn every_fate_has_its_own_word() {
+    fn every_fate_has_its_own_label() {
         assert_eq!(Fate::Queued.as_str(), "queued");
         assert_eq!(Fate::Stale.as_str(), "stale");
         assert_eq!(Fate::Cancelled.as_str(), "cancelled");

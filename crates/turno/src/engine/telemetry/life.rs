@@ -1,8 +1,8 @@
-//! The life of locks and queues as log lines: who got what, who was refused and why, how it ended.
+//! The log of leases and queues: grants, refusals with their reason, and endings.
 //!
-//! Every line is written at debug, or at info while there is room for it (`rate`); at info, what found no room is summed
-//! up. A task of its own writes them, so that a slow terminal holds up no commit. Lines about people's leases need no room
-//! (`kept`).
+//! Each line is written at debug, or at info while the rate limit allows (`rate`). At info, lines above the limit are
+//! summed up. A separate task writes the lines, so that a slow terminal delays no commit. Lines about people's leases
+//! have no limit (`kept`).
 
 use super::figures::Fate;
 use super::kept::Kept;
@@ -21,63 +21,63 @@ use turno_core::queue::{FrontItem, Handed, Taker};
 use turno_core::time::Time;
 
 macro_rules! write_line {
-    ($loud:expr, $($fields:tt)*) => {
-        match $loud {
-            Loud::Info => tracing::info!(target: "turno::life", $($fields)*),
-            Loud::Debug => tracing::debug!(target: "turno::life", $($fields)*),
+    ($level:expr, $($fields:tt)*) => {
+        match $level {
+            LineLevel::Info => tracing::info!(target: "turno::life", $($fields)*),
+            LineLevel::Debug => tracing::debug!(target: "turno::life", $($fields)*),
         }
     };
 }
 
-/// Lines that wait to be written: what a burst at debug may take of memory.
+/// The largest number of lines waiting to be written. Bounds the memory of a burst at debug.
 const WAITING_MAX: usize = 8_192;
-/// Deliveries whose key is remembered until they end: settlements carry the fence only.
+/// The largest number of remembered deliveries. Their keys are needed because a settlement carries only the fence.
 const TAKEN_MAX: usize = 4_096;
 
-/// So many of a lane's items are counted: what is behind them is many in any case.
+/// The number of a lane's items that are counted at most.
 const FRONT: u32 = 100;
-/// With more lines than this waiting, they go without the count.
+/// With more lines waiting than this, lines omit the count of the lane.
 const BEHIND_MAX: usize = 100;
 
-/// One line to be written.
+/// One log line.
 #[derive(Debug)]
 pub(super) enum Line {
-    /// Something was asked of a lease.
-    Lease(Box<OfLease>),
-    /// An ownership ended because its time was over.
+    /// A lease command was answered.
+    Lease(Box<LeaseLine>),
+    /// An ownership expired.
     Expired { resource: Resource, ending: Box<Ending> },
-    /// An item came in.
+    /// An item was enqueued.
     Admitted { queue: Arc<str>, number: QueueId, key: Option<Key>, item: ItemId, fate: Fate },
     /// A delivery was handed out.
     Taken { queue: Arc<str>, key: Option<Key>, handed: Handed, taker: Taker, items: Vec<(ItemId, u32)> },
-    /// A delivery ended, or did not.
+    /// A delivery was settled, or the settlement was refused.
     Settled {
         queue: Arc<str>,
         handed: Handed,
         fate: Fate,
-        /// The one that failed, if only one was named: the fate is its alone.
+        /// The item that failed, if the settlement named one. The fate is then of this item only.
         item: Option<ItemId>,
     },
     /// A person cleared a lane.
     Cleared { queue: QueueName, by: Actor, items: usize },
-    /// A person did something to an item.
+    /// A person changed an item.
     Managed { queue: QueueName, item: ItemId, by: Actor, fate: Fate },
 }
 
-/// What a line about a lease says.
+/// The contents of a line about a lease.
 #[derive(Debug)]
-pub(super) struct OfLease {
+pub(super) struct LeaseLine {
     what: &'static str,
     why: Option<&'static str>,
     command: Command,
-    /// Whose it is, if not the caller's.
+    /// The holder, if it is not the caller.
     holder: Option<Arc<str>>,
     fence: Option<Fence>,
     expires_at: Option<Time>,
 }
 
-impl OfLease {
-    /// Returns whether something was refused.
+impl LeaseLine {
+    /// Returns whether the line is about a refusal.
     pub(super) fn is_refusal(&self) -> bool {
         self.what.ends_with("refused")
     }
@@ -86,19 +86,19 @@ impl OfLease {
         &self.command.resource
     }
 
-    /// Returns whether both say the same of the same caller. When the holder's time is over is no difference.
-    pub(super) fn equals(&self, other: &OfLease) -> bool {
+    /// Returns whether both lines say the same about the same caller. The expiry does not count.
+    pub(super) fn equals(&self, other: &LeaseLine) -> bool {
         let (one, two) = (&self.command, &other.command);
         (self.what, self.why, &self.holder, self.fence) == (other.what, other.why, &other.holder, other.fence)
             && (&one.resource, &one.who, &one.via) == (&two.resource, &two.who, &two.via)
     }
 }
 
-/// What a line about a lease begins with, and why it was refused.
-pub(super) type Told = (&'static str, Option<&'static str>);
+/// The text of a line about a lease, and the reason of a refusal.
+pub(super) type LeaseMessage = (&'static str, Option<&'static str>);
 
-/// What is worth a line: not the beats that keep a lease, and not waiting in line.
-pub(super) fn told(command: &Command, answer: &Result<Outcome, Refused>) -> Option<Told> {
+/// Returns the message for a lease command. `None` for renewing heartbeats and for waiting in line, which get no line.
+pub(super) fn lease_message(command: &Command, answer: &Result<Outcome, Refused>) -> Option<LeaseMessage> {
     Some(match answer {
         Ok(Outcome::Claimed { .. }) if matches!(command.action, Action::ForceClaim { .. }) => {
             ("lease taken by override", None)
@@ -117,7 +117,7 @@ pub(super) fn told(command: &Command, answer: &Result<Outcome, Refused>) -> Opti
 }
 
 impl Line {
-    /// The lease that it is about, if it is about one.
+    /// Returns the resource, if the line is about a lease.
     pub(super) fn resource(&self) -> Option<&Resource> {
         match self {
             Line::Lease(line) => Some(line.resource()),
@@ -126,20 +126,21 @@ impl Line {
         }
     }
 
-    /// Writes a line about a lease; of refusals with how often it happened. Lines about queues are the [`Teller`]'s.
-    pub(super) fn write(&self, loud: Loud, count: Option<u64>) {
+    /// Writes a line about a lease. `count` says how often a refusal happened. Lines about queues are written by
+    /// [`LineWriter`].
+    pub(super) fn write(&self, level: LineLevel, count: Option<u64>) {
         match self {
-            Line::Lease(line) => write_lease(loud, line, count),
+            Line::Lease(line) => write_lease(level, line, count),
             Line::Expired { resource, ending } => {
                 let (holder, fence) = (&ending.grant.holder.user, ending.grant.fence.0);
-                write_line!(loud, %resource, by = %holder, fence, why = cause(ending.cause), "lease expired");
+                write_line!(level, %resource, by = %holder, fence, why = cause(ending.cause), "lease expired");
             }
             _ => {}
         }
     }
 
-    pub(super) fn of_lease(
-        (what, why): Told,
+    pub(super) fn for_lease(
+        (what, why): LeaseMessage,
         command: &Command,
         answer: &Result<Outcome, Refused>,
         state: Option<&State>,
@@ -156,7 +157,7 @@ impl Line {
             }
             _ => None,
         };
-        Line::Lease(Box::new(OfLease {
+        Line::Lease(Box::new(LeaseLine {
             what,
             why,
             command: command.clone(),
@@ -207,18 +208,18 @@ pub(super) fn cause(cause: Cause) -> &'static str {
     }
 }
 
-/// Where lines are handed in.
+/// Accepts log lines.
 #[derive(Clone)]
 pub(super) struct Life {
     clock: Arc<Clock>,
     rate: Arc<Rate>,
-    lines: mpsc::Sender<(Loud, Line)>,
+    lines: mpsc::Sender<(LineLevel, Line)>,
     kept: Kept,
 }
 
-/// As what a line is written.
+/// The level of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Loud {
+pub(super) enum LineLevel {
     Info,
     Debug,
 }
@@ -228,57 +229,57 @@ impl Life {
         let (lines, waiting) = mpsc::channel(WAITING_MAX);
         let rate = Arc::new(Rate::default());
         let taken = Taken::default();
-        tasks.spawn(Teller { store, clock: clock.clone(), rate: rate.clone(), taken }.run(waiting));
+        tasks.spawn(LineWriter { store, clock: clock.clone(), rate: rate.clone(), taken }.run(waiting));
         let kept = Kept::start(tasks, clock.clone());
         Life { clock, rate, lines, kept }
     }
 
-    /// Begins to tell of what was committed together; the time is looked at once, and only if anybody reads.
-    pub(super) fn begin(&self) -> Telling<'_> {
+    /// Starts recording what one commit did. Reads the time once, and only if the log is enabled.
+    pub(super) fn begin(&self) -> Recorder<'_> {
         if !tracing::enabled!(target: "turno::life", tracing::Level::INFO) {
-            return Telling(None);
+            return Recorder(None);
         }
         let all = tracing::enabled!(target: "turno::life", tracing::Level::DEBUG);
-        Telling(Some((self, self.clock.estimate(), all)))
+        Recorder(Some((self, self.clock.estimate(), all)))
     }
 }
 
-/// Lines about one moment: where to hand them in, when it was, and whether all are read or only so many.
-pub(super) struct Telling<'a>(Option<(&'a Life, Time, bool)>);
+/// Records lines of one moment: the sink, the time, and whether the debug level is enabled.
+pub(super) struct Recorder<'a>(Option<(&'a Life, Time, bool)>);
 
-impl Telling<'_> {
-    /// Hands a line in that is not dropped, if anybody would read it.
+impl Recorder<'_> {
+    /// Records a line that is never dropped. Builds it only if the log is enabled.
     pub(super) fn keep(&self, line: impl FnOnce() -> Line) {
         if let Some((life, ..)) = self.0 {
-            life.kept.tell(line());
+            life.kept.send(line());
         }
     }
 
-    /// Hands a line in, if anybody would read it. It is made only then.
-    pub(super) fn tell(&self, line: impl FnOnce() -> Line) {
+    /// Records a line within the rate limit. Builds it only if it is written.
+    pub(super) fn record(&self, line: impl FnOnce() -> Line) {
         let Some((life, now, all)) = self.0 else { return };
-        let loud = if life.rate.take(now) {
-            Loud::Info
+        let level = if life.rate.take(now) {
+            LineLevel::Info
         } else if all {
-            Loud::Debug
+            LineLevel::Debug
         } else {
             return life.rate.leave_out();
         };
-        if life.lines.try_send((loud, line())).is_err() {
+        if life.lines.try_send((level, line())).is_err() {
             life.rate.leave_out();
         }
     }
 }
 
 /// Writes the lines.
-struct Teller {
+struct LineWriter {
     store: Arc<dyn Store>,
     clock: Arc<Clock>,
     rate: Arc<Rate>,
     taken: Taken,
 }
 
-/// Whose the deliveries are that were told of.
+/// The keys of deliveries that were logged, by fence.
 #[derive(Default)]
 struct Taken {
     keys: HashMap<Fence, Key>,
@@ -297,15 +298,15 @@ impl Taken {
     }
 }
 
-impl Teller {
-    async fn run(mut self, mut waiting: mpsc::Receiver<(Loud, Line)>) {
+impl LineWriter {
+    async fn run(mut self, mut waiting: mpsc::Receiver<(LineLevel, Line)>) {
         let rate = self.rate.clone();
         let mut sum_at: Option<Time> = None;
         loop {
             let due = sum_at.unwrap_or(Time(i64::MAX));
             tokio::select! {
                 line = waiting.recv() => match line {
-                    Some((loud, line)) => self.write(loud, line, waiting.len()).await,
+                    Some((level, line)) => self.write(level, line, waiting.len()).await,
                     None => return,
                 },
                 () = rate.over.notified(), if sum_at.is_none() => sum_at = Some(Rate::due(self.clock.estimate())),
@@ -320,11 +321,11 @@ impl Teller {
         }
     }
 
-    async fn write(&mut self, loud: Loud, line: Line, behind: usize) {
+    async fn write(&mut self, level: LineLevel, line: Line, behind: usize) {
         match line {
-            line @ (Line::Lease(_) | Line::Expired { .. }) => line.write(loud, None),
+            line @ (Line::Lease(_) | Line::Expired { .. }) => line.write(level, None),
             Line::Admitted { queue, number, key, item, fate } => {
-                // A look at the lane for every line of a burst would only make the burst longer.
+                // Skipped during a burst, because a read of the lane for every line would prolong it.
                 let waiting = if behind < BEHIND_MAX { self.waiting(number, key.as_ref()).await } else { None };
                 let (key, outcome) = (key.as_ref().map(display), fate.as_str());
                 let what = match fate {
@@ -332,17 +333,17 @@ impl Teller {
                     Fate::Coalesced => "item coalesced",
                     _ => "item queued",
                 };
-                write_line!(loud, queue = &*queue, key, %item, outcome, waiting, "{what}");
+                write_line!(level, queue = &*queue, key, %item, outcome, waiting, "{what}");
             }
             Line::Taken { queue, key, handed, taker, items } => {
                 let (fence, count) = (handed.fence.0, items.len());
                 if let Some(key) = &key {
-                    write_line!(loud, queue = &*queue, %key, fence, instance = taker.instance(), by = taker.user(), items = count, "key locked");
+                    write_line!(level, queue = &*queue, %key, fence, instance = taker.instance(), by = taker.user(), items = count, "key locked");
                 }
                 for (item, attempt) in items {
                     let key = key.as_ref().map(display);
                     write_line!(
-                        loud,
+                        level,
                         queue = &*queue, key, %item, attempt, fence, instance = taker.instance(), by = taker.user(), "processing"
                     );
                 }
@@ -350,15 +351,15 @@ impl Teller {
                     self.taken.add(handed.fence, key);
                 }
             }
-            Line::Settled { queue, handed, fate, item } => self.write_settled(loud, &queue, &handed, fate, item),
-            Line::Cleared { queue, by, items } => write_line!(loud, %queue, by = %by.user, items, "lane cleared"),
+            Line::Settled { queue, handed, fate, item } => self.write_settled(level, &queue, &handed, fate, item),
+            Line::Cleared { queue, by, items } => write_line!(level, %queue, by = %by.user, items, "lane cleared"),
             Line::Managed { queue, item, by, fate } => {
-                write_line!(loud, %queue, %item, by = %by.user, outcome = fate.as_str(), "item changed by a person");
+                write_line!(level, %queue, %item, by = %by.user, outcome = fate.as_str(), "item changed by a person");
             }
         }
     }
 
-    fn write_settled(&mut self, loud: Loud, queue: &str, handed: &Handed, fate: Fate, item: Option<ItemId>) {
+    fn write_settled(&mut self, level: LineLevel, queue: &str, handed: &Handed, fate: Fate, item: Option<ItemId>) {
         let (fence, items, outcome) = (handed.fence.0, handed.size, fate.as_str());
         let key = if fate == Fate::Stale { None } else { self.taken.keys.remove(&handed.fence) };
         let key = key.as_ref().map(display);
@@ -369,13 +370,13 @@ impl Teller {
             _ => "delivery settled",
         };
         let item = item.as_ref().map(display);
-        write_line!(loud, queue, key, fence, items, item, outcome, "{what}");
+        write_line!(level, queue, key, fence, items, item, outcome, "{what}");
         if handed.lane.is_some() && fate != Fate::Stale {
-            write_line!(loud, queue, key, fence, "key released");
+            write_line!(level, queue, key, fence, "key released");
         }
     }
 
-    /// How many wait in the key's lane by now, the new one included; at most [`FRONT`] are counted.
+    /// Counts the waiting items in the key's lane, including the new one, up to [`FRONT`].
     async fn waiting(&self, queue: QueueId, key: Option<&Key>) -> Option<usize> {
         let front = self.store.lane_front(queue, Lane::of(key?), FRONT).await.ok()?;
         let waits = |front: &&FrontItem| front.item.expires_at.is_none() && !front.item.parked;
@@ -383,12 +384,12 @@ impl Teller {
     }
 }
 
-fn write_lease(loud: Loud, line: &OfLease, count: Option<u64>) {
-    let OfLease { what, why, command, holder, fence, expires_at } = line;
+fn write_lease(level: LineLevel, line: &LeaseLine, count: Option<u64>) {
+    let LeaseLine { what, why, command, holder, fence, expires_at } = line;
     let instance = command.who.instance.as_ref().map(display);
     let (via, fence) = (command.via.as_ref().map(display), fence.map(|fence| fence.0));
     write_line!(
-        loud,
+        level,
         resource = %command.resource, by = %command.who.user, instance, via, holder = holder.as_deref(), fence,
         expires_at_ms = expires_at.map(|at| at.0), why, count, "{what}"
     );
