@@ -311,10 +311,10 @@ pub trait Store: Send + Sync + 'static {
     fn renew_session(&self, id: String, until: Time) -> Pending<'_, bool>;
 
     /// Returns the answer kept under a key, and when it was made.
-    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>>;
+    fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>>;
 
     /// Keeps an answer made at `at`, unless one made after `lapsed` is kept already. Returns the answer that is kept.
-    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
+    fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer>;
 
     /// Reads the schema's version, in one round trip.
     fn schema(&self) -> Pending<'_, SchemaState>;

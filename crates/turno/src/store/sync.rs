@@ -134,7 +134,7 @@ pub trait SourceTables: Send + Sync {
 
     /// Writes an audit entry about a source, and its event. In a separate transaction, so that an installation runs
     /// exactly the planned SQL and nothing else.
-    fn audit(&self, draft: Draft, told: Event) -> Pending<'_, ()>;
+    fn audit(&self, draft: Draft, event: Event) -> Pending<'_, ()>;
 
     /// Records in an item that there was nothing to send. `was` is the item's earlier action, see [`Delivered::was`].
     fn skipped(&self, queue: QueueId, seq: Seq, was: Option<String>) -> Pending<'_, ()>;

@@ -362,12 +362,12 @@ impl Store for PostgresStore {
         Box::pin(self.admin_count())
     }
 
-    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        Box::pin(async move { self.answer_get(&of).await })
+    fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        Box::pin(async move { self.answer_get(&once).await })
     }
 
-    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
-        Box::pin(async move { self.answer_keep(&of, &answer, at, lapsed).await })
+    fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        Box::pin(async move { self.answer_keep(&once, &answer, at, lapsed).await })
     }
 
     fn schema(&self) -> Pending<'_, SchemaState> {

@@ -369,16 +369,16 @@ impl Store for SqliteStore {
         self.looks.run(|db| access::admins(db))
     }
 
-    fn answer(&self, of: Once) -> Pending<'_, Option<(Answer, Time)>> {
-        self.looks.run(move |db| answer::read(db, &of))
+    fn answer(&self, once: Once) -> Pending<'_, Option<(Answer, Time)>> {
+        self.looks.run(move |db| answer::read(db, &once))
     }
 
     fn sync_delivered(&self, delivered: Delivered) -> Pending<'_, ()> {
         self.write(move |write| sync::delivered(write, &delivered))
     }
 
-    fn keep_answer(&self, of: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
-        self.write(move |write| answer::keep(write, &of, &answer, at, lapsed))
+    fn keep_answer(&self, once: Once, answer: Answer, at: Time, lapsed: Time) -> Pending<'_, Answer> {
+        self.write(move |write| answer::keep(write, &once, &answer, at, lapsed))
     }
 
     fn schema(&self) -> Pending<'_, SchemaState> {

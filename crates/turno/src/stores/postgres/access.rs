@@ -1,7 +1,7 @@
-//! People and tokens: changes, of which one happens at a time, and what is read of them.
+//! People, tokens and links: changes, which happen one at a time, and reads.
 //!
-//! The lock of the audit's head is the mutex of all changes: each of them leaves an entry, so each has to take it
-//! anyway, and what is read behind it cannot change until the commit.
+//! The lock of the audit's head serialises all changes of access. Every change writes an audit entry, so it needs that
+//! lock anyway, and rows that are read under it cannot change until the commit.
 
 use super::PostgresStore;
 use super::access_row::{TOKEN, link, person, token};
@@ -17,9 +17,9 @@ use turno_core::audit::Hash;
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
-/// Takes the mutex, reads whom and what the change is about, reads the clock, decides.
+/// Locks the audit's head, reads the rows that the change names, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, Failure> {
-    // No id is empty, so an empty one finds nobody.
+    // No id is empty, so an empty one finds no row.
     let user = group.user().map_or("", UserId::as_str);
     let hash = group.link().unwrap_or_default();
     let calls = vec![
@@ -48,7 +48,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &AccessGroup) -> Result<Plan, F
     Ok(Plan::new(Outcomes::Access(Box::new(outcome)), write, moment.xid))
 }
 
-/// All that a change writes; the epoch last, because everybody's mark is in its row.
+/// Returns all writes of a change. The epoch comes last, because every commit may write the mark in the same row.
 pub(super) fn calls(write: &AccessWrite) -> Vec<Call<'_>> {
     let AccessWrite { changed, audit } = write;
     let Changed { person, removed, token, revoked, link, spent, unlinked, raises_epoch, .. } = changed;
@@ -110,7 +110,7 @@ fn add_link(link: &Link) -> Call<'_> {
 
 impl PostgresStore {
     pub(super) async fn token_find(&self, hash: Hash) -> Result<TokenFound, StoreError> {
-        // The clock first: an epoch read later than the token could be that of its revocation.
+        // The clock comes first: an epoch read after the token could already be that of its revocation.
         let calls = vec![Moment::call(0, false), Call::new(&call::TOKEN_FIND).bytes(&hash.0)];
         let mut answers = self.read(calls).await?;
         let moment = Moment::read(&self.shared.clock, &answers.take())?;
@@ -163,7 +163,7 @@ impl PostgresStore {
         if used.is_empty() {
             return Ok(());
         }
-        // Each once, with the latest time: a row is written once per statement.
+        // Keep each id once, with the latest time, because a statement may update a row only once.
         used.sort();
         used.reverse();
         used.dedup_by(|earlier, latest| earlier.0 == latest.0);
@@ -180,7 +180,7 @@ impl PostgresStore {
     }
 }
 
-/// The owner of a token that was found, if Turno knows them.
+/// Returns the owner of a token, if the owner is a known person.
 fn owner(row: &Row) -> Result<Option<Person>, Failure> {
     if get::<Option<&str>>(row, TOKEN)?.is_none() {
         return Ok(None);
@@ -188,7 +188,7 @@ fn owner(row: &Row) -> Result<Option<Person>, Failure> {
     person(row, TOKEN).map(Some)
 }
 
-/// A count.
+/// Returns the count in the first row.
 pub(super) fn count(rows: &[Row]) -> Result<i64, Failure> {
     rows.first().map_or_else(|| Err(garbled("no count")), |row| get(row, 0))
 }

@@ -1,4 +1,4 @@
-//! Rows of people and tokens, and what they become.
+//! Conversion of rows to people, tokens and links.
 
 use super::audit::hash;
 use super::failure::Failure;
@@ -11,7 +11,7 @@ use turno_core::time::Time;
 /// How many columns a token has in every statement that reads one.
 pub(super) const TOKEN: usize = 13;
 
-/// The person in the columns from `at` on.
+/// Reads the person in the columns from `at` on.
 pub(super) fn person(row: &Row, at: usize) -> Result<Person, Failure> {
     Ok(Person {
         id: name(row, at, UserId::new)?,
@@ -23,7 +23,7 @@ pub(super) fn person(row: &Row, at: usize) -> Result<Person, Failure> {
     })
 }
 
-/// The token in the first columns.
+/// Reads the token in the first columns.
 pub(super) fn token(row: &Row) -> Result<Token, Failure> {
     Ok(Token {
         id: get(row, 0)?,

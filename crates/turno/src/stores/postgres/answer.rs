@@ -1,4 +1,4 @@
-//! Answers to calls that are done once, and the look at the schema.
+//! Kept answers of calls with a once key; also the schema's version and unsafe settings.
 
 use super::PostgresStore;
 use super::audit::hash;
@@ -12,28 +12,29 @@ use turno_core::id::Once;
 use turno_core::time::Time;
 
 impl PostgresStore {
-    pub(super) async fn answer_get(&self, of: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
-        let rows = self.read(vec![find(of)]).await?.take();
+    pub(super) async fn answer_get(&self, once: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
+        let rows = self.read(vec![find(once)]).await?.take();
         Ok(rows.first().map(answer).transpose()?)
     }
 
-    /// Written and read back in one trip. Repeating it after a lost connection does no harm: the first one wins.
+    /// Writes and reads back in one trip. Repeating it after a lost connection is harmless, because the first answer
+    /// wins.
     pub(super) async fn answer_keep(
         &self,
-        of: &Once,
+        once: &Once,
         new: &Answer,
         at: Time,
         lapsed: Time,
     ) -> Result<Answer, StoreError> {
         let keep = Call::new(&call::ANSWER_KEEP)
-            .text(of.scope())
-            .text(of.key())
+            .text(once.scope())
+            .text(once.key())
             .bytes(&new.fingerprint.0)
             .int(new.status.into())
             .text(&new.body)
             .big(at.0)
             .big(lapsed.0);
-        let mut answers = self.read(vec![keep, find(of)]).await?;
+        let mut answers = self.read(vec![keep, find(once)]).await?;
         answers.take();
         let kept = answers.take().first().map(answer).transpose()?;
         Ok(kept.map(|(kept, _)| kept).ok_or_else(|| garbled("no answer was kept"))?)
@@ -50,8 +51,8 @@ impl PostgresStore {
     }
 }
 
-fn find(of: &Once) -> Call<'_> {
-    Call::new(&call::ANSWER).text(of.scope()).text(of.key())
+fn find(once: &Once) -> Call<'_> {
+    Call::new(&call::ANSWER).text(once.scope()).text(once.key())
 }
 
 fn answer(row: &Row) -> Result<(Answer, Time), Failure> {

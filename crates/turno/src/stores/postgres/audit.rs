@@ -3,7 +3,7 @@
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::failure::Failure;
-use super::lease::events;
+use super::lease::add_events;
 use super::row::{garbled, get, maybe_name, name};
 use super::tx::{Moment, Tx};
 use crate::store::{AuditQuery, StoreError};
@@ -13,18 +13,18 @@ use turno_core::event::{Event, Topic};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
-/// Locks the head, behind everything else that the transaction locks.
+/// Locks the head. Comes after all other locks of the transaction.
 pub(super) fn lock<'a>() -> Call<'a> {
     Call::new(&call::AUDIT_LOCK)
 }
 
-/// The head that was read.
+/// Reads the head from the answer.
 pub(super) fn head(rows: &[Row]) -> Result<Head, Failure> {
     let row = rows.first().ok_or_else(|| garbled("an audit without a head"))?;
     Ok(Head { n: get(row, 0)?, hash: hash(row, 1)? })
 }
 
-/// Writes the entries and moves the head to the last of them.
+/// Returns the statements that write the entries and move the head to the last of them.
 pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
     let Some(last) = entries.last() else {
         return Vec::new();
@@ -38,8 +38,8 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .texts(entries.iter().map(|entry| entry.resource.as_str()))
         .texts(entries.iter().map(|entry| entry.detail.as_str()))
         .many_bytes(entries.iter().map(|entry| &entry.hash.0[..]));
-    // As `Entry::event` says.
-    let tell = Call::new(&call::EVENT_ADD)
+    // The same event as `Entry::event` builds.
+    let announce = Call::new(&call::EVENT_ADD)
         .texts(entries.iter().map(|_| Topic::Audit.as_str()))
         .texts(entries.iter().map(|_| Entry::EVENT))
         .texts(entries.iter().map(|entry| entry.resource.as_str()))
@@ -47,7 +47,7 @@ pub(super) fn calls(entries: &[Entry]) -> Vec<Call<'_>> {
         .maybe_bigs(entries.iter().map(|_| None))
         .maybe_texts(entries.iter().map(|entry| Some(entry.actor.user.as_str())))
         .maybe_texts(entries.iter().map(|entry| Some(entry.action.as_str())));
-    vec![add, tell, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
+    vec![add, announce, Call::new(&call::AUDIT_MOVE).big(last.n).bytes(&last.hash.0)]
 }
 
 async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<String>), Failure> {
@@ -58,17 +58,17 @@ async fn note(tx: &mut Tx<'_>, draft: Draft) -> Result<(Vec<Entry>, Option<Strin
 }
 
 impl PostgresStore {
-    /// Writes one entry in a transaction of its own, and tells what happened to whoever may not read the audit.
-    pub(super) async fn audit_note(&self, draft: Draft, told: Event) -> Result<(), StoreError> {
+    /// Writes one entry in its own transaction, together with an event for readers who may not read the audit.
+    pub(super) async fn audit_note(&self, draft: Draft, event: Event) -> Result<(), StoreError> {
         let mut again = true;
         loop {
             let mut link = self.keeper.take(&self.address).await?;
             match note(&mut Tx::new(&mut link, &self.shared, None), draft.clone()).await {
                 Ok((entries, xid)) => {
-                    let at = entries.first().map_or(told.at, |entry| entry.at);
-                    let told = [Event { at, ..told }];
+                    let at = entries.first().map_or(event.at, |entry| entry.at);
+                    let events = [Event { at, ..event }];
                     let mut calls = calls(&entries);
-                    calls.push(events(&told));
+                    calls.push(add_events(&events));
                     return self.commit_calls(link, calls, None, xid.as_deref()).await.map(drop);
                 }
                 Err(failure) => self.failed(link, failure, &mut again).await?,
@@ -78,12 +78,12 @@ impl PostgresStore {
 
     pub(super) async fn audit_list(&self, query: AuditQuery) -> Result<Vec<Entry>, StoreError> {
         let AuditQuery { after, before, action, actor, resource, limit } = &query;
-        let (sql, place) = match after {
+        let (sql, cursor) = match after {
             Some(after) => (&call::AUDIT_AFTER, *after),
             None => (&call::AUDIT_NEWEST, before.unwrap_or(i64::MAX)),
         };
         let call = Call::new(sql)
-            .big(place)
+            .big(cursor)
             .maybe_text(resource.as_deref())
             .maybe_text(action.as_deref())
             .maybe_text(actor.as_ref().map(UserId::as_str))
@@ -109,7 +109,7 @@ fn entry(row: &Row) -> Result<Entry, Failure> {
     })
 }
 
-/// A column that holds a hash.
+/// Reads a column that holds a hash.
 pub(super) fn hash(row: &Row, column: usize) -> Result<Hash, Failure> {
     let bytes: &[u8] = get(row, column)?;
     bytes.try_into().map(Hash).map_err(|_| garbled(format!("a hash of {} bytes", bytes.len())))

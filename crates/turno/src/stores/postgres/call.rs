@@ -1,7 +1,7 @@
-//! Every statement by name, and a call of one: the statement with its parameters, as data.
+//! Every statement by name, and calls: a statement with its parameters, as data.
 //!
-//! A trip is a list of calls. Parameters carry their types, so that the same call can be sent as a prepared
-//! statement or, behind a pooler that knows none, as text.
+//! A trip is a list of calls. Parameters carry their types, so that the same call can be sent as a prepared statement
+//! or, behind a pooler that keeps none, as text.
 
 use tokio_postgres::types::{ToSql, Type};
 
@@ -13,19 +13,19 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    /// Several statements without parameters, which cannot be prepared; or one that must get through when the
-    /// transaction is aborted, where nothing can be.
+    /// Returns whether the text cannot be prepared: it has several statements without parameters, or it must run while
+    /// the transaction is aborted, when nothing can be prepared.
     pub(super) fn is_script(&self) -> bool {
         [&BEGIN, &EFFECT_BEGIN, &EFFECT_END, &EFFECT_UNDO, &SYNC_BEGIN].iter().any(|script| script.name == self.name)
     }
 }
 
-/// The name, the file and the constant cannot drift apart if they are written once; a function cannot include a file.
+/// A macro, because a function cannot include a file. The name is written once for constant and file.
 macro_rules! statements {
     ($($constant:ident = $name:literal,)*) => {
         $(pub(super) static $constant: Sql = Sql { name: $name, text: include_str!(concat!("sql/", $name, ".sql")) };)*
 
-        /// All of them: a test prepares each one and compares the list with the folder.
+        /// All statements: a test prepares each one and compares the list with the folder.
         #[cfg(test)]
         pub(super) static ALL: &[&Sql] = &[$(&$constant),*];
     };
@@ -350,7 +350,7 @@ impl<'a> Call<'a> {
         self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
     }
 
-    /// Texts that exist only for this call.
+    /// Texts that the call owns.
     pub(super) fn made_texts(self, values: impl Iterator<Item = Option<String>>) -> Call<'a> {
         self.with(values.collect::<Vec<_>>(), Type::TEXT_ARRAY)
     }

@@ -1,19 +1,19 @@
-//! What a group of queue commands writes, as calls.
+//! The statements that write a group of queue commands.
 
 use super::audit;
 use super::call::{self, Call};
-use super::lease::events;
+use super::lease::add_events;
 use super::row::{attempt_to, ended_to, last_to, size_to};
 use turno_core::id::Fence;
 use turno_core::queue::{Absorbed, AttemptError, Body, CameBack, Changes, Done, Item, Last, Taker};
 
-/// All writes of a group. Removals come before insertions, and insertions before what is saved over them.
+/// Returns all writes of a group. Removals come before insertions, and insertions before updates of the same rows.
 pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(6);
     let seqs = |sql, seqs: &[turno_core::id::Seq]| Call::new(sql).bigs(seqs.iter().map(|seq| seq.0));
     if !changes.undone.is_empty() {
         calls.push(seqs(&call::DONE_REMOVE, &changes.undone));
-        // Whoever remembers where lanes begin must look again; see the lanes' memory.
+        // A finished item becomes unfinished at its old position, so cached lane floors are void; see `lane`.
         calls.push(Call::new(&call::REBIRTH_NOTE));
     }
     if !changes.remove.is_empty() {
@@ -52,13 +52,13 @@ pub(super) fn calls(changes: &Changes) -> Vec<Call<'_>> {
     }
     typing(changes, &mut calls);
     if !changes.events.is_empty() {
-        calls.push(events(&changes.events));
+        calls.push(add_events(&changes.events));
     }
     calls.extend(audit::calls(&changes.audit));
     calls
 }
 
-/// Whether the table's defaults say the rest of it.
+/// Returns whether the table's defaults cover all other columns of the item.
 fn is_plain(item: &Item) -> bool {
     let unhanded = item.expires_at.is_none() && item.claimed_at.is_none() && item.holder.is_none() && item.handed == 0;
     unhanded
@@ -90,10 +90,10 @@ fn replace_bodies(bodies: &[Body]) -> Call<'_> {
 
 fn add_absorbed(absorbed: &[Absorbed]) -> Call<'_> {
     Call::new(&call::ABSORBED_ADD)
-        .ints(absorbed.iter().map(|of| of.queue.0))
-        .texts(absorbed.iter().map(|of| of.id.as_str()))
-        .bigs(absorbed.iter().map(|of| of.digest.0))
-        .bigs(absorbed.iter().map(|of| of.at.0))
+        .ints(absorbed.iter().map(|change| change.queue.0))
+        .texts(absorbed.iter().map(|change| change.id.as_str()))
+        .bigs(absorbed.iter().map(|change| change.digest.0))
+        .bigs(absorbed.iter().map(|change| change.at.0))
 }
 
 fn add_items(items: &[Item]) -> Call<'_> {

@@ -1,4 +1,4 @@
-//! Looks at the stored data: which statement makes which.
+//! The statement of each check.
 
 use super::PostgresStore;
 use super::call::{self, Call, Sql};
@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use turno_core::id::{Lane, QueueId, Seq};
 
 impl PostgresStore {
-    /// By plain scans, and hence without the settings that forbid them.
+    /// Runs a check with sequential scans, and therefore without the settings that forbid them.
     pub(super) async fn findings(&self, check: Check, limit: u32) -> Result<Vec<Finding>, StoreError> {
         let rows = self.scan(Call::new(statement(check)).big(limit.into())).await?;
         let invariant = check.invariant();

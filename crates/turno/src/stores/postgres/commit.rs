@@ -95,7 +95,7 @@ impl PostgresStore {
         failure: Failure,
         again: &mut bool,
     ) -> Result<(), StoreError> {
-        let pooler = failure.is_poolers();
+        let pooler = failure.is_from_pooler();
         if pooler {
             self.address.unprepared.store(true, Ordering::Relaxed);
         }
@@ -190,7 +190,7 @@ impl PostgresStore {
                 if link.roll_back().await.is_ok() {
                     link.put_back();
                 }
-                if failure.is_poolers() {
+                if failure.is_from_pooler() {
                     self.address.unprepared.store(true, Ordering::Relaxed);
                     return Err(StoreError::Conflict("a pooler lost the prepared statements".into()));
                 }

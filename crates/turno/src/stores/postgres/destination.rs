@@ -1,4 +1,4 @@
-//! How the destinations of queues are doing.
+//! The health of queues' push destinations.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -22,8 +22,9 @@ impl PostgresStore {
         Ok(rows.iter().map(destination).collect::<Result<_, _>>()?)
     }
 
-    /// Whether nobody else has changed it meanwhile. Repeated after a lost connection it may say so of itself: then
-    /// whoever asked looks again.
+    /// Returns whether the row was stored: `false` if another process has stored a version since. If the statement is
+    /// repeated after a lost connection, it may find its own version and return `false`; then the caller reads the row
+    /// again.
     pub(super) async fn destination_put(
         &self,
         queue: QueueId,

@@ -1,7 +1,8 @@
-//! An application's own effect of a line: its statements, within a savepoint, and its bound.
+//! An application's own effect of a line: its statements, run within a savepoint and a time limit.
 //!
-//! Values go as text and the server finds out their types, so that a text can be a UUID, a time or JSON, and a number
-//! of any size. Statements that would end the transaction are refused; whoever gets past that is noticed afterwards.
+//! Values are sent as text and the server infers their types, so that a text can be a UUID, a time or JSON, and a
+//! number can have any size. Statements that would end the transaction are refused. If an effect evades that check, the
+//! changed transaction id reveals it afterwards.
 
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -10,33 +11,33 @@ use crate::store::{Dialect, Effect, EffectError, LineToApply, Pending, StoreErro
 use std::error::Error;
 use std::time::Duration;
 use tokio_postgres::Row;
-// Where the trait's own macro finds it, so that no crate has to be named for one type in one signature.
+// Imported from the path that the macro `to_sql_checked` uses, so that one type needs no dependency of its own.
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-/// How long an effect may take: meanwhile nobody can take the task over. As long as its longest statement.
+/// The time limit of an effect, because the task cannot be taken over meanwhile. Equals the limit of one statement.
 pub(super) const EFFECT_MAX: Duration = Duration::from_secs(10);
 
-/// An effect and how long it may take.
+/// An effect with its time limit.
 #[derive(Clone, Copy)]
 pub(super) struct Bounded<'a> {
     pub(super) effect: &'a dyn Effect,
     pub(super) longest: Duration,
 }
 
-/// What became of an effect.
+/// The result of an effect.
 pub(super) enum Ran {
-    /// It happened.
+    /// The effect succeeded.
     Done,
-    /// It says why not.
+    /// The effect refused the line, with this reason.
     Refused(String),
-    /// The database failed, or so it says.
+    /// The effect reported a database error.
     Failed(StoreError),
-    /// It took too long; a statement may still be running.
+    /// The effect exceeded its time limit; a statement may still be running.
     Late(StoreError),
 }
 
-/// Runs an effect behind a savepoint, which is still there afterwards.
+/// Runs an effect after setting a savepoint. The savepoint still exists afterwards.
 pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply) -> Result<Ran, Failure> {
     let Bounded { effect, longest } = effect;
     link.trip(&[Call::new(&call::EFFECT_BEGIN)]).await?;
@@ -56,7 +57,7 @@ pub(super) async fn run(link: &mut Link, effect: Bounded<'_>, line: &LineToApply
 /// The transaction as an effect sees it.
 struct Statements<'a> {
     link: &'a mut Link,
-    /// A statement that was not even sent. An effect that goes on as if nothing had happened is not believed.
+    /// The error of a statement that was refused before it was sent. It fails the effect even if the effect ignored it.
     refused: Option<StoreError>,
 }
 
@@ -93,7 +94,7 @@ fn typed<'a>(params: &'a [Text<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     params.iter().map(|param| (param as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }
 
-/// A parameter as text, whatever type the server gives it.
+/// A parameter sent as text, whatever type the server infers.
 #[derive(Debug)]
 struct Text<'a>(&'a Value);
 
@@ -121,7 +122,7 @@ impl ToSql for Text<'_> {
     to_sql_checked!();
 }
 
-/// A column's value.
+/// Reads a column's value.
 fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
     fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize, as_value: fn(T) -> Value) -> Result<Value, StoreError> {
         let value: Option<T> = row.try_get(column).map_err(Failure::from)?;
@@ -157,13 +158,13 @@ fn check(sql: &str) -> Result<(), StoreError> {
     }
 }
 
-/// The first word of a statement that ends a transaction or begins one.
+/// Returns the first word if the statement ends or begins a transaction.
 fn ending_word(sql: &str) -> Option<String> {
     let mut words = uncommented(sql).split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     let first = words.next()?.to_ascii_lowercase();
     let mut has = |wanted: &str| words.by_ref().take(2).any(|word| word.eq_ignore_ascii_case(wanted));
     let ends = match first.as_str() {
-        // Savepoints too: with one of the same name inside, undoing the effect would undo only a part of it.
+        // Savepoints too: an inner savepoint of the same name would make undoing the effect incomplete.
         "commit" | "end" | "abort" | "begin" | "start" | "rollback" | "savepoint" | "release" => true,
         "prepare" => has("transaction"),
         _ => false,
@@ -171,7 +172,7 @@ fn ending_word(sql: &str) -> Option<String> {
     ends.then_some(first)
 }
 
-/// The statement from its first word on.
+/// Returns the statement from its first word on.
 fn uncommented(sql: &str) -> &str {
     let mut rest = sql;
     loop {

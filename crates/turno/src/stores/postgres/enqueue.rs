@@ -65,7 +65,8 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &EnqueueGroup)
     moment.knows(&queues)?;
     let fronts = front_items(&fronts)?;
     let lowest = moment.numbers.first().map(|number| Seq(*number)).unwrap_or_default();
-    let begins = |lane: QueueLane| fronts.get(&lane).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
+    let begins =
+        |lane: QueueLane| fronts.get(&lane).and_then(|front| front.first()).map_or(lowest, |first| first.item.seq);
     shared.lanes.learn(tx.generation, rebirth, queue_lanes().map(|lane| (lane, begins(lane))));
     let (mut existing, mut now, mut entries) = (existing(&known)?, moment.now, Vec::new());
     let outlived = group.take_outlived(&mut existing, now);

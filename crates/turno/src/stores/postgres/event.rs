@@ -1,12 +1,12 @@
-//! Events: giving positions to what is committed, and reading it back.
+//! Events: giving positions to committed events, and reading them.
 //!
-//! Numbers of `event_in` are given while transactions run and become visible when they commit, in another order.
-//! A reader with such a number as its cursor would skip what commits late, and one that waits for all running
-//! transactions would stand still for as long as anybody idles in one. So one sequencer at a time moves what it sees
-//! committed, and only the position that it gives is a cursor.
+//! Numbers in `event_in` are given while transactions run, but rows become visible at commit, in another order. A
+//! reader with such a number as its cursor would skip events that commit late. A reader that waits for all running
+//! transactions would stand still while any of them idles. So one sequencer at a time moves committed events into the
+//! log, and only the position that it gives is a cursor.
 //!
-//! What was moved leaves dead rows at the left of the index for as long as anybody keeps an old snapshot, so a run
-//! begins at a floor. The floor is a hint of this process: a row below it is late, never lost.
+//! Moved rows leave dead entries at the beginning of the index while any transaction keeps an old snapshot, so a run
+//! starts at a floor. The floor is a hint of this process: a row below the floor is moved later, and never lost.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -21,24 +21,24 @@ use turno_core::event::{Event, Topic};
 use turno_core::id::{Fence, Position, UserId};
 use turno_core::time::{Span, Time};
 
-/// Most events moved at once: some milliseconds of work, in which others wait for their positions.
+/// The most events moved at once: some milliseconds of work, during which other events wait for their positions.
 const AT_ONCE: i64 = 1_000;
-/// A number is given and committed in one trip. A run looks back this far for those that took longer: longer than a
-/// transaction may wait for locks or idle, so that what committed late still comes before what was decided after it.
+/// How far a run looks back. A number is given and committed in one trip, but some take longer. This exceeds the time a
+/// transaction may wait for locks or idle, so that a late commit still comes before decisions made after it.
 const BACK: Span = Span::from_secs(25);
-/// The longest that anything below the floor can go unseen.
+/// The longest time for which a row below the floor can be missed.
 const FULL_EVERY: Span = Span::from_secs(30);
-/// How far marks lie apart: bounds their number.
+/// The time between two marks, which bounds their number.
 const MARK_EVERY: Span = Span(500);
 
-/// The sequencer's own connection, and where it begins to look.
+/// The sequencer's own connection, and its floor.
 #[derive(Default)]
 pub(super) struct Sequencer {
     slot: Slot,
     floor: Remembered<Floor>,
 }
 
-/// Up to which number events were given out, or moved, at some moments of the last seconds.
+/// The highest event number that was moved or given, at some moments of the last seconds.
 #[derive(Debug, Default)]
 struct Floor {
     marks: VecDeque<(Time, i64)>,
@@ -46,7 +46,7 @@ struct Floor {
 }
 
 impl Floor {
-    /// Behind which number to look at `now`.
+    /// Returns the number behind which a run at `now` starts.
     fn from(&mut self, now: Time) -> i64 {
         if now < self.full {
             *self = Floor::default();
@@ -59,12 +59,12 @@ impl Floor {
         old.map_or(0, |(_, number)| *number)
     }
 
-    /// At `now` nothing that could be seen was left up to `number`.
+    /// Records that at `now` no visible event was left up to `number`.
     fn learn(&mut self, now: Time, number: i64) {
         if self.marks.back().is_none_or(|(at, _)| *at + MARK_EVERY <= now) {
             self.marks.push_back((now, number));
         }
-        // The first one behind which everything is older stands for all before it.
+        // Only the newest mark that is old enough is used, so the older ones are dropped.
         while self.marks.get(1).is_some_and(|(at, _)| *at + BACK <= now) {
             self.marks.pop_front();
         }
@@ -72,7 +72,8 @@ impl Floor {
 }
 
 impl PostgresStore {
-    /// Moves committed events into the log: lock, move and commit in one trip, without waiting for anybody.
+    /// Moves committed events into the log: locks, moves and commits in one trip, without waiting for another
+    /// sequencer.
     pub(super) async fn event_sequence(&self) -> Result<Sequenced, StoreError> {
         let Sequencer { slot, floor } = &self.sequencer;
         let life = self.shared.lives.generation();
@@ -131,7 +132,7 @@ fn event(row: &Row) -> Result<(Position, Event), Failure> {
 mod tests {
     use super::*;
 
-    /// A run at `now`, when numbers up to `number` had been given: where it began.
+    /// Runs at `now`, when numbers up to `number` had been given. Returns where the run started.
     fn run(floor: &mut Floor, now: i64, number: i64) -> i64 {
         let from = floor.from(Time(now));
         floor.learn(Time(now), number);
@@ -141,8 +142,8 @@ mod tests {
     #[test]
     fn a_run_begins_where_everything_was_moved_longer_ago_than_a_transaction_lives() {
         let mut floor = Floor::default();
-        assert_eq!(run(&mut floor, 100_000, 10), 0, "nothing is known yet");
-        assert_eq!(run(&mut floor, 100_600, 20), 0, "what was given just now may not be committed");
+        assert_eq!(run(&mut floor, 100_000, 10), 0, "no mark exists yet");
+        assert_eq!(run(&mut floor, 100_600, 20), 0, "recent numbers may not be committed yet");
         assert_eq!(run(&mut floor, 124_900, 30), 0);
         assert_eq!(run(&mut floor, 125_000, 31), 10);
         assert_eq!(run(&mut floor, 125_600, 40), 20);

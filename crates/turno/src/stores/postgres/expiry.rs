@@ -1,21 +1,22 @@
-//! From where on expired hand-outs and due leases are looked for: the same graveyard as with due heads, at other indexes.
+//! Where scans for expired deliveries and due leases start. As with due heads, dead index entries lie before that
+//! instant.
 
 use super::life::{Generation, Remembered};
 use turno_core::time::{Span, Time};
 
-/// Before anything can expire.
+/// The instant before anything can expire.
 const BOTTOM: Time = Time(i64::MIN);
-/// How often everything is looked at.
+/// How often everything is scanned.
 const RESCAN: Span = Span::from_secs(60);
 
-/// Before which instant nothing that was still open expired, as far as this process has seen.
+/// The instant before which this process has seen no unsettled expiry.
 #[derive(Debug, Default)]
 pub(super) struct Expiry(Remembered<Clear>);
 
 #[derive(Debug)]
 struct Clear {
     before: Time,
-    /// When everything was last looked at.
+    /// When everything was last scanned.
     full: Time,
 }
 
@@ -26,7 +27,7 @@ impl Default for Clear {
 }
 
 impl Expiry {
-    /// Where to begin at `now`.
+    /// Returns where a scan at `now` starts.
     pub(super) fn from(&self, life: Generation, now: Time) -> Time {
         self.0.with(life, |clear| {
             if clear.full + RESCAN <= now || now < clear.full {
@@ -36,7 +37,7 @@ impl Expiry {
         })
     }
 
-    /// Nothing that expired before this instant is open any more.
+    /// Records that nothing is open that expired before this instant.
     pub(super) fn clear_before(&self, life: Generation, instant: Time) {
         self.0.with(life, |clear| clear.before = instant.max(clear.before));
     }

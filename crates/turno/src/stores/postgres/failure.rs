@@ -6,20 +6,20 @@ use tokio_postgres::error::{Severity, SqlState};
 /// Why a trip failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The connection is gone or never came to be. Whether a commit under way happened is not known by it.
+    /// The connection was lost or never made. Whether a commit under way happened is unknown.
     Lost(String),
-    /// The server refused a statement: the transaction is over and stored nothing.
+    /// The server refused a statement. The transaction is over and stored nothing.
     Refused {
-        /// Why; none if the statement could not even be sent.
+        /// The error code; `None` if the statement could not be sent.
         code: Option<SqlState>,
-        /// For people.
+        /// The message, for people.
         message: String,
     },
     /// An answer that a store of this version cannot have written.
     Garbled(String),
-    /// The epoch of access is not the one that the group was allowed under: nothing is to be stored.
+    /// The epoch of access differs from the one that the group was authorised under. Nothing must be stored.
     AccessChanged,
-    /// The database at the other end is in another life: nothing was decided, and what is remembered is void.
+    /// The database is in another life. Nothing was decided, and caches are void.
     AnotherLife,
     /// A queue of the group does not exist.
     QueueGone,
@@ -49,16 +49,16 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 impl Failure {
-    /// The prepared statement is not there, or was there already: something between us and the server hands out
-    /// its connections per transaction.
-    pub(super) fn is_poolers(&self) -> bool {
+    /// Returns whether a pooler caused the failure. The prepared statement is missing or exists already, which happens
+    /// if a pooler gives each transaction another server connection.
+    pub(super) fn is_from_pooler(&self) -> bool {
         let Failure::Refused { code: Some(code), .. } = self else {
             return false;
         };
         *code == SqlState::INVALID_SQL_STATEMENT_NAME || *code == SqlState::DUPLICATE_PSTATEMENT
     }
 
-    /// Not the server's doing: what was asked for cannot be, and this is why.
+    /// Builds a refusal by this store, not by the server.
     pub(super) fn rejected(message: impl Into<String>) -> Failure {
         Failure::Refused { code: None, message: message.into() }
     }

@@ -1,7 +1,7 @@
-//! Hints between processes: `NOTIFY` after the commit, on a connection of its own, at most fifty a second.
+//! Hints between processes: `NOTIFY` after the commit, on a separate connection, at most fifty a second.
 //!
-//! A hint is never needed: whoever misses one finds the same a little later. What cannot be sent now is
-//! forgotten, and after a lost connection everybody is told to look at everything.
+//! Correctness never depends on a hint: a process that misses one finds the same change a little later. Hints that
+//! cannot be sent are dropped, and after a lost connection the hint `All` is sent.
 
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -23,10 +23,10 @@ const INTERVAL: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(500);
 /// A notification must be shorter than 8,000 bytes.
 const PAYLOAD_MAX: usize = 7_500;
-/// Hints that nobody has fetched yet; beyond that one stands for all.
+/// The most unfetched hints. Beyond that, one `All` replaces them.
 const WAITING_MAX: usize = 1_000;
 
-/// Sending and receiving hints. The connection is opened by the first who asks for either.
+/// Sends and receives hints. The connection is opened on first use.
 pub(super) struct Hints {
     address: Address,
     floors: Floors,
@@ -40,17 +40,17 @@ struct Outgoing {
     wake: Notify,
 }
 
-/// What a notification says.
+/// The content of a notification.
 #[derive(Serialize, Deserialize)]
 struct Payload {
-    /// Which process sent it, so that it does not listen to itself.
+    /// The sending process, so that it can ignore its own notifications.
     from: String,
     queues: Vec<i32>,
     leases: Vec<Resource>,
-    /// Not said by programs of schema 1.
+    /// Missing in notifications from programs of schema 1.
     #[serde(default)]
     events: bool,
-    /// Not said by older programs either.
+    /// Missing in notifications from older programs.
     #[serde(default)]
     policies: Vec<i32>,
     all: bool,
@@ -61,7 +61,7 @@ impl Hints {
         Hints { address, floors, outgoing: Arc::default(), incoming: OnceLock::new() }
     }
 
-    /// Passes hints on, later and together with others.
+    /// Queues hints to be sent later, together with others.
     pub(super) fn announce(&self, hints: Vec<Hint>) {
         self.start();
         let mut waiting = self.outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ impl Hints {
         self.outgoing.wake.notify_one();
     }
 
-    /// Waits for the next hint of another process.
+    /// Waits for the next hint from another process.
     pub(super) async fn next(&self) -> Result<Hint, StoreError> {
         let next = self.start().lock().await.recv().await;
         next.ok_or_else(|| StoreError::Unavailable("the listening connection has ended".into()))
@@ -100,7 +100,7 @@ impl Hints {
     }
 }
 
-/// Listens and notifies over one connection until it is lost or nobody wants it any more.
+/// Listens and notifies over one connection, until it is lost or the receiver is dropped.
 async fn serve(
     address: &Address,
     floors: &Floors,
@@ -111,17 +111,17 @@ async fn serve(
     let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, address.config.connect(NoTls)).await;
     let (client, mut connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
     let messages = stream::poll_fn(move |cx| connection.poll_message(cx));
-    // The first error is the end of the connection, which would go on repeating it.
+    // The first error ends the connection, and polling on would repeat it.
     let receive = messages.take_while(|message| std::future::ready(message.is_ok())).for_each(|message| {
         if let Ok(AsyncMessage::Notification(notification)) = message {
-            heard(notification.payload(), us, floors, sender);
+            handle_payload(notification.payload(), us, floors, sender);
         }
         std::future::ready(())
     });
     let send = async {
         client.batch_execute(call::HINT_LISTEN.text).await?;
-        // What happened before was not heard, and somebody may have looked before it happened.
-        tell(Hint::All, floors, sender);
+        // Notifications sent before `LISTEN` were missed, so everything must be looked at.
+        forward(Hint::All, floors, sender);
         loop {
             outgoing.wake.notified().await;
             let hints = std::mem::take(&mut *outgoing.waiting.lock().unwrap_or_else(PoisonError::into_inner));
@@ -138,7 +138,7 @@ async fn serve(
     tokio::select! { end = lost => end, end = send => end, end = closed => end }
 }
 
-/// The hints as one text, or as the hint for everything if that would be too long.
+/// Renders the hints as one text, or as the hint `All` if the text would be too long.
 fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     if hints.is_empty() {
         return None;
@@ -168,38 +168,38 @@ fn payload(hints: HashSet<Hint>, us: &str) -> Option<String> {
     .ok()
 }
 
-/// Takes in what another process said. What cannot be understood may come from a newer version: it says
-/// that something happened.
-fn heard(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
+/// Handles a notification of another process. A payload that cannot be parsed may come from a newer version, so it
+/// counts as the hint `All`.
+fn handle_payload(text: &str, us: &str, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     let Ok(payload) = serde_json::from_str::<Payload>(text) else {
-        return tell(Hint::All, floors, sender);
+        return forward(Hint::All, floors, sender);
     };
     if payload.from == us {
         return;
     }
     if payload.all {
-        tell(Hint::All, floors, sender);
+        forward(Hint::All, floors, sender);
     }
     if payload.events {
-        tell(Hint::Events, floors, sender);
+        forward(Hint::Events, floors, sender);
     }
     for queue in payload.queues {
-        tell(Hint::Queue(QueueId(queue)), floors, sender);
+        forward(Hint::Queue(QueueId(queue)), floors, sender);
     }
     for queue in payload.policies {
-        tell(Hint::Policy(QueueId(queue)), floors, sender);
+        forward(Hint::Policy(QueueId(queue)), floors, sender);
     }
     for resource in payload.leases {
-        tell(Hint::Lease(resource), floors, sender);
+        forward(Hint::Lease(resource), floors, sender);
     }
 }
 
-fn tell(hint: Hint, floors: &Floors, sender: &mpsc::Sender<Hint>) {
+fn forward(hint: Hint, floors: &Floors, sender: &mpsc::Sender<Hint>) {
     match &hint {
         Hint::Queue(queue) | Hint::Policy(queue) => floors.drop_one(*queue),
         Hint::All => floors.drop_all(),
         Hint::Lease(_) | Hint::Events => {}
     }
-    // A full channel means that nobody fetches hints: whoever does later has enough of them.
+    // If the channel is full, enough hints wait for the receiver already.
     let _ = sender.try_send(hint);
 }

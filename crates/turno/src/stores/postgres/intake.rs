@@ -241,7 +241,7 @@ impl PostgresStore {
     /// Rolls back. Returns `Ok` if one more attempt makes sense: after a pooler's error, a stale connection or a new
     /// life.
     async fn intake_failed(&self, mut link: Taken<'_>, failure: Failure, again: bool) -> Result<bool, StoreError> {
-        let (pooler, stale) = (failure.is_poolers(), failure.is_lost() && !link.fresh);
+        let (pooler, stale) = (failure.is_from_pooler(), failure.is_lost() && !link.fresh);
         if pooler {
             self.address.unprepared.store(true, Ordering::Relaxed);
         } else if !failure.is_lost() && link.roll_back().await.is_ok() {

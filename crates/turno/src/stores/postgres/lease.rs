@@ -119,7 +119,7 @@ pub(super) fn calls(write: &LeaseWrite) -> Vec<Call<'_>> {
         calls.push(end(write));
     }
     if !write.events.is_empty() {
-        calls.push(events(&write.events));
+        calls.push(add_events(&write.events));
     }
     calls.extend(audit::calls(&write.audit));
     calls
@@ -172,7 +172,7 @@ fn end(write: &LeaseWrite) -> Call<'_> {
 }
 
 /// Returns the statement that adds events.
-pub(super) fn events(events: &[Event]) -> Call<'_> {
+pub(super) fn add_events(events: &[Event]) -> Call<'_> {
     Call::new(&call::EVENT_ADD)
         .texts(events.iter().map(|event| event.topic.as_str()))
         .texts(events.iter().map(|event| &*event.name))

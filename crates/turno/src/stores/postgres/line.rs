@@ -1,15 +1,15 @@
-//! One line of a finalize, in a transaction of its own.
+//! One line of a finalize, in its own transaction.
 //!
-//! Its locks, in order: the task (shared, so that commands stay out), the lease (against takers, not against
-//! heartbeats), the line, the article. Last of all the lease is renewed, so that nobody's heartbeat waits for an
-//! effect. Two instances may be at one task, each with another line. The first applied line writes the task's new status
-//! with its commit, for which no line's lock on the task is in the way.
+//! The locks, in order: the task (shared, which keeps commands out), the lease (against takers, not against
+//! heartbeats), the line, the article. The lease is renewed last, so that no heartbeat waits for an effect. Two
+//! instances may apply two lines of one task at the same time. The first applied line writes the task's new status at
+//! commit, which the shared locks of other lines on the task do not block.
 
 use super::PostgresStore;
 use super::call::{self, Call};
 use super::effect::{self, Bounded, Ran};
 use super::failure::Failure;
-use super::lease::{events, states};
+use super::lease::{add_events, states};
 use super::read::free;
 use super::row::garbled;
 use super::task::stock;
@@ -30,37 +30,38 @@ use turno_core::time::Time;
 enum Step {
     /// There is nothing to write.
     Over(LineStep),
-    /// All that is left is to write it.
-    Write(Box<Work>),
-    /// Nothing of it may be stored, and this is why; whether the connection is good for another transaction.
+    /// The line's result only has to be written.
+    Write(Box<LineWrite>),
+    /// The error, because of which nothing may be stored, and whether the connection can be used for another
+    /// transaction.
     Failed(StoreError, bool),
 }
 
-/// What a line writes.
-struct Work {
+/// The rows that a line writes.
+struct LineWrite {
     line: Line,
-    /// What the task becomes, and when, if that is another status.
+    /// The task's new status and its time, if the status changes.
     status: Option<(Status, Time)>,
     outcome: LineOutcome,
     note: Vec<Note>,
     event: Vec<Event>,
     stock: Option<Stocked>,
-    /// The ownership as it is after this work, if that makes a difference.
+    /// The renewed ownership, if it changed.
     renewed: Option<Grant>,
     xid: Option<String>,
 }
 
-/// What becomes of the article.
+/// The change of the article's stock.
 enum Stocked {
-    /// It is moved, at this time.
+    /// The stock moves, at this time.
     Moved(Posting, Time),
-    /// Its row was made for this line, which was refused.
+    /// The article's row was inserted for this line, which was refused, so it is deleted again.
     Unmade(Sku),
 }
 
 impl PostgresStore {
     pub(super) async fn line_apply(&self, apply: Apply, effect: Option<&dyn Effect>) -> Result<LineStep, StoreError> {
-        // One permit per connection: whoever comes next gets whichever is free first.
+        // One permit per connection, so that the next line gets the first connection that is free.
         let permit = self.line_permits.acquire().await;
         let _permit = permit.map_err(|_| StoreError::Unavailable("the store is closing".into()))?;
         let effect = effect.map(|effect| Bounded { effect, longest: self.effect_max });
@@ -69,11 +70,11 @@ impl PostgresStore {
             let mut link = free(&self.lines).take(&self.address).await?;
             let step = run(&mut Tx::new(&mut link, &self.shared, None), &apply, effect).await;
             match step {
-                Ok(Step::Write(work)) => {
-                    self.commit_calls(link, calls(&apply, &work), None, work.xid.as_deref()).await?;
-                    return Ok(LineStep::Settled(work.outcome));
+                Ok(Step::Write(write)) => {
+                    self.commit_calls(link, calls(&apply, &write), None, write.xid.as_deref()).await?;
+                    return Ok(LineStep::Settled(write.outcome));
                 }
-                // The answer waits for the rollback: whoever has it and comes next must not find the task locked.
+                // The answer is sent after the rollback, because the caller's next command must find the task unlocked.
                 Ok(Step::Over(step)) => {
                     if link.roll_back().await.is_ok() {
                         link.put_back();
@@ -92,16 +93,16 @@ impl PostgresStore {
     }
 }
 
-/// What was found behind the locks.
+/// The rows that were read under the locks.
 struct Locked {
     begun: Begin,
-    /// The task's status and the line, if both are there.
+    /// The task's status and the line, if both exist.
     found: Option<(Status, Line)>,
     lease: State,
     moment: Moment,
 }
 
-/// Locks the task, its lease and the line, and looks at them.
+/// Locks and reads the task, its lease and the line.
 async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
     let resource = apply.task.resource();
     let (id, number) = (apply.task.0, number_to(apply.number));
@@ -116,13 +117,13 @@ async fn lock(tx: &mut Tx<'_>, apply: &Apply) -> Result<Locked, Failure> {
     let task = answers.take().first().map(task).transpose()?;
     answers.take();
     let line = answers.take().first().map(|row| line(row, 0)).transpose()?;
-    let lease = lease_of(apply, &answers.take())?;
+    let lease = lease_from_rows(apply, &answers.take())?;
     let moment = tx.moment(&answers.take())?;
     let begun = begin_line(apply, task.as_ref(), &lease, line.as_ref(), moment.now);
     Ok(Locked { begun, found: task.map(|task| task.status).zip(line), lease, moment })
 }
 
-/// Locks, looks, and lets the effect happen.
+/// Locks, reads, and runs the effect.
 async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Result<Step, Failure> {
     let resource = apply.task.resource();
     let Locked { begun, found, lease, moment } = lock(tx, apply).await?;
@@ -136,7 +137,7 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
     };
     let Some(effect) = effect else {
         let (result, stock) = ledger(tx, apply, &line, now).await?;
-        return Ok(Step::Write(Box::new(work(apply, (before, line), result, stock, (lease, now), moment))));
+        return Ok(Step::Write(Box::new(build_write(apply, (before, line), result, stock, (lease, now), moment))));
     };
     let to_apply =
         LineToApply { task: apply.task, line: line.clone(), by: apply.who.user.clone(), fence: apply.fence, now };
@@ -153,13 +154,13 @@ async fn run(tx: &mut Tx<'_>, apply: &Apply, effect: Option<Bounded<'_>>) -> Res
         Err(failure) => return Err(failure),
     };
     answers.take();
-    // Heartbeats may have come during the effect: the ownership is looked at anew.
-    let lease = lease_of(apply, &answers.take())?;
+    // Heartbeats may have arrived during the effect, so the ownership is read again.
+    let lease = lease_from_rows(apply, &answers.take())?;
     let after = tx.moment(&answers.take())?;
     if after.xid != moment.xid {
         return Ok(Step::Failed(broken(apply, "it is in another one"), true));
     }
-    Ok(Step::Write(Box::new(work(apply, (before, line), result, None, (lease, after.now), moment))))
+    Ok(Step::Write(Box::new(build_write(apply, (before, line), result, None, (lease, after.now), moment))))
 }
 
 fn broken(apply: &Apply, why: &str) -> StoreError {
@@ -173,12 +174,12 @@ fn peek(resource: &str) -> Call<'_> {
     Call::new(&call::LEASE_PEEK).texts(std::iter::once(resource))
 }
 
-fn lease_of(apply: &Apply, rows: &[Row]) -> Result<State, Failure> {
+fn lease_from_rows(apply: &Apply, rows: &[Row]) -> Result<State, Failure> {
     let resource = apply.task.resource();
     Ok(states(rows, vec![resource.clone()])?.pop().unwrap_or_else(|| State::unseen(resource)))
 }
 
-/// The built-in effect: locks the article, reads what is in stock, decides.
+/// The built-in effect: locks the article, reads its stock, decides.
 async fn ledger(
     tx: &mut Tx<'_>,
     apply: &Apply,
@@ -201,43 +202,45 @@ async fn ledger(
     })
 }
 
-/// What is written once the effect is known; the ownership is renewed as of `lease`.
-fn work(
+/// Builds the writes after the effect. The ownership is renewed as of `lease`.
+fn build_write(
     apply: &Apply,
     (before, line): (Status, Line),
     result: Result<(), LineError>,
     stock: Option<Stocked>,
     lease: (State, Time),
     began: Moment,
-) -> Work {
+) -> LineWrite {
     let LineDone { line, outcome, note, event, status } = end_line(apply, before, line, result, began.now);
     let (lease, seen) = lease;
     let renewed = renewed(apply, lease, seen);
     let status = status.map(|status| (status, began.now));
-    Work { line, status, outcome, note: vec![note], event: vec![event], stock, renewed, xid: began.xid }
+    LineWrite { line, status, outcome, note: vec![note], event: vec![event], stock, renewed, xid: began.xid }
 }
 
-/// The ownership after this work. One that ran out during a long effect stays as it is: nobody could take it
-/// meanwhile, and who comes next decides.
+/// Returns the ownership after this work. An ownership that expired during a long effect stays as it is: it could not
+/// be taken meanwhile because of the lock, and the next command decides about it.
 fn renewed(apply: &Apply, mut lease: State, now: Time) -> Option<Grant> {
     let decision = decide(&mut lease, &apply.work(), now, &mut Numbers::new(Vec::new()));
     lease.grant.filter(|_| decision.answer.is_ok() && decision.changed)
 }
 
-fn calls<'a>(apply: &'a Apply, work: &'a Work) -> Vec<Call<'a>> {
+fn calls<'a>(apply: &'a Apply, write: &'a LineWrite) -> Vec<Call<'a>> {
     let mut calls = Vec::with_capacity(8);
-    match &work.stock {
+    match &write.stock {
         Some(Stocked::Moved(posting, at)) => calls.extend(move_stock(apply, posting, *at)),
         Some(Stocked::Unmade(sku)) => calls.push(Call::new(&call::STOCK_REMOVE).text(sku.as_str())),
         None => {}
     }
-    calls.push(save_lines(apply.task, &[&work.line]));
+    calls.push(save_lines(apply.task, &[&write.line]));
     calls.extend(
-        work.status.map(|(status, at)| Call::new(&call::TASK_STATUS).big(apply.task.0).text(status.as_str()).big(at.0)),
+        write
+            .status
+            .map(|(status, at)| Call::new(&call::TASK_STATUS).big(apply.task.0).text(status.as_str()).big(at.0)),
     );
-    calls.push(add_notes(apply.task, &work.note));
-    calls.push(events(&work.event));
-    calls.extend(work.renewed.as_ref().map(|grant| {
+    calls.push(add_notes(apply.task, &write.note));
+    calls.push(add_events(&write.event));
+    calls.extend(write.renewed.as_ref().map(|grant| {
         Call::new(&call::LEASE_WORK)
             .made_text(Some(apply.task.resource().to_string()))
             .big(grant.fence.0)

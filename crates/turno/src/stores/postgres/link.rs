@@ -1,7 +1,7 @@
 //! One connection: its statements, and trips over it.
 //!
-//! Nothing of a session's state is relied on between transactions but prepared statements, and those only
-//! until a pooler turns out not to keep them: then the same calls go as text.
+//! The only session state that is relied on between transactions are prepared statements, and those only until a pooler
+//! turns out not to keep them. Then the same calls are sent as text.
 
 use super::call::{self, Call, Sql};
 use super::failure::Failure;
@@ -16,16 +16,16 @@ use std::time::Duration;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
-/// How long a connection may take to be made before the database counts as unreachable.
+/// The time limit for connecting. After that the database counts as unreachable.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long bytes may stay unacknowledged before the network counts as gone.
+/// How long sent bytes may stay unacknowledged before the network counts as lost.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where the database is, and how to talk to it.
+/// The address of the database, and how to talk to it.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     pub(super) config: Config,
-    /// A pooler that keeps no prepared statements has been met; from then on all calls go as text.
+    /// A pooler that keeps no prepared statements was met; from then on all calls are sent as text.
     pub(super) unprepared: Arc<AtomicBool>,
 }
 
@@ -56,7 +56,7 @@ impl Address {
         // The configured limit is per host and does not cover the handshake.
         let made = tokio::time::timeout(CONNECT_TIMEOUT * 2, made).await;
         let (client, connection) = made.map_err(|_| Failure::Lost("no answer to the handshake".into()))??;
-        // Its error also reaches whoever waits for an answer.
+        // Callers that wait for an answer receive the connection's error too, so it is dropped here.
         tokio::spawn(connection.map(drop));
         let mut link = Link {
             client,
@@ -86,7 +86,7 @@ pub(super) struct Link {
     pub(super) version: String,
 }
 
-/// Something that was sent, or will be when first polled.
+/// A call that was sent, or is sent when first polled.
 type Sent<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
 type Answer<'a> = Sent<'a, Vec<Row>>;
 
@@ -97,7 +97,7 @@ impl Link {
 
     /// Sends all calls at once and waits for all answers: one round trip.
     ///
-    /// The first refusal in order is the one reported; those behind it only say that the transaction is aborted.
+    /// Reports the first refusal in order, because later ones only say that the transaction is aborted.
     pub(super) async fn trip(&mut self, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
         if self.unprepared.load(Ordering::Relaxed) {
             return in_order(calls.iter().map(|call| self.send_text(call)).collect()).await;
@@ -106,12 +106,12 @@ impl Link {
         in_order(calls.iter().map(|call| self.send(call)).collect()).await
     }
 
-    /// Ends the transaction and waits until its locks are gone.
+    /// Ends the transaction and waits until its locks are released.
     pub(super) async fn roll_back(&mut self) -> Result<(), Failure> {
         self.trip(&[Call::new(&call::ROLLBACK)]).await.map(drop)
     }
 
-    /// Sends a rollback without waiting for its answer: whatever is sent next comes after it.
+    /// Sends a rollback without waiting for its answer. Later calls on this connection run after it.
     pub(super) fn abandon(&self) {
         match self.statements.get(call::ROLLBACK.name) {
             Some(statement) => drop(self.client.query(statement, &[]).now_or_never()),
@@ -119,12 +119,12 @@ impl Link {
         }
     }
 
-    /// Statements with semicolons between them and without parameters: migrations.
+    /// Runs several statements without parameters, such as a migration.
     pub(super) async fn script(&self, text: &str) -> Result<(), Failure> {
         Ok(self.client.batch_execute(text).await?)
     }
 
-    /// Prepares what this connection has not used yet, in one trip of its own.
+    /// Prepares statements that this connection has not used yet, in a separate trip.
     async fn prepare(&mut self, wanted: impl Iterator<Item = &'static Sql>) -> Result<(), Failure> {
         let new = |sql: &&'static Sql| !sql.is_script() && !self.statements.contains_key(sql.name);
         let mut missing: Vec<&'static Sql> = wanted.filter(new).collect();
@@ -173,8 +173,8 @@ impl Link {
 
 /// Starts the futures in order and waits for all of them.
 ///
-/// After a failure nothing further is started: a commit must not be sent behind a write that could not be
-/// encoded, which the server would never know of.
+/// Starts nothing after a failure: a commit must not be sent behind a write that could not be encoded, because the
+/// server does not know about that write.
 async fn in_order<T>(mut waiting: Vec<Sent<'_, T>>) -> Result<Vec<T>, Failure> {
     let mut answers: Vec<Option<Result<T, Failure>>> = waiting.iter().map(|_| None).collect();
     poll_fn(|cx| {

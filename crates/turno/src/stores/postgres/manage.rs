@@ -1,4 +1,4 @@
-//! What people do to single items and to lanes, and signs of typing.
+//! Management of single items and lanes, and typing signals.
 
 use super::Shared;
 use super::audit;
@@ -14,7 +14,7 @@ use turno_core::id::{Fence, Key, Lane, Seq};
 use turno_core::queue::{Changes, ClearRead, Item, Kind, ManageRead, Managed};
 use turno_core::time::Time;
 
-/// Finds the item's lane, takes its mutex and its head, reads item and front, keeps off what applications are completing,
+/// Locks the item's lane and head, reads the item and the front, spares deliveries that applications are completing,
 /// locks the audit, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, Failure> {
     let find = Call::new(&call::MANAGE_FIND).int(group.queue.0).text(group.id.as_str());
@@ -28,10 +28,10 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     let seq = home.as_ref().map_or(Seq(0), |(seq, _, _)| *seq);
     let mut calls = Vec::with_capacity(6);
     if let Some(lane) = lane {
-        let of = (group.queue, lane);
-        calls.push(lane::lock([of].into_iter()));
-        calls.push(lane::fronts(&call::LANE_HEADS_LOCK, &[(of, group.front_size())], &[Seq(0)]));
-        calls.push(lane::fronts(&call::LANE_FRONTS, &[(of, group.front_size())], &[Seq(0)]));
+        let queue_lane = (group.queue, lane);
+        calls.push(lane::lock([queue_lane].into_iter()));
+        calls.push(lane::fronts(&call::LANE_HEADS_LOCK, &[(queue_lane, group.front_size())], &[Seq(0)]));
+        calls.push(lane::fronts(&call::LANE_FRONTS, &[(queue_lane, group.front_size())], &[Seq(0)]));
     }
     calls.push(Call::new(&call::MANAGE_ITEM).big(seq.0));
     calls.push(Call::new(&call::MANAGE_DONE).big(seq.0));
@@ -64,16 +64,16 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &ManageGroup) -> Result<Plan, F
     Ok(Plan::new(Outcomes::Manage { answer, expired }, write(changes), moment.xid))
 }
 
-/// Takes the lane's mutex and its head, reads what is there, keeps off what applications are completing, locks the
-/// audit, reads the clock, decides.
+/// Locks the lane and its head, reads the front, spares deliveries that applications are completing, locks the audit,
+/// reads the clock, decides.
 pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, Failure> {
-    let of = (group.queue, group.lane);
-    let fronts = |sql| lane::fronts(sql, &[(of, ClearRead::FRONT)], &[Seq(0)]);
-    let calls = vec![lane::lock([of].into_iter()), fronts(&call::LANE_HEADS_LOCK), fronts(&call::LANE_FRONTS)];
+    let queue_lane = (group.queue, group.lane);
+    let fronts = |sql| lane::fronts(sql, &[(queue_lane, ClearRead::FRONT)], &[Seq(0)]);
+    let calls = vec![lane::lock([queue_lane].into_iter()), fronts(&call::LANE_HEADS_LOCK), fronts(&call::LANE_FRONTS)];
     let mut answers = tx.trip(calls).await?;
     answers.take();
     answers.take();
-    let front = front_items(&answers.take())?.remove(&of).unwrap_or_default();
+    let front = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
     let key = front.first().and_then(|known| known.key.clone());
     let front: Vec<Item> = front.into_iter().map(|known| known.item).collect();
     let handed: Vec<&Item> = front.iter().filter(|item| item.expires_at.is_some()).collect();
@@ -88,7 +88,7 @@ pub(super) async fn clear(tx: &mut Tx<'_>, group: &ClearGroup) -> Result<Plan, F
     Ok(Plan::new(Outcomes::Clear(cleared), write(changes), moment.xid))
 }
 
-/// What applications complete at this moment, or have completed, of what is handed out: see [`spared`].
+/// Finds handed-out items that applications are completing or have completed; see [`spared`].
 pub(super) fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
     let numbers = || (0_i32..).take(handed.len());
     let seqs = || handed.iter().map(|item| item.seq.0);
@@ -97,7 +97,7 @@ pub(super) fn completing<'a>(handed: &[&Item]) -> Vec<Call<'a>> {
     vec![completing, completed.bigs(handed.iter().map(|item| item.fence.0))]
 }
 
-/// The fences that are left to applications.
+/// Returns the fences of deliveries that must not be taken back, because applications are completing them.
 pub(super) fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fence>, Failure> {
     let mut spared = Vec::new();
     for row in answers.take().iter().chain(&answers.take()) {
@@ -107,17 +107,18 @@ pub(super) fn spared(answers: &mut Answers, handed: &[&Item]) -> Result<Vec<Fenc
     Ok(spared)
 }
 
-/// Reads the lanes' first items, without a lock, and the clock. A sign of typing that comes a moment too late
-/// or too early for its message does no harm.
+/// Reads the lanes' first items without a lock, and the clock. A typing signal that arrives a moment too late or too
+/// early for its message is harmless.
 pub(super) async fn typing(tx: &mut Tx<'_>, shared: &Shared, group: &TypingGroup) -> Result<Plan, Failure> {
     let lanes: Vec<(QueueLane, u32)> =
         group.lanes().into_iter().map(|lane| ((group.queue, lane), group.depth())).collect();
-    let (_, floors) = shared.lanes.recall(tx.generation, lanes.iter().map(|(of, _)| *of));
+    let (_, floors) = shared.lanes.recall(tx.generation, lanes.iter().map(|(lane, _)| *lane));
     let calls = vec![lane::fronts(&call::LANE_FRONTS, &lanes, &floors), Moment::call(0, true)];
     let mut answers = tx.trip(calls).await?;
     let mut fronts = front_items(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
-    let fronts: HashMap<Lane, _> = lanes.iter().map(|(of, _)| (of.1, fronts.remove(of).unwrap_or_default())).collect();
+    let fronts: HashMap<Lane, _> =
+        lanes.iter().map(|(lane, _)| (lane.1, fronts.remove(lane).unwrap_or_default())).collect();
     let changes = group.decide(fronts, moment.now);
     Ok(Plan::new(Outcomes::Typing, write(changes), moment.xid))
 }

@@ -1,4 +1,4 @@
-//! Brings the schema up to this version, whoever else does the same at this moment.
+//! Migrates the schema to this version, also if several processes do so at the same time.
 
 use super::call::{self, Call};
 use super::link::Link;
@@ -6,7 +6,7 @@ use super::row::get;
 use crate::store::{SchemaState, StoreError};
 use tokio_postgres::Row;
 
-/// A step, and the oldest program that can work with the schema after it.
+/// A migration, and the oldest schema version whose programs can use the schema after it.
 pub(super) struct Migration {
     version: i32,
     min_compatible: i32,
@@ -17,7 +17,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, min_compatible: 1, text: include_str!("migrations/0001_engine.sql") },
     Migration { version: 2, min_compatible: 1, text: include_str!("migrations/0002_events.sql") },
     Migration { version: 3, min_compatible: 1, text: include_str!("migrations/0003_library.sql") },
-    // An older program would take back what a transaction is completing.
+    // An older program would take back deliveries that a transaction is completing.
     Migration { version: 4, min_compatible: 4, text: include_str!("migrations/0004_application.sql") },
     // An older program would hand out groups without their size.
     Migration { version: 5, min_compatible: 5, text: include_str!("migrations/0005_queue_reads.sql") },
@@ -35,7 +35,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
 ];
 
-/// Applies what is missing, in one transaction: all of it or nothing.
+/// Applies the missing migrations in one transaction: all of them or none.
 pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
     let result = steps(link, MIGRATIONS).await;
     if result.is_err() {
@@ -44,7 +44,7 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), StoreError> {
     result
 }
 
-/// The schema of the database at the other end, which is only looked at.
+/// Reads the version of the database's schema, and changes nothing.
 pub(super) async fn look(link: &mut Link) -> Result<SchemaState, StoreError> {
     let answers = link.trip(&[Call::new(&call::SCHEMA_EXISTS)]).await?;
     let exists: bool = first(&answers).map_or(Ok(false), |row| get(row, 0))?;
@@ -54,7 +54,7 @@ pub(super) async fn look(link: &mut Link) -> Result<SchemaState, StoreError> {
     state(&link.trip(&[Call::new(&call::SCHEMA_READ)]).await?.concat())
 }
 
-/// The schema that these rows of its table say.
+/// Builds the state from the rows of the schema table.
 pub(super) fn state(rows: &[Row]) -> Result<SchemaState, StoreError> {
     let mine = MIGRATIONS.last().map_or(0, |migration| migration.version);
     let (has, min_compatible): (i32, i32) = match rows.first() {

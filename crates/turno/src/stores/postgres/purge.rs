@@ -1,4 +1,4 @@
-//! Forgetting: finished items, ended ownerships, expired tokens.
+//! Purges: finished items, ended ownerships, expired tokens, and other old rows.
 
 use super::PostgresStore;
 use super::access::count;
@@ -13,7 +13,7 @@ use turno_core::audit::{Actor, Entry, chain};
 use turno_core::id::{QueueId, Resource};
 use turno_core::time::Time;
 
-/// How many went, their entry, and the transaction's id.
+/// The number of purged items, the audit entry, and the transaction's id.
 struct Purged {
     count: i64,
     entries: Vec<Entry>,
@@ -73,8 +73,8 @@ impl PostgresStore {
     }
 }
 
-/// Removes the items, counts them with their queue, locks the audit, reads the clock. Nobody is held up, and nothing
-/// written down, if there was nothing to forget.
+/// Deletes the items, adds their number to the queue's count, locks the audit, reads the clock. If there is nothing to
+/// delete, the audit is not locked and no entry is written.
 async fn items(
     tx: &mut Tx<'_>,
     queue: QueueId,
@@ -92,16 +92,16 @@ async fn items(
     let name = answers.take();
     let mut head = audit::head(&answers.take())?;
     let moment = tx.moment(&answers.take())?;
-    let draft = purge_entry(by.clone(), &named(&name, queue)?, count, before);
+    let draft = purge_entry(by.clone(), &queue_name(&name, queue)?, count, before);
     Ok(Some(Purged { count, entries: chain(&mut head, moment.now, vec![draft]), xid: moment.xid }))
 }
 
-fn named(rows: &[Row], queue: QueueId) -> Result<String, Failure> {
+fn queue_name(rows: &[Row], queue: QueueId) -> Result<String, Failure> {
     rows.first().map_or_else(|| Ok(queue.0.to_string()), |row| get(row, 0))
 }
 
-/// Forgets what an admission found to be too old, counts it with its queue and audits it; answers the entries, and when
-/// that was. Locks are taken in the order in which [`items`] takes them.
+/// Deletes the outlived rows that an enqueue found, adds their number to the queues' counts and audits that. Returns
+/// the entries, and the time. Takes locks in the same order as [`items`].
 pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Vec<Entry>, Time), Failure> {
     let mut calls = Vec::new();
     for (queue, (before, seqs)) in &outlived.items {
@@ -127,7 +127,7 @@ pub(super) async fn outlived(tx: &mut Tx<'_>, outlived: &Outlived) -> Result<(Ve
     let mut answers = tx.trip(calls).await?;
     let mut drafts = Vec::new();
     for (queue, before, count) in &counts {
-        drafts.push(purge_entry(Actor::system(), &named(&answers.take(), *queue)?, *count, *before));
+        drafts.push(purge_entry(Actor::system(), &queue_name(&answers.take(), *queue)?, *count, *before));
     }
     let head = if counts.is_empty() { None } else { Some(audit::head(&answers.take())?) };
     let now = tx.moment(&answers.take())?.now;

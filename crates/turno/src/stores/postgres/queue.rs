@@ -25,7 +25,7 @@ impl PostgresStore {
         Ok(rows.iter().map(row::queue).collect::<Result<_, _>>()?)
     }
 
-    /// Stops or resumes it, in one transaction with the entry.
+    /// Pauses or resumes a queue, in one transaction with the audit entry.
     pub(super) async fn queue_pause(&self, queue: QueueId, paused: bool, by: &Actor) -> Result<(), StoreError> {
         let mut again = true;
         loop {
@@ -84,7 +84,7 @@ impl PostgresStore {
     }
 }
 
-/// Entries, and the id of the transaction that they are written in.
+/// Audit entries, and the id of the transaction that writes them.
 type Entries = (Vec<Entry>, Option<String>);
 
 async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Result<Option<Entries>, Failure> {
@@ -101,8 +101,7 @@ async fn pause(tx: &mut Tx<'_>, queue: QueueId, paused: bool, by: &Actor) -> Res
     Ok(Some((chain(&mut head, moment.now, vec![draft]), moment.xid)))
 }
 
-/// The queue as it will be, whether its policy is yet to be written, and what goes into the audit: nothing if all is
-/// as it was.
+/// The queue after the change, whether its row must still be updated, and the audit entries: none if nothing changed.
 struct Put {
     queue: QueueRow,
     changes: bool,
@@ -110,14 +109,15 @@ struct Put {
     xid: Option<String>,
 }
 
-/// In the same transaction: no lane is held by a policy that is not in force. All mutexes are taken at once, and before the
-/// audit, as everybody takes them.
+/// Releases lanes that exhausted items hold, in the transaction that changes the policy. Otherwise a lane would be held
+/// by a policy that is not in force. All lanes are locked at once and before the audit, in the order that all
+/// transactions use.
 async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor) -> Result<(), Failure> {
     let rows = tx.trip(vec![Call::new(&call::QUEUE_PARKED).int(queue.id.0)]).await?.take();
     let parked = rows.iter().map(|row| Ok((row::name(row, 0, ItemId::new)?, get::<Option<i64>>(row, 1)?.map(Lane))));
     let parked = parked.collect::<Result<Vec<(ItemId, Option<Lane>)>, Failure>>()?;
     tx.trip(vec![lane::lock(parked.iter().filter_map(|(_, lane)| Some((queue.id, (*lane)?))))]).await?;
-    // In order: of several in one lane the last one makes who stands behind them its head.
+    // In order: if several exhausted items are in one lane, releasing the last makes the next item the head.
     for (id, _) in parked {
         let plan = manage::plan(tx, &ManageGroup::release(queue.id, &queue.name, policy, id, by)).await?;
         if let Some(changes) = plan.changes() {
@@ -127,7 +127,7 @@ async fn release(tx: &mut Tx<'_>, queue: &QueueRow, policy: &Policy, by: &Actor)
     Ok(())
 }
 
-/// With the policy as the text that is kept; nothing if somebody has changed the queue since it was seen.
+/// Decides the change. `text` is the policy as stored. Returns `None` if the queue has changed since it was seen.
 async fn put(tx: &mut Tx<'_>, wanted: &PutQueue, text: &str, by: &Actor) -> Result<Option<Put>, Failure> {
     let PutQueue { name, policy, push, .. } = wanted;
     let kind = policy.kind.as_str();

@@ -1,4 +1,4 @@
-//! Reading without a group: leases at a glance, and what the sweeper looks for. Items are in `record`.
+//! Reads outside of groups: leases, and what the sweep looks for. Reads of items are in `record`.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -17,11 +17,11 @@ use turno_core::limits::NAME_MAX;
 use turno_core::queue::{AttemptError, FailedAttempt, Handed, SettleOutcome, Trace};
 use turno_core::time::{Span, Time};
 
-/// How far back expired hand-outs and due leases are looked for, once all earlier ones were seen to be settled.
+/// How far behind the clock scans for expired deliveries and due leases start, once all earlier ones are settled.
 const EXPIRY_MARGIN: Span = Span::from_secs(60);
 
 impl PostgresStore {
-    /// One trip on a connection for readers, with the settings that keep the plans.
+    /// Makes one trip on a reader connection, with the settings that fix the query plans.
     pub(super) async fn read(&self, calls: Vec<Call<'_>>) -> Result<Answers, Failure> {
         self.read_on(free(&self.readers), calls).await
     }
@@ -30,18 +30,18 @@ impl PostgresStore {
         calls.push(Call::new(&call::COMMIT));
         let mut all = vec![Call::new(&call::BEGIN)];
         all.extend(calls);
-        let mut answers = self.any(slot, &all).await?.into_iter();
+        let mut answers = self.trip_with_retry(slot, &all).await?.into_iter();
         answers.next();
         Ok(Answers::new(answers))
     }
 
-    /// One trip that may be repeated: once after a loss that a restart explains, once without prepared statements.
-    async fn any(&self, slot: &Slot, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+    /// Makes one trip, and repeats it once after a stale connection's loss or a pooler's error.
+    async fn trip_with_retry(&self, slot: &Slot, calls: &[Call<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
         let mut again = true;
         loop {
             let mut link = slot.take(&self.address).await?;
             let fresh = link.fresh;
-            // What a read begins with may be remembered, and a new connection may lead to another life.
+            // A read may start at a cached position, and a new connection may lead to another life.
             if fresh && !self.is_same_life(&mut link).await? {
                 link.put_back();
                 self.begin_life(false).await.map_err(|error| Failure::Lost(error.to_string()))?;
@@ -54,7 +54,7 @@ impl PostgresStore {
                 }
                 Err(failure) => failure,
             };
-            let pooler = failure.is_poolers();
+            let pooler = failure.is_from_pooler();
             if pooler {
                 self.address.unprepared.store(true, Ordering::Relaxed);
             } else if !failure.is_lost() {
@@ -79,11 +79,11 @@ impl PostgresStore {
 
     pub(super) async fn lease_list(&self, query: LeaseQuery) -> Result<Peeked, StoreError> {
         let prefix = query.prefix.as_deref().unwrap_or_default();
-        let behind = behind(prefix);
+        let end = prefix_end(prefix);
         let list = Call::new(&call::LEASE_LIST)
             .text(query.after.as_ref().map_or("", Resource::as_str))
             .text(prefix)
-            .text(&behind)
+            .text(&end)
             .maybe_text(query.holder.as_ref().map(UserId::as_str))
             .big(query.limit.into());
         let mut answers = self.read(vec![list, Moment::call(0, false)]).await?;
@@ -113,16 +113,16 @@ impl PostgresStore {
         from: Past,
         limit: u32,
     ) -> Result<Vec<Ending>, StoreError> {
-        let (sql, place) = match from {
+        let (sql, cursor) = match from {
             Past::Newest { before } => (&call::LEASE_HISTORY, before.map_or(i64::MAX, |Fence(fence)| fence)),
             Past::Oldest { after } => (&call::LEASE_HISTORY_AFTER, after.0),
         };
-        let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(place);
+        let call = Call::new(sql).text(resource.as_str()).big(limit.into()).big(cursor);
         let rows = self.read(vec![call]).await?.take();
         Ok(rows.iter().map(lease_row::ending).collect::<Result<_, _>>()?)
     }
 
-    /// The database's time, guarded.
+    /// Returns the database's time, passed through the guarded clock.
     pub(super) async fn now(&self) -> Result<Time, Failure> {
         let rows = self.read(vec![Moment::call(0, false)]).await?.take();
         Ok(Moment::read(&self.shared.clock, &rows)?.now)
@@ -143,8 +143,8 @@ impl PostgresStore {
         Ok((expired, next))
     }
 
-    /// Leases whose look is due. The floor stays behind by a margin, because a claim becomes visible some time after the
-    /// instant it was decided with.
+    /// Returns leases whose look is due. The scan starts a margin before the clock, because a claim becomes visible
+    /// some time after the instant it was decided with.
     pub(super) async fn leases_due(&self, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
         let life = self.shared.lives.generation();
         let now = self.now().await?;
@@ -173,8 +173,8 @@ impl PostgresStore {
 
     pub(super) async fn items_settled(&self, handed: Vec<Handed>) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
         let call = Call::new(&call::SETTLED)
-            .bigs(handed.iter().map(|one| one.seq.0))
-            .bigs(handed.iter().map(|one| one.fence.0));
+            .bigs(handed.iter().map(|handed| handed.seq.0))
+            .bigs(handed.iter().map(|handed| handed.fence.0));
         let rows = self.read(vec![call]).await?.take();
         let mut outcomes = vec![None; handed.len()];
         for row in &rows {
@@ -186,14 +186,14 @@ impl PostgresStore {
         Ok(outcomes)
     }
 
-    /// One statement without the settings that forbid plain scans: for people and checks.
+    /// Runs one statement without the settings that forbid sequential scans, for reports and checks.
     pub(super) async fn scan(&self, call: Call<'_>) -> Result<Vec<Row>, Failure> {
-        let answers = self.any(&self.readers[self.readers.len() - 1], &[call]).await?;
+        let answers = self.trip_with_retry(&self.readers[self.readers.len() - 1], &[call]).await?;
         Ok(answers.into_iter().next().unwrap_or_default())
     }
 }
 
-/// The state in a row that begins with its resource.
+/// Reads the state from a row that begins with its resource.
 fn state(row: &Row) -> Result<State, Failure> {
     lease_row::state(row, 1, row::name(row, 0, Resource::new)?)
 }
@@ -208,9 +208,9 @@ fn handed(row: &Row) -> Result<Handed, Failure> {
     })
 }
 
-/// The first text behind all that begin with `prefix`, byte by byte: names are compared so, and so is UTF-8 in the
-/// order of its characters.
-fn behind(prefix: &str) -> String {
+/// Returns the first text behind all texts that begin with `prefix`, in byte order. Names are compared that way, and
+/// UTF-8 keeps the order of characters.
+fn prefix_end(prefix: &str) -> String {
     let mut text = prefix.to_owned();
     while let Some(last) = text.pop() {
         let next = ((last as u32 + 1)..=char::MAX as u32).find_map(char::from_u32);
@@ -219,16 +219,16 @@ fn behind(prefix: &str) -> String {
             return text;
         }
     }
-    // Longer than any name, and of the last character.
+    // Longer than any name, and made of the last character.
     char::MAX.to_string().repeat(NAME_MAX + 1)
 }
 
-/// A connection that nobody uses, or else one to wait for.
+/// Returns a free connection, or else one to wait for.
 pub(super) fn free(slots: &[Slot]) -> &Slot {
     slots.iter().find(|slot| slot.is_free()).unwrap_or(&slots[0])
 }
 
-/// How a delivery ended under exactly its fence, from what is left of it.
+/// Returns how a delivery ended under exactly its fence, from the rows that are left of it.
 fn settled(row: &Row) -> Result<Option<SettleOutcome>, Failure> {
     let ended = get::<Option<i16>>(row, 1)?.map(row::ended_from).transpose()?;
     let back = get::<Option<i16>>(row, 2)?.map(row::last_from).transpose()?;
@@ -245,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_before_the_first_text_that_does_not_begin_with_it() {
-        assert_eq!(behind("task:"), "task;");
-        assert_eq!(behind("a\u{d7ff}"), "a\u{e000}");
-        assert_eq!(behind("a\u{10ffff}"), "b");
-        assert!(behind("").as_str() > "\u{10ffff}\u{10ffff}");
+        assert_eq!(prefix_end("task:"), "task;");
+        assert_eq!(prefix_end("a\u{d7ff}"), "a\u{e000}");
+        assert_eq!(prefix_end("a\u{10ffff}"), "b");
+        assert!(prefix_end("").as_str() > "\u{10ffff}\u{10ffff}");
     }
 }

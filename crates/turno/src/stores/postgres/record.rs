@@ -1,4 +1,4 @@
-//! What people look at: items, a queue at a glance, lanes.
+//! Reads of items, queue summaries and lanes.
 
 use super::PostgresStore;
 use super::call::{self, Call};
@@ -65,12 +65,12 @@ impl PostgresStore {
     }
 
     pub(super) async fn queue_counts(&self, queue: QueueId) -> Result<Counts, StoreError> {
-        Ok(self.counted(queue, self.shared.clock.estimate()).await?.0)
+        Ok(self.counts_and_oldest(queue, self.shared.clock.estimate()).await?.0)
     }
 
-    /// The counts, and since when the oldest item waits. By a plain scan, and hence without the settings that forbid
-    /// one.
-    async fn counted(&self, queue: QueueId, now: Time) -> Result<(Counts, Option<Time>), StoreError> {
+    /// Returns the counts, and since when the oldest item waits. Uses a sequential scan, and therefore not the settings
+    /// that forbid one.
+    async fn counts_and_oldest(&self, queue: QueueId, now: Time) -> Result<(Counts, Option<Time>), StoreError> {
         let rows = self.scan(Call::new(&call::QUEUE_COUNTS).int(queue.0).big(now.0)).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
         let counts = Counts {
@@ -86,7 +86,7 @@ impl PostgresStore {
 
     pub(super) async fn queue_pulse(&self, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
         let now = self.shared.clock.estimate();
-        let (counts, oldest) = self.counted(queue, now).await?;
+        let (counts, oldest) = self.counts_and_oldest(queue, now).await?;
         let rates = Call::new(&call::QUEUE_RATES).int(queue.0).big(since.0).big(Pulse::MOST);
         let rows = self.scan(rates).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no rates"))?;
@@ -100,12 +100,12 @@ impl PostgresStore {
     }
 
     pub(super) async fn lane_begin(&self, queue: QueueId, lane: Lane, size: u32) -> Result<LaneFront, StoreError> {
-        let of = (queue, lane);
+        let queue_lane = (queue, lane);
         let looked_at = i64::from(LaneFront::LOOKED_AT);
         let front = Call::new(&call::LANE_LOOK).int(queue.0).big(lane.0).big(size.into()).big(looked_at);
         let typing = Call::new(&call::CLAIM_TYPING).int(queue.0).bigs([lane.0].into_iter());
         let mut answers = self.read(vec![front, typing]).await?;
-        let items = front_items(&answers.take())?.remove(&of).unwrap_or_default();
+        let items = front_items(&answers.take())?.remove(&queue_lane).unwrap_or_default();
         let typed_at = answers.take().first().map(|row| get(row, 1)).transpose()?.map(Time);
         Ok(LaneFront { now: self.shared.clock.estimate(), items, typed_at })
     }
@@ -124,7 +124,7 @@ impl PostgresStore {
         Ok(rows.iter().map(|row| get(row, 0).map(Lane)).collect::<Result<_, _>>()?)
     }
 
-    /// By a plain scan of what is unfinished.
+    /// Counts with a sequential scan of all unfinished items.
     pub(super) async fn lane_counts(&self) -> Result<LaneLocks, StoreError> {
         let rows = self.scan(Call::new(&call::LANE_LOCKS).big(self.shared.clock.estimate().0)).await?;
         let row = rows.first().ok_or_else(|| row::garbled("no counts"))?;
@@ -132,11 +132,11 @@ impl PostgresStore {
     }
 }
 
-/// The statement that reads no more than it must.
+/// Returns the statement that reads the fewest rows for this query.
 fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
     let after = query.after.map_or(i64::MIN, |Seq(seq)| seq);
     let limit = i64::from(query.limit);
-    let by_place = |sql| Call::new(sql).int(queue.0).big(after);
+    let by_seq = |sql| Call::new(sql).int(queue.0).big(after);
     match (&query.key, query.state) {
         (Some(key), state) => Call::new(&call::ITEMS_OF_KEY)
             .int(queue.0)
@@ -145,13 +145,13 @@ fn list<'a>(queue: QueueId, query: &'a ItemQuery, now: Time) -> Call<'a> {
             .maybe_text(state.map(ItemState::as_str))
             .big(now.0)
             .big(limit),
-        (None, None) => by_place(&call::ITEMS).big(limit),
+        (None, None) => by_seq(&call::ITEMS).big(limit),
         (None, Some(state @ (ItemState::Pending | ItemState::Error))) => {
-            by_place(&call::ITEMS_WAITING).text(state.as_str()).big(now.0).big(limit)
+            by_seq(&call::ITEMS_WAITING).text(state.as_str()).big(now.0).big(limit)
         }
-        (None, Some(ItemState::InProcess)) => by_place(&call::ITEMS_IN_PROCESS).big(now.0).big(limit),
-        (None, Some(ItemState::Processed)) => by_place(&call::ITEMS_PROCESSED).big(limit),
-        (None, Some(ItemState::Exhausted)) => by_place(&call::ITEMS_EXHAUSTED).big(limit).big(now.0),
-        (None, Some(ItemState::Cancelled)) => by_place(&call::ITEMS_CANCELLED).big(limit),
+        (None, Some(ItemState::InProcess)) => by_seq(&call::ITEMS_IN_PROCESS).big(now.0).big(limit),
+        (None, Some(ItemState::Processed)) => by_seq(&call::ITEMS_PROCESSED).big(limit),
+        (None, Some(ItemState::Exhausted)) => by_seq(&call::ITEMS_EXHAUSTED).big(limit).big(now.0),
+        (None, Some(ItemState::Cancelled)) => by_seq(&call::ITEMS_CANCELLED).big(limit),
     }
 }

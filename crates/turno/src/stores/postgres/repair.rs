@@ -1,4 +1,4 @@
-//! Rebuilding a damaged lane: what is read under its lock before it is decided.
+//! Repair of a damaged lane: locks and reads the lane before the decision.
 
 use super::PostgresStore;
 use super::audit;
@@ -16,7 +16,7 @@ use turno_core::queue::{Changes, Item, RepairRead, RepairRow};
 use turno_core::time::Time;
 
 impl PostgresStore {
-    /// In a transaction of its own, beside the routes of the groups.
+    /// Repairs a lane in its own transaction, outside of the groups' routes.
     pub(super) async fn lane_repair(&self, group: &RepairGroup) -> Result<RepairOutcome, StoreError> {
         let mut again = true;
         loop {
@@ -29,7 +29,7 @@ impl PostgresStore {
                 }
                 Ok((changes, outcome, xid)) => {
                     let mut calls = changes::calls(&changes);
-                    // The front of the lane may begin earlier than other processes remember.
+                    // The lane's front may begin below the floors that other processes have cached.
                     calls.push(Call::new(&call::REBIRTH_NOTE));
                     self.commit_calls(link, calls, None, xid.as_deref()).await?;
                     return Ok(outcome);
@@ -42,8 +42,8 @@ impl PostgresStore {
 
 type Planned = (Changes, RepairOutcome, Option<String>);
 
-/// Finds the lane, takes its mutex and its rows, reads them, keeps off what applications are completing, locks the audit,
-/// reads the clock, decides.
+/// Finds and locks the lane and its rows, reads them, spares deliveries that applications are completing, locks the
+/// audit, reads the clock, decides.
 async fn plan(tx: &mut Tx<'_>, group: &RepairGroup) -> Result<Planned, Failure> {
     let Damaged { queue, seq, .. } = group.damaged;
     let find = || Call::new(&call::REPAIR_FIND).maybe_big(seq.map(|seq| seq.0));

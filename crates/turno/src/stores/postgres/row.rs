@@ -1,4 +1,4 @@
-//! Rows of items and queues, and what they become.
+//! Conversion between rows and items, bodies and queues.
 
 use super::failure::Failure;
 use crate::store::QueueRow;
@@ -9,12 +9,12 @@ use turno_core::id::{Fence, ItemId, Key, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, Body, CameBack, Done, Ended, Item, Last, Taker};
 use turno_core::time::Time;
 
-/// How many columns an item has in every statement that reads one.
+/// The number of columns of an item, the same in every statement that reads one.
 pub(super) const ITEM: usize = 17;
-/// How many columns a body has.
+/// The number of columns of a body.
 pub(super) const BODY: usize = 7;
 
-/// A column's value.
+/// Reads a column's value.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(|error| garbled(format!("column {column}: {error}")))
 }
@@ -23,7 +23,7 @@ pub(super) fn garbled(what: impl std::fmt::Display) -> Failure {
     Failure::Garbled(format!("the database holds something that this version cannot have written: {what}"))
 }
 
-/// A column that holds a name.
+/// Reads a column that holds a name.
 pub(super) fn name<N>(
     row: &Row,
     column: usize,
@@ -32,7 +32,7 @@ pub(super) fn name<N>(
     new(get::<&str>(row, column)?.into()).map_err(garbled)
 }
 
-/// A column that may hold a name.
+/// Reads a column that may hold a name.
 pub(super) fn maybe_name<N>(
     row: &Row,
     column: usize,
@@ -41,7 +41,7 @@ pub(super) fn maybe_name<N>(
     get::<Option<&str>>(row, column)?.map(|text| new(text.into())).transpose().map_err(garbled)
 }
 
-/// The item in the columns from `at` on.
+/// Reads the item in the columns from `at` on.
 pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
     Ok(Item {
         seq: Seq(get(row, at)?),
@@ -64,7 +64,7 @@ pub(super) fn item(row: &Row, at: usize) -> Result<Item, Failure> {
     })
 }
 
-/// The body in the first columns.
+/// Reads the body in the first columns.
 pub(super) fn body(row: &Row) -> Result<Body, Failure> {
     Ok(Body {
         seq: Seq(get(row, 0)?),
@@ -77,7 +77,7 @@ pub(super) fn body(row: &Row) -> Result<Body, Failure> {
     })
 }
 
-/// The last line of an item in the columns from `at` on.
+/// Reads the `done` row in the columns from `at` on.
 pub(super) fn done(row: &Row, at: usize) -> Result<Done, Failure> {
     Ok(Done {
         seq: Seq(get(row, at)?),
@@ -140,7 +140,7 @@ pub(super) fn attempt_to(attempt: u32) -> i16 {
     i16::try_from(attempt).unwrap_or(i16::MAX)
 }
 
-/// Nearly all deliveries have one item; that is not written.
+/// Most deliveries have one item, so a size of 1 is stored as null.
 pub(super) fn size_to(size: u32) -> Option<i16> {
     i16::try_from(size).ok().filter(|size| *size != 1)
 }

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use turno_core::id::{ItemId, Lane, Seq};
 use turno_core::queue::{Act, Handed, Loaded, Member};
 
-/// Entry settlement: its index in the group, its delivery, and whether it names items by id.
+/// One settlement: its index in the group, its delivery, and whether it names items by id.
 struct Entry {
     n: i32,
     handed: Handed,
@@ -22,7 +22,7 @@ struct Entry {
 struct Sorted {
     /// Deliveries without a lane: the item's row is locked.
     loose: Vec<Entry>,
-    /// Deliveries of entry item of a lane: found by the primary key.
+    /// Deliveries of one item of a lane: found by the primary key.
     single: Vec<Entry>,
     /// Deliveries of several items of a lane: found in the lane's index.
     grouped: Vec<Entry>,
@@ -88,7 +88,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, shared: &Shared, group: &SettleGroup) 
 }
 
 /// Excludes deliveries from expiry that an application completes, or has completed, in its own transaction. The first
-/// statement takes the locks; the second entry, because it starts later, sees what was committed before them.
+/// statement takes the locks; the second one, because it starts later, sees what was committed before them.
 fn guards<'a>(group: &SettleGroup) -> Vec<Call<'a>> {
     let expiring = || group.settlements.iter().enumerate().filter(|(_, settle)| settle.act == Act::Expire);
     if expiring().next().is_none() {
@@ -118,7 +118,8 @@ impl Sorted {
 
     /// Returns the settlements in lanes, with their indexes in the group.
     fn laned(&self) -> impl Iterator<Item = (QueueLane, usize)> {
-        let lane_and_index = |entry: &Entry| Some(((entry.handed.queue, entry.handed.lane?), usize::try_from(entry.n).ok()?));
+        let lane_and_index =
+            |entry: &Entry| Some(((entry.handed.queue, entry.handed.lane?), usize::try_from(entry.n).ok()?));
         self.single.iter().chain(&self.grouped).filter_map(lane_and_index)
     }
 
@@ -171,7 +172,7 @@ impl Sorted {
     }
 }
 
-fn places<'a>(sql: &'static call::Sql, asked: &[Entry]) -> Call<'a> {
+fn indexed<'a>(sql: &'static call::Sql, asked: &[Entry]) -> Call<'a> {
     Call::new(sql).ints(asked.iter().map(|entry| entry.n)).ints(asked.iter().map(|entry| entry.handed.queue.0))
 }
 

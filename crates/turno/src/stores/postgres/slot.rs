@@ -1,7 +1,7 @@
-//! Places for connections: one per route, opened when needed and after every loss.
+//! Slots for connections: one per route, connected when needed and again after every loss.
 //!
-//! Whoever works takes the connection out of its place and puts it back only when its transaction is known to
-//! be over. A future that is dropped midway drops the connection with it, and the server rolls back.
+//! A caller takes the connection out of its slot, and puts it back only when its transaction is known to be over. If
+//! the caller's future is dropped midway, the connection is dropped with it and the server rolls back.
 
 use super::failure::Failure;
 use super::link::{Address, Link};
@@ -11,45 +11,45 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// The first pause after a failed attempt to connect; it doubles.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often it doubles: up to 1.28 s.
+/// How often the pause doubles: up to 1.28 s.
 const DOUBLINGS: u32 = 6;
 
-/// A place for one connection.
+/// A slot for one connection.
 #[derive(Default)]
-pub(super) struct Slot(Mutex<Place>);
+pub(super) struct Slot(Mutex<SlotState>);
 
 #[derive(Default)]
-struct Place {
+struct SlotState {
     link: Option<Link>,
     failures: u32,
 }
 
-/// A connection that was taken out of its place.
+/// A connection that was taken out of its slot.
 pub(super) struct Taken<'a> {
-    place: MutexGuard<'a, Place>,
+    state: MutexGuard<'a, SlotState>,
     link: Link,
-    /// It was made just now, so its loss is no leftover of an earlier one.
+    /// Whether the connection was made just now. The loss of an older one may only mean that the server has restarted.
     pub(super) fresh: bool,
 }
 
 impl Slot {
-    /// Waits for the place, and connects if there is no living connection in it.
+    /// Waits for the slot, and connects if it holds no open connection.
     pub(super) async fn take(&self, address: &Address) -> Result<Taken<'_>, Failure> {
-        let mut place = self.0.lock().await;
-        if let Some(link) = place.link.take().filter(|link| !link.is_closed()) {
-            return Ok(Taken { place, link, fresh: false });
+        let mut state = self.0.lock().await;
+        if let Some(link) = state.link.take().filter(|link| !link.is_closed()) {
+            return Ok(Taken { state, link, fresh: false });
         }
         match address.connect().await {
             Ok(link) => {
-                place.failures = 0;
-                Ok(Taken { place, link, fresh: true })
+                state.failures = 0;
+                Ok(Taken { state, link, fresh: true })
             }
             Err(failure) => {
-                // A server that is down must not be hammered by those who try again at once.
-                let pause = PAUSE * 2_u32.pow(place.failures.min(DOUBLINGS));
-                place.failures = place.failures.saturating_add(1);
+                // Callers that retry at once must not flood a server that is down.
+                let pause = PAUSE * 2_u32.pow(state.failures.min(DOUBLINGS));
+                state.failures = state.failures.saturating_add(1);
                 tokio::time::sleep(pause).await;
-                // Whatever it was that kept us out: it stored nothing and may pass.
+                // Nothing was stored, and the cause may pass, so every refusal to connect counts as a lost connection.
                 Err(match failure {
                     Failure::Refused { message, .. } => Failure::Lost(message),
                     other => other,
@@ -58,17 +58,17 @@ impl Slot {
         }
     }
 
-    /// Whether nobody works here now.
+    /// Returns whether the slot is unused now.
     pub(super) fn is_free(&self) -> bool {
         self.0.try_lock().is_ok()
     }
 }
 
 impl Taken<'_> {
-    /// Puts the connection back for the next one: no transaction is open on it.
+    /// Puts the connection back for the next caller. No transaction may be open on it.
     pub(super) fn put_back(self) {
-        let Taken { mut place, link, .. } = self;
-        place.link = Some(link);
+        let Taken { mut state, link, .. } = self;
+        state.link = Some(link);
     }
 }
 

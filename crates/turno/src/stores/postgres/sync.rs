@@ -1,16 +1,16 @@
 //! Sources: triggers on tables of applications, and reading those tables.
 //!
-//! Everything that is looked at or made is found through the catalogue's names only (`sql/sync_begin.sql`): a schema of
-//! somebody else's can slip in neither a function nor an operator. What is generated is in `render`; names and texts in it
-//! pass through the core's two quoting functions.
+//! All names in statements are resolved through the catalogue only (`sql/sync_begin.sql`), so that another role's
+//! schema cannot substitute a function or an operator. Generated SQL is in `render`; names and texts in it pass through
+//! the core's two quoting functions.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `facts` | what must be known of a table, and why a source is refused |
-//! | `keys` | a text as the key's column has it |
+//! | `facts` | what the catalogue says about a table, and why a source is refused |
+//! | `keys` | normalising a text as the key's column prints it |
 //! | `render` | the SQL of a source, from the templates beside it |
-//! | `parts` | what is installed, compared with what should be |
-//! | `read` | the row that speaks for a key, and pages of keys |
+//! | `parts` | comparing the installed objects with the wanted ones |
+//! | `read` | the current row of a key, and pages of keys |
 
 mod facts;
 mod keys;
@@ -33,10 +33,10 @@ use turno_core::event::Event;
 use turno_core::id::{Key, QueueId, Seq};
 use turno_core::sync::{Kept, NOTHING, Say, Source, SourceRefused};
 
-/// Connections for reading applications' tables: such a read may take long, and nothing else waits for it.
+/// Connections for reading applications' tables. Such a read may take long, so nothing else uses them.
 pub(super) const SOURCES: usize = 2;
 
-/// A source as the database has it, and as it should be.
+/// A source as found in the database, and as it should be.
 struct Seen {
     facts: Facts,
     found: Found,
@@ -62,7 +62,7 @@ impl PostgresStore {
         super::read::free(&self.sources)
     }
 
-    /// Looks at everything; refuses a source that could not be installed, whatever is there.
+    /// Reads everything about a source. Refuses a source that could not be installed, even if it is installed.
     async fn source_seen(&self, source: &Source) -> Result<Result<Seen, SourceRefused>, Failure> {
         let mut link = self.source_slot().take(&self.address).await?;
         link.script(call::SYNC_BEGIN.text).await?;
@@ -71,12 +71,12 @@ impl PostgresStore {
                 Ok(facts) => facts,
                 Err(refused) => return Ok(Err(refused)),
             };
-            let rendered = match Rendered::of(source, &facts) {
+            let rendered = match Rendered::new(source, &facts) {
                 Ok(rendered) => rendered,
                 Err(bad) => return Ok(Err(bad.into())),
             };
             let found = Found::read(&mut link, source).await?;
-            // Prepared and not run: one statement, and not several that a condition has smuggled in.
+            // Prepared but not run, because preparing accepts only one statement: a condition cannot add another one.
             match link.client.prepare(rendered.check()).await.map_err(Failure::from) {
                 Err(Failure::Refused { message, .. }) => Ok(Err(SourceRefused::Condition(message))),
                 Err(failure) => Err(failure),
@@ -135,7 +135,7 @@ impl PostgresStore {
         Ok(Ok(names.concat()))
     }
 
-    /// A whole transaction.
+    /// Runs a script that is a whole transaction.
     async fn source_script(&self, text: &str) -> Result<(), Failure> {
         let link = self.source_slot().take(&self.address).await?;
         let done = link.script(text).await;
@@ -207,8 +207,8 @@ impl SourceTables for PostgresStore {
         })
     }
 
-    fn audit(&self, draft: Draft, told: Event) -> Pending<'_, ()> {
-        Box::pin(async move { self.audit_note(draft, told).await })
+    fn audit(&self, draft: Draft, event: Event) -> Pending<'_, ()> {
+        Box::pin(async move { self.audit_note(draft, event).await })
     }
 
     fn walk(

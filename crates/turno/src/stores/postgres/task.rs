@@ -1,4 +1,4 @@
-//! Tasks: one command's transaction, and what is read of tasks and stock.
+//! Tasks: the transaction of one command, and reads of tasks and stock.
 
 use super::PostgresStore;
 use super::audit;
@@ -18,7 +18,7 @@ use turno_core::id::{Once, Resource, Serial, Sku};
 use turno_core::lease::{Refused as LeaseRefused, State};
 use turno_core::task::{Line, Lines, Note, Read, Refused, Status, Stock, Task, TaskId};
 
-/// Locks the task, its lease and the audit, reads them, reads the clock, decides.
+/// Locks and reads the task and its lease, locks the audit, reads the clock, decides.
 pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
     let Some((id, resource)) = group.command.task.zip(group.resource()) else {
         return create(tx, group).await;
@@ -49,7 +49,7 @@ pub(super) async fn plan(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Fai
             return Ok(busy(task, lease, &moment));
         }
         let read = Read { now: moment.now, numbers: moment.numbers(), fresh: None, task, lease, stock };
-        return Ok(decided(group, TaskRead { read, head }, moment.xid));
+        return Ok(to_plan(group, TaskRead { read, head }, moment.xid));
     }
 }
 
@@ -70,11 +70,12 @@ fn reads<'a>(group: &TaskGroup, id: TaskId, resources: &'a [Resource; 1], lock: 
     calls
 }
 
-/// A new one: nobody knows its number yet, so there is nothing to lock. One that was made under the same key is only
-/// looked at; if two are made under it at once, the index refuses the second, which is then done again.
+/// Creates a task. Its number is new, so there is nothing to lock. An existing task with the same once key is only
+/// read. If two commands create one under the same key at once, the unique index refuses the second, which is then
+/// repeated.
 async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
     if let Some(once) = group.once()
-        && let Some(plan) = made(tx, group, once).await?
+        && let Some(plan) = existing(tx, group, once).await?
     {
         return Ok(plan);
     }
@@ -84,11 +85,11 @@ async fn create(tx: &mut Tx<'_>, group: &TaskGroup) -> Result<Plan, Failure> {
     let mut moment = tx.moment(&answers.take())?;
     let lease = State::unseen(id.resource());
     let read = Read { now: moment.now, numbers: moment.numbers(), fresh: Some(id), task: None, lease, stock: None };
-    Ok(decided(group, TaskRead { read, head: None }, moment.xid))
+    Ok(to_plan(group, TaskRead { read, head: None }, moment.xid))
 }
 
-/// The answer if there is such a task already.
-async fn made(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, Failure> {
+/// Returns the answer if a task with this once key exists.
+async fn existing(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<Plan>, Failure> {
     let find = Call::new(&call::TASK_ONCE).text(once.scope()).text(once.key());
     let Some(task) = tasks(&tx.trip(vec![find]).await?.take())?.pop() else {
         return Ok(None);
@@ -101,23 +102,24 @@ async fn made(tx: &mut Tx<'_>, group: &TaskGroup, once: &Once) -> Result<Option<
     let mut moment = tx.moment(&answers.take())?;
     let (now, numbers) = (moment.now, moment.numbers());
     let read = Read { now, numbers, fresh: None, task: Some(task), lease, stock: None };
-    Ok(Some(decided(group, TaskRead { read, head: None }, moment.xid)))
+    Ok(Some(to_plan(group, TaskRead { read, head: None }, moment.xid)))
 }
 
-fn decided(group: &TaskGroup, read: TaskRead, xid: Option<String>) -> Plan {
+fn to_plan(group: &TaskGroup, read: TaskRead, xid: Option<String>) -> Plan {
     let (write, outcome) = group.decide(read);
     let write = if write.is_empty() { Write::Nothing } else { Write::Task(Box::new(write)) };
     Plan::new(Outcomes::Task(Box::new(outcome)), write, xid)
 }
 
-/// Somebody has the task: a line is being applied, or another instance runs a command. Nothing waits for that here.
+/// Refuses the command as pinned, without waiting: a line is being applied, or another instance runs a command on the
+/// task.
 fn busy(task: Option<Task>, lease: State, moment: &Moment) -> Plan {
     let answer = Err(Refused::Lease(LeaseRefused::Pinned));
     let outcome = TaskOutcome { answer, task, lease, expired: Vec::new(), now: moment.now };
     Plan::new(Outcomes::Task(Box::new(outcome)), Write::Nothing, None)
 }
 
-/// All that a command about a task writes.
+/// Returns all writes of a task command.
 pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
     let mut calls = Vec::with_capacity(8);
     if let Some(task) = &write.task {
@@ -141,7 +143,7 @@ pub(super) fn calls(write: &TaskWrite) -> Vec<Call<'_>> {
     calls
 }
 
-/// What a line needs to know about its article.
+/// Reads the stock of a line's article.
 pub(super) fn stock(rows: &[Row]) -> Result<Option<Stock>, Failure> {
     let Some(row) = rows.first() else {
         return Ok(None);
@@ -173,7 +175,7 @@ impl PostgresStore {
         Ok(TaskPage::of(moment.now, 1, tasks, leases))
     }
 
-    /// Two trips: the tasks, and the leases of all of them.
+    /// Takes two trips: the tasks, and then the leases of all of them.
     pub(super) async fn task_list(&self, query: TaskQuery) -> Result<TaskPage, StoreError> {
         let call = Call::new(&call::TASKS)
             .maybe_text(query.status.map(Status::as_str))

@@ -1,4 +1,4 @@
-//! Rows of tasks, lines and notes, and what they become.
+//! Conversion between rows and tasks, lines and notes.
 
 use super::call::{self, Call};
 use super::failure::Failure;
@@ -10,10 +10,10 @@ use turno_core::id::{Fence, Once, Sku, UserId};
 use turno_core::task::{Goods, Line, LineStatus, Movement, Note, Task, TaskId};
 use turno_core::time::Time;
 
-/// How many columns a task has in every statement that reads one; those of a line come behind.
+/// The number of columns of a task, the same in every statement that reads one. The line's columns follow.
 const TASK: usize = 7;
 
-/// The task in the first columns, without its lines.
+/// Reads the task in the first columns, without its lines.
 pub(super) fn task(row: &Row) -> Result<Task, Failure> {
     Ok(Task {
         id: TaskId(get(row, 0)?),
@@ -27,7 +27,7 @@ pub(super) fn task(row: &Row) -> Result<Task, Failure> {
     })
 }
 
-/// Tasks with their lines, from rows of both: those of a task stand together.
+/// Reads tasks with their lines from joined rows. Rows of one task are adjacent.
 pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, Failure> {
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
@@ -42,7 +42,7 @@ pub(super) fn tasks(rows: &[Row]) -> Result<Vec<Task>, Failure> {
     Ok(tasks)
 }
 
-/// The line in the columns from `at` on.
+/// Reads the line in the columns from `at` on.
 pub(super) fn line(row: &Row, at: usize) -> Result<Line, Failure> {
     let goods = match get::<Option<&str>>(row, at + 4)? {
         Some(serials) => Goods::Serialized(serde_json::from_str(serials).map_err(garbled)?),
@@ -121,7 +121,7 @@ pub(super) fn add_notes(task: TaskId, notes: &[Note]) -> Call<'_> {
         .maybe_texts(notes.iter().map(|note| note.detail.as_deref()))
 }
 
-/// Lines are bounded well below what four bytes hold; a number beyond that is of no line.
+/// Line numbers are bounded well below what four bytes hold. A larger number matches no line.
 pub(super) fn number_to(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

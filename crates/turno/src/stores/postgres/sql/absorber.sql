@@ -1,6 +1,6 @@
 -- absorber
--- The item of a key that was unfinished when a change under this id came: there is at most one at a time, and should two
--- share the instant, the later one.
+-- Finds the item of the key that was unfinished when the change with this id arrived. A key has at most one at a time;
+-- if two share the instant, the later one.
 select b.id
 from turno.absorbed a
 join turno.body b on b.queue = a.queue and b.key = $3::text and b.enqueued_at <= a.at

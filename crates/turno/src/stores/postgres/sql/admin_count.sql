@@ -1,3 +1,3 @@
 -- admin_count
--- Those who can let others in. There are few people, and changes of access are rarer still.
+-- Administrators who can sign in. There are few people, and changes of access are rare, so no index is needed.
 select count(*) from turno.person where role = 'admin' and not disabled

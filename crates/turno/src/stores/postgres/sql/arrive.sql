@@ -1,8 +1,8 @@
 -- arrive
--- Items in no lane, with ids that nobody else can have: only the moment says what becomes of them. They were decided for
--- the moment zero, and this adds the moment. It may read the clock ($9 in its place is a test's) because it waits for
--- nobody; it is guarded as always by the highest time that this process ($10) or any other has seen. Nothing is added under
--- another epoch of access ($11), in another life of the database ($12), or if one of the queues ($13) does not exist.
+-- Adds inbox items whose ids the engine generated. They were decided for the time 0, and this statement adds the
+-- current time. It may read the clock itself, because it waits for no lock ($9 replaces the clock in tests). The time
+-- is at least the highest that this process ($10) or any other has seen. Adds nothing if the epoch of access ($11) or
+-- the life of the database ($12) differs, or if one of the queues ($13) does not exist.
 with life as materialized (
     select s.started || '/' || s.timeline || '/' || l.tableoid || '/' || l.number as words,
            (select count(*) from turno.queue q where q.id = any ($13::int[])) as queues

@@ -1,3 +1,3 @@
 -- audit_move
--- Behind the lock: the head is where the last entry is.
+-- Runs under the head's lock, so that the head always matches the last entry.
 update turno.audit_head set n = $1::bigint, hash = $2::bytea

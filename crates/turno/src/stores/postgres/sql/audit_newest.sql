@@ -1,6 +1,6 @@
 -- audit_newest
--- Two halves, of which one runs: about one thing by its index, or all of them by number. A single condition with "or
--- null" would leave only the second.
+-- Only one half runs: entries about one resource by its index, or all entries by number. A single condition with "or
+-- null" would rule out the index on the resource.
 (
     select a.n, a.at, a.actor, a.via, a.action, a.resource, a.detail, a.hash
     from turno.audit a

@@ -1,9 +1,9 @@
 -- begin
--- One simple query, the cheapest way to say all of it. For this transaction only, so that it holds behind a
--- transaction pooler too. The isolation is said, because a server may have another default: every later statement must
--- see what the locks waited for. A generic plan made while a table was empty would stay a sequential scan; these
--- settings leave nested loops over indexes as the only plan. A lock that is not had in time, or a client that stops
--- in the middle, must not stall the others for long.
+-- One simple query, because that is the cheapest way to send all of it. All settings are local to the transaction, so
+-- that they also hold behind a transaction pooler. The isolation level is explicit, because a server may have another
+-- default: every later statement must see what the locks waited for. A generic plan that was made while a table was
+-- empty would stay a sequential scan, so the settings leave only nested loops over indexes. The timeouts keep a missing
+-- lock or a stopped client from blocking other transactions for long.
 begin isolation level read committed read write;
 set local plan_cache_mode = force_generic_plan;
 set local enable_seqscan = off;

@@ -1,6 +1,6 @@
 -- body_acted
--- What was decided at the hand-out is kept with the item, for people who look at it later. A newer change may have replaced
--- what the item said meanwhile, or do so while this waits for the row: that stays.
+-- Stores the action that was decided at the hand-out, for display. A newer change may have replaced the item's action
+-- meanwhile, or may do so while this waits for the row. The newer action stays.
 update turno.body b
 set action = $3::text
 where b.seq = $1::bigint and b.queue = $2::int

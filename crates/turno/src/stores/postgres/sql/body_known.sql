@@ -1,6 +1,7 @@
 -- body_known
 -- Lateral, so that no plan made on an empty table can read a whole queue instead of one entry. An id that no item has
--- may be that of a change which an item took in. What is exhausted (ended 1) is never too old: a person decides.
+-- may belong to a change that an item absorbed. An exhausted item (ended 1) is never outlived, because a person
+-- decides.
 select u.queue, u.id, b.seq, b.key, b.accepted, d.at, a.digest, a.at
 from unnest($1::int[], $2::text[]) as u (queue, id)
 left join lateral (

@@ -1,5 +1,5 @@
 -- came_back_add
--- Only the newest of an item stay: $8 of those that are there, beside the new one, which this statement does not see yet.
+-- Keeps only the newest hand-outs of an item: $8 of the existing ones, because this statement does not see the new one.
 with added as (
     insert into turno.came_back (seq, fence, how, at, holder, handed_at, error)
     select u.seq, u.fence, u.how, u.at, u.holder, u.handed_at, u.error

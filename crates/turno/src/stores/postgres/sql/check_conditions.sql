@@ -1,6 +1,6 @@
 -- check_conditions
--- Q8: An unfinished item is ready, waiting, handed out or parked, and only one of these; handed out means with a fence, and
--- with an attempt unless a newer change waits behind it.
+-- Q8: An unfinished item is exactly one of ready, waiting, handed out or parked. A handed-out item has a fence, and an
+-- attempt unless a newer change waits behind it.
 select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'its condition contradicts itself',
        h.queue, h.lane, h.seq
 from turno.hot h

@@ -1,5 +1,5 @@
 -- check_fence_ahead
--- L2: A fence or place beyond the sequence would be given out again.
+-- L2: A fence or seq beyond the sequence would be given out again.
 select x.what, x.number || ' is beyond the sequence, which has come to ' || (select last_value from turno.number)
 from (
     select 'lease ' || l.resource as what, l.fence as number from turno.lease l where l.fence is not null

@@ -1,5 +1,5 @@
 -- check_fence_reused
--- L2: A fence that is not beyond every ended ownership of its resource was given twice, or went back.
+-- L2: A fence that is not higher than every ended ownership of its resource was given twice, or went back.
 select l.resource, 'fence ' || l.fence || ' is held, and ' || h.fence || ' ended before it'
 from turno.lease l
 join turno.lease_history h on h.resource = l.resource and h.fence >= l.fence

@@ -1,11 +1,11 @@
 -- check_fences_of_lines
--- K2: A line was applied under a fence that its task's lease really had.
+-- K2: Every line was applied under a fence that its task's lease had.
 select 'task ' || l.task || ', line ' || l.number, 'fence ' || l.applied_fence || ' never owned the task'
 from turno.task_line l
 left join turno.lease_history h on h.resource = 'task:' || l.task and h.fence = l.applied_fence
 left join turno.lease c on c.resource = 'task:' || l.task and c.fence = l.applied_fence
 where l.applied_fence is not null and h.fence is null and c.fence is null
-    -- A history that was purged tells nothing.
+    -- If the history was purged, the fence cannot be checked.
     and exists (select 1 from turno.lease_history o where o.resource = 'task:' || l.task and o.fence < l.applied_fence)
 order by l.task, l.number
 limit $1::bigint

@@ -1,5 +1,6 @@
 -- check_groups
--- Q10: A delivery in process has as many items as it was handed out with; otherwise nobody can settle it, nor the clock.
+-- Q10: A delivery in process has as many items as it was handed out with; otherwise it can neither be settled nor
+-- expire.
 select 'queue ' || q.name || coalesce(', key ' || min(b.key), ', lane ' || h.lane, ', place ' || min(h.seq)),
        'the delivery with fence ' || h.fence || ' was handed out with ' || max(coalesce(h.size, 1)) || ' items and has '
            || count(*),

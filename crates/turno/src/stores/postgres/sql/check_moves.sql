@@ -1,5 +1,5 @@
 -- check_moves
--- K1: Every move of stock belongs to a line that is applied, and a finished task has only applied lines.
+-- K1: Every stock move belongs to an applied line, and a completed task has only applied lines.
 select x.what, x.detail
 from (
     select 'task ' || m.task || ', line ' || m.line as what, 'stock moved for a line that is not applied' as detail

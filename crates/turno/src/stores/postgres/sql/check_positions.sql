@@ -1,5 +1,5 @@
 -- check_positions
--- V1: Positions of events are consecutive: a hole would be a gap that nobody is told about.
+-- V1: Positions of events are consecutive, because listeners cannot detect a hole.
 select 'position ' || x.before, 'the next one is ' || x.pos
 from (
     select e.pos as pos, lag(e.pos) over (order by e.pos) as before from turno.event_log e

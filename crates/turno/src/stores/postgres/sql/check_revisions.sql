@@ -1,5 +1,5 @@
 -- check_revisions
--- S4: What was handed out last is never newer than the newest change.
+-- S4: The revision handed out last is never newer than the item's newest revision.
 select 'item ' || h.seq, 'revision ' || h.handed || ' was handed out, the newest is ' || h.revision
 from turno.hot h
 where h.handed > h.revision

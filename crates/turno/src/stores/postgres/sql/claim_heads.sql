@@ -1,8 +1,8 @@
 -- claim_heads
--- The only place where due heads are chosen. Two callers never get the same one and never wait for each other.
--- A head that somebody changed meanwhile is checked again by the same conditions after it was locked. Its number,
--- the fence it may get, is taken after that: outside of the locking select. The floor has two columns, since many
--- items share a millisecond.
+-- The only statement that chooses due heads. `skip locked` keeps two claims from getting the same head, and from
+-- waiting for each other. PostgreSQL checks the conditions again after it has locked a row that changed meanwhile. The
+-- number, which becomes the fence, is taken outside of the locking select, so only for rows that are locked. The floor
+-- has two columns, because many items share a millisecond.
 with head as materialized (
     select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
            h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size

@@ -1,6 +1,6 @@
 -- claim_item
--- Waits for whoever has it locked, unlike claim_heads: of many who want the same item, each is told what became of it.
--- It holds nothing else while it waits.
+-- Unlike claim_heads, waits for a locked row, so that every caller who wants the same item learns its outcome. The
+-- transaction holds no other lock while it waits.
 with head as materialized (
     select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
            h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size

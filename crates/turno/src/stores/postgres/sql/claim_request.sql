@@ -1,5 +1,6 @@
 -- claim_request
--- Sent after the lock. What was handed out to this claim before, and is not settled: the fence is compared here.
+-- Sent after the lock. Finds unsettled deliveries of an earlier claim with this request id. The fence must still match,
+-- because later hand-outs leave the request columns as they are.
 select h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
        h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size
 from turno.hot h

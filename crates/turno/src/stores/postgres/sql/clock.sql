@@ -1,11 +1,11 @@
 -- clock
--- Sent after the locking statements, never as part of one: there it would be read before the wait.
--- Fresh numbers are taken here too, hence under the locks. The transaction's id answers, after a connection
--- lost at commit, whether it was committed; it is only forced ($2) where something is certainly written,
--- since a transaction without one costs no write-ahead log. The mark is the highest time that any process has
--- recorded: nobody decides with an earlier one. In the same row, the epoch of access: who was allowed something under
--- another one is sent back to ask again. The life of the database tells whether what a process remembers is about this
--- one. How many of the queues $3 exist: a queue that was created shortly before a failover may be gone.
+-- Sent after the locking statements and never as part of one, because there the clock would be read before the wait.
+-- Fresh numbers are taken here too, and so under the locks. The transaction's id tells, after a connection was lost at
+-- commit, whether the transaction was committed. An id is forced ($2) only if the transaction certainly writes, because
+-- a transaction without one costs no log. The mark is the highest time that any process has recorded; no decision uses
+-- an earlier time. The same row has the epoch of access: a group that was authorised under another epoch is refused.
+-- The life tells whether this process's caches are about this database. The last column counts which of the queues $3
+-- exist, because a queue that was created shortly before a failover may be gone.
 select (extract(epoch from clock_timestamp()) * 1000)::bigint,
        (case when $2::boolean then pg_current_xact_id() else pg_current_xact_id_if_assigned() end)::text,
        array(select nextval('turno.number') from generate_series(1, $1::int)),

@@ -1,6 +1,7 @@
 -- completing
--- Whether a transaction of an application is completing the delivery that begins with this item (turno.complete holds the
--- lock until it ends). Looked up and not tried, for people: who tries it keeps others from it.
+-- Whether an application's transaction is completing the delivery that begins with this item. turno.complete holds the
+-- lock until its transaction ends. Looks the lock up instead of trying it, because trying it would block the
+-- application.
 select exists (
     select from pg_locks l
     where l.locktype = 'advisory' and l.classid = 1953854064::oid and l.objid = ($1::bigint & 2147483647)::int::oid

@@ -1,3 +1,3 @@
 -- consoles
--- Where somebody is signed in, oldest first.
+-- The user's console sessions, oldest first.
 select id from turno.token where user_id = $1::text and console order by created_at, id

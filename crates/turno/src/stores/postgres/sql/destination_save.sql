@@ -1,5 +1,6 @@
 -- destination_save
--- Of two who change the same version, the first wins and the other is told so; only the first tells others.
+-- Of two processes that change the same version, the first wins. The other gets no row, and only the first adds the
+-- event.
 with saved as (
     insert into turno.destination as d (
         queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since, revive_until, stuck_at
@@ -12,7 +13,7 @@ with saved as (
         revive_since = excluded.revive_since, revive_until = excluded.revive_until, stuck_at = excluded.stuck_at
     where d.version = excluded.version - 1
     returning true
-), told as (
+), announced as (
     insert into turno.event_in (topic, name, resource, at, detail)
     select $13::text, $14::text, $15::text, $16::bigint, $17::text
     from saved

@@ -1,5 +1,5 @@
 -- destinations
--- Those that something is to be remembered about; there are few rows, one per queue at most.
+-- Destinations with failures, or with items to revive. The table has at most one row per queue, so no index is needed.
 select queue, version, failures, first, several, began_at, down_at, probe_at, error, revive_since,
     revive_until, stuck_at
 from turno.destination

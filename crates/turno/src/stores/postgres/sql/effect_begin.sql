@@ -1,6 +1,6 @@
 -- effect_begin
--- What an application's effect writes can be undone alone. Its statements are planned as everywhere else, and one that
--- is still running when nobody waits for it any more must not keep its locks.
+-- The savepoint lets an effect's writes be undone alone. The effect's statements are planned with the default settings.
+-- The timeout ends a statement that still runs after the effect was given up, so that it does not keep its locks.
 savepoint turno_effect;
 set local plan_cache_mode = default;
 set local enable_seqscan = default;

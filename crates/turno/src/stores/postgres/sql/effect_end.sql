@@ -1,6 +1,6 @@
 -- effect_end
--- Fails if a statement of the effect has failed, or has ended the transaction: there is no such savepoint then. Our own
--- statements are planned as before again.
+-- Fails if a statement of the effect has failed or has ended the transaction, because then the savepoint is gone.
+-- Restores the settings for the store's own statements.
 release savepoint turno_effect;
 set local plan_cache_mode = force_generic_plan;
 set local enable_seqscan = off;

@@ -1,3 +1,3 @@
 -- effect_undo
--- Also after a statement that failed. The settings are those of before by themselves.
+-- Also works after a failed statement. Rolling back to the savepoint restores the settings, too.
 rollback to savepoint turno_effect

@@ -1,5 +1,5 @@
 -- event_add
--- In the order of the decision; the sequencer gives committed ones their position later.
+-- Adds events in the order of the decisions. The sequencer gives committed events their positions later.
 insert into turno.event_in (topic, name, resource, at, fence, by_user, detail)
 select u.topic, u.name, u.resource, u.at, u.fence, u.by_user, u.detail
 from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])

@@ -1,6 +1,6 @@
 -- event_list
--- Positions become visible in order, so nothing can appear later behind a position that was read.
--- What happened to an item was written with its numbers; people know it by its queue and id.
+-- Positions become visible in order, so no event can appear later behind a position that was read. Events of items are
+-- stored with numbers; people know an item by its queue and id.
 select e.pos, e.topic, e.name, coalesce(i.known_as, e.resource), e.at, e.fence, e.by_user, e.detail, i.key
 from turno.event_log e
 left join lateral (

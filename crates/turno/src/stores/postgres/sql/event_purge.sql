@@ -1,6 +1,6 @@
 -- event_purge
--- From the oldest up to the first that is to be kept: decided times are not quite in the order of positions, and a hole
--- in the middle would be a gap. How far it went is noted in the same statement, so that positions are never given twice.
+-- Deletes from the oldest event up to the first one to keep. Decision times are not quite in the order of positions,
+-- and a hole in the middle would be an undetectable gap. Records how far it went, so that no position is given twice.
 with head as (
     select e.pos, e.at from turno.event_log e
     where e.pos > (select p.pos from turno.event_purged p)

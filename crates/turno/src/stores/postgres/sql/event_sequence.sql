@@ -1,7 +1,7 @@
 -- event_sequence
--- Gives committed events the next positions, in the order of their numbers. What commits later gets a later position,
--- whatever its number. Nothing is chosen if the lock was not had. By an array, so that the primary key is the only
--- way to the rows. Below $1 are those that were moved before, dead for as long as anybody keeps an old snapshot.
+-- Gives committed events the next positions, in the order of their numbers. An event that commits later gets a later
+-- position, whatever its number. Chooses nothing if the lock was not granted. Uses an array, so that the primary key is
+-- the only way to the rows. Rows up to $1 were moved before, and stay in the index while an old snapshot exists.
 with moved as (
     delete from turno.event_in e
     where e.n = any (array(

@@ -1,6 +1,6 @@
 -- expired
--- One row per delivery. All items of a delivery expire at the same instant, so with ties none is cut in two.
--- Decided anew when it is settled: this only says where to look.
+-- One row per delivery. All items of a delivery expire at the same instant, so `with ties` never cuts one in two. The
+-- settlement decides again under the locks; this only finds candidates.
 select h.queue, min(h.seq), h.lane, h.fence, count(*)
 from (
     select e.queue, e.seq, e.lane, e.fence, e.expires_at

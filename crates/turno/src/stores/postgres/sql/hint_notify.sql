@@ -1,4 +1,3 @@
 -- hint_notify
--- After the commit and on a connection of its own: inside a transaction, it would hold a lock of the whole
--- server through the commit.
+-- Runs after the commit on its own connection. Inside a transaction it would hold a server-wide lock during the commit.
 select pg_notify('turno', $1::text)

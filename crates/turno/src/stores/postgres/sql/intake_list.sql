@@ -1,8 +1,8 @@
 -- intake_list
--- What these transactions ($2) left for a queue ($1), in the order of calls. Transaction by transaction, so that of a large
--- one no more is read than fits into the list. The queue is a span and comes first in the order, as in the index
--- (intake_look): with an equality the primary key would have the wanted order, too, and a plan over it walks over the rows
--- of all other queues.
+-- Lists what these transactions ($2) left for a queue ($1), in the order of the calls. Goes transaction by transaction,
+-- so that of a large one no more is read than fits into the list. The queue is a range and comes first in the order, as
+-- in the index (intake_look). With an equality the planner could choose the primary key, which has the wanted order
+-- too, and scan the rows of all other queues.
 select m.n, m.ack, m.bytes
 from unnest($2::bigint[]) as u (xid)
 cross join lateral (

@@ -1,5 +1,5 @@
 -- intake_list_all
--- All that waits for a queue, in the order of calls: where there are more transactions than a process remembers.
+-- Lists all rows of a queue in the order of the calls, if there are more transactions than a process keeps.
 select i.n, i.kind = 'ack', coalesce(octet_length(i.payload), 0)::bigint
 from turno.intake i
 where i.queue = $1::int

@@ -1,10 +1,9 @@
 -- intake_look
--- Which transactions became visible since a snapshot, and for which queues they left something: of those that were open in
--- it ($2), or came after it ($1). Each pair costs one descent in the index (intake_look), however many rows it has, because
--- the next pair is searched for and not walked to. Transactions that are still open are left out of the spans: otherwise
--- every look would walk over all that a large one has written so far. Nor does what was taken in cost anything, which is
--- dead for as long as anybody keeps an old snapshot. Answers the snapshot of this look in every row, also if there is
--- nothing new.
+-- Finds transactions that became visible since a snapshot, and the queues they left rows for: transactions that were
+-- open in it ($2), or that started after it ($1). Each pair costs one descent in the index (intake_look), however many
+-- rows it has, because the next pair is searched for and not scanned to. Open transactions are left out of the ranges,
+-- because otherwise every look would scan all rows that a large one has written so far. Dead entries of rows taken in
+-- cost nothing either. Every row carries the snapshot of this look; without new pairs there is one row.
 with recursive look as materialized (
     select pg_current_snapshot() as snapshot
 ), open as materialized (

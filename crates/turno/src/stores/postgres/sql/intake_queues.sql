@@ -1,3 +1,3 @@
 -- intake_queues
--- The queues that something waits for: where a look found more transactions than a process remembers.
+-- The queues with rows in the intake, if a look found more transactions than a process keeps.
 select distinct i.queue from turno.intake i

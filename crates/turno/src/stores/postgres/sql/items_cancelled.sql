@@ -1,5 +1,5 @@
 -- items_cancelled
--- From done_unacked.
+-- Uses the index done_unacked.
 with page as materialized (
     select d.seq from turno.done d where d.queue = $1::int and d.ended = 2 and d.seq > $2::bigint order by d.seq limit $3::bigint
 )

@@ -1,6 +1,6 @@
 -- items_exhausted
--- Parked in their lanes (hot_parked), finished (done_unacked), or handed out for the last time until it was over (hot_expiry),
--- which nobody has settled yet: Item::lapsed.
+-- Items parked in their lanes (hot_parked), finished as exhausted (done_unacked), or handed out for the last time and
+-- expired but not settled yet (hot_expiry). The rule is Item::lapsed.
 with page as materialized (
     (select h.seq from turno.hot h where h.queue = $1::int and h.parked and h.seq > $2::bigint order by h.seq limit $3::bigint)
     union all

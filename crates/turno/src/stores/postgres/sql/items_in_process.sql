@@ -1,5 +1,5 @@
 -- items_in_process
--- From hot_expiry, which holds only what is handed out: of all queues, which is little. The rule is Item::state.
+-- Uses hot_expiry, which has only the handed-out items of all queues, and those are few. The rule is Item::state.
 with live as materialized (
     select h.seq, h.queue, h.revision, h.handed, h.parked from turno.hot h where h.expires_at > $3::bigint
 ), page as materialized (

@@ -1,5 +1,5 @@
 -- items_of_key
--- From body_key; the state, if one is asked for, is compared item by item. The rule is Item::state, after Item::lapsed.
+-- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
 select b.seq, b.queue, b.id, b.key, b.action, b.payload, b.enqueued_at,
        h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
        h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size,

@@ -1,5 +1,5 @@
 -- items_processed
--- By place among all finished ones, of every queue: nearly all are processed, and an index for it would cost every ack.
+-- Scans the finished items of all queues by seq. Most are processed, and an index for them would cost every ack.
 with page as materialized (
     select d.seq from turno.done d where d.queue = $1::int and d.ended = 0 and d.seq > $2::bigint order by d.seq limit $3::bigint
 )

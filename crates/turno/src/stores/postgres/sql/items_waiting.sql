@@ -1,5 +1,5 @@
 -- items_waiting
--- Pending or failed, by place among all unfinished ones. The rule is Item::state, after Item::lapsed.
+-- Pending or failed items, scanning all unfinished ones by seq. The rule is Item::state, after Item::lapsed.
 with page as materialized (
     select h.seq
     from turno.hot h

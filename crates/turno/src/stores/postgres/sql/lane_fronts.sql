@@ -1,6 +1,6 @@
 -- lane_fronts
--- From the remembered floor on: below it are only the dead entries of what this lane has finished, which stay in
--- the index for as long as anybody keeps a transaction open.
+-- Starts at the cached floor, because below it are only dead entries of finished items. They stay in the index while
+-- any transaction is open.
 select f.seq, f.queue, f.lane, f.enqueued_at, f.not_before, f.ready_at, f.expires_at, f.claimed_at,
        f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, b.id, b.key
 from unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) as u (queue, lane, floor, size)

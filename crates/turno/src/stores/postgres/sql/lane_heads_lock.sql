@@ -1,6 +1,6 @@
 -- lane_heads_lock
--- A claim takes no mutex, it locks the head: whoever wants to change a head, or to count on the items behind it
--- staying where they are, locks it too. Then the fronts are read by a later statement.
+-- A claim does not lock the lane, it locks the head. So a transaction that changes a head, or relies on the items
+-- behind it, locks the head too. A later statement reads the fronts.
 with front as materialized (
     select f.seq
     from unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) as u (queue, lane, floor, size)

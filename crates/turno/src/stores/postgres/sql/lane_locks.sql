@@ -1,5 +1,5 @@
 -- lane_locks
--- Lanes with a live delivery, with waiting items, with either; for people, by a plain scan of what is unfinished.
+-- Counts lanes with a live delivery, with waiting items, and with either, by a sequential scan of the unfinished items.
 select count(*) filter (where l.live), count(*) filter (where l.waits), count(*) filter (where l.live or l.waits)
 from (
     select bool_or(h.expires_at > $1::bigint) as live,

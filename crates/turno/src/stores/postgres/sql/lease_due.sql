@@ -1,6 +1,6 @@
 -- lease_due
--- The time is a parameter: the planner does not use a volatile function as the bound of an index scan. What is due is
--- decided anew under the lock; this only says where to look.
+-- The time is a parameter, because the planner does not use a volatile function as the bound of an index scan. The
+-- command Look decides again under the lock; this only finds candidates.
 select resource, look_at
 from turno.lease
 where look_at >= $1::bigint and look_at <= $2::bigint

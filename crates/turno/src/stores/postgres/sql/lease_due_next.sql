@@ -1,5 +1,5 @@
 -- lease_due_next
--- Only as far as anybody waits without looking again.
+-- Searches only as far as the caller sleeps at most.
 select look_at
 from turno.lease
 where look_at > $1::bigint and look_at <= $2::bigint

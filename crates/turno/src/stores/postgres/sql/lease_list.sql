@@ -1,5 +1,5 @@
 -- lease_list
--- In the order of the key, from behind $1 on. A prefix is a range: $2 is where it begins, $3 the first name behind it.
+-- Scans the primary key behind $1. A prefix is a range: $2 is its beginning, $3 the first name behind it.
 select k.resource, k.holder_user, k.holder_name, k.holder_instance, k.fence, k.claim, k.ttl_ms,
        k.locked_at, k.worked_at, k.heartbeat_at, k.expires_at, k.idle, k.waiting, k.ended, k.look_at
 from turno.lease k

@@ -1,7 +1,7 @@
 -- lease_lock
--- The lock of those who may take or end an ownership, in the order of the names, which come sorted. It waits for
--- nobody: an application's open transaction may hold a row (FOR KEY SHARE) for as long as it likes, and the others of
--- the group must not wait for that. What is missing in the answer is locked by somebody, or not there.
+-- The lock for commands that may take or end an ownership. The names come sorted, which is the order of locking. It
+-- does not wait: an application's open transaction may hold a row (FOR KEY SHARE) for any time, and the other commands
+-- of the group must not wait for that. Rows missing in the answer are locked, or do not exist.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
        l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended, l.look_at
 from unnest($1::text[]) with ordinality as u (resource, n)

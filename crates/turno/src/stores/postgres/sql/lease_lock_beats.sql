@@ -1,7 +1,7 @@
 -- lease_lock_beats
--- The weaker lock for groups of heartbeats and looks, and the first step of the patient way: one by one in the order of
--- the names, which come sorted. It waits for other engines, and not for an application's transaction that asserts its
--- lease (FOR KEY SHARE), which stops those who would take it, not the holder's renewal.
+-- The weaker lock for heartbeats and looks, and the first step of the patient way. The names come sorted, which is the
+-- order of locking. It waits for other engines, but not for an application's transaction that asserts its lease (FOR
+-- KEY SHARE): that stops takers and not the holder's renewal.
 select (u.n - 1)::int, l.holder_user, l.holder_name, l.holder_instance, l.fence, l.claim, l.ttl_ms,
        l.locked_at, l.worked_at, l.heartbeat_at, l.expires_at, l.idle, l.waiting, l.ended, l.look_at
 from unnest($1::text[]) with ordinality as u (resource, n)

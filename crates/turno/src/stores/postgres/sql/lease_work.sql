@@ -1,6 +1,6 @@
 -- lease_work
--- A line was applied: its holder has worked. Heartbeats may have come since the row was read, so no time goes back; and
--- if the ownership was ended meanwhile (it had expired), the fence is not there any more and nothing is written.
+-- A line was applied, so the holder has worked. Heartbeats may have arrived since the row was read, so no time moves
+-- back. If the expired ownership was ended meanwhile, the fence differs and nothing is written.
 update turno.lease
 set worked_at = greatest(worked_at, $3::bigint),
     heartbeat_at = greatest(heartbeat_at, $4::bigint),

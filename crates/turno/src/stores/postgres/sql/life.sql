@@ -1,4 +1,4 @@
 -- life
--- The life at the other end, in the same words as in the clock's statement.
+-- The database's life, rendered as in the clock statement.
 select s.started || '/' || s.timeline || '/' || l.tableoid || '/' || l.number
 from turno.life l cross join turno.server_life() s

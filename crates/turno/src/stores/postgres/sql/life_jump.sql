@@ -1,7 +1,7 @@
 -- life_jump
--- The database may have gone back, so what was given out in the lost time is skipped: ids of tasks and queues, positions
--- of events (what lies below is purged, hence listeners are told to begin anew), the epoch of access, and the
--- versions of policies.
+-- The database may have gone back, so values given out in the lost time are skipped: ids of tasks and queues, positions
+-- of events (earlier ones are purged, so that listeners get a reset), the epoch of access, and the versions of
+-- policies.
 with positions as (
     update turno.event_purged set pos = greatest(pos, $2::bigint)
 ), events as (

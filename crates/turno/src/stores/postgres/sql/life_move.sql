@@ -1,3 +1,4 @@
 -- life_move
--- A sequence does not follow its transaction: numbers that are taken meanwhile lie before these or behind them. Never lower.
+-- Sequences are not transactional: numbers taken meanwhile are lower or higher than the jump. Never lowers the
+-- sequence.
 select setval('turno.number', greatest($1::bigint, n.last_value)) from turno.number n

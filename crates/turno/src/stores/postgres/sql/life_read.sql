@@ -1,5 +1,5 @@
 -- life_read
--- After the lock, in a statement of its own: what another process has begun is seen.
+-- A separate statement after the lock, so that it sees a life that another process has begun.
 select l.identifier, l.timeline, l.started,
        turno.server_identifier() || '/' || l.tableoid, s.timeline, s.started,
        (select case when n.is_called then n.last_value else n.last_value - 1 end from turno.number n),

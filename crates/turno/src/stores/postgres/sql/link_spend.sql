@@ -1,3 +1,3 @@
 -- link_spend
--- Under the mutex of all changes of access: whoever comes second has read that it is gone.
+-- Runs under the lock of all changes of access, so that a second use of the link reads that it is gone.
 delete from turno.link where hash = $1::bytea

@@ -1,3 +1,3 @@
 -- mark_raise
--- Only upwards, whoever comes last.
+-- Processes may commit in any order, so the mark only rises.
 update turno.mark set high = $1::bigint where high < $1::bigint

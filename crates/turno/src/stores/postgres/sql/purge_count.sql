@@ -1,3 +1,3 @@
 -- purge_count
--- What purge_items would forget.
+-- Counts what purge_items would delete.
 select count(*) from turno.done d where d.queue = $1::int and d.at < $2::bigint and d.ended <> 1

@@ -1,6 +1,6 @@
 -- purge_delivered
--- Keys that were deactivated that long ago. Of one that has no row, nothing known and deactivated are the same to a
--- comparison; one that has a row again is delivered again, and is not among these then.
+-- Keys that were deactivated before $2. For a key without a row, a comparison treats "deactivated" and "nothing
+-- recorded" alike. A key that has a row again has been delivered again, so it is not among these.
 with old as (
     select d.key from turno.sync_delivered d
     where d.queue = $1::int and d.digest is null and d.at < $2::bigint

@@ -1,5 +1,5 @@
 -- purge_history
--- Oldest first, by its index.
+-- Oldest first, by the index on ended_at.
 with old as (
     select h.resource, h.fence
     from turno.lease_history h

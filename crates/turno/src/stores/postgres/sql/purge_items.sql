@@ -1,6 +1,7 @@
 -- purge_items
--- Finished items with all that belongs to them. Whoever sends one round again holds its last line (manage_done): that
--- one is skipped. What is exhausted stays until a person decides. By place, not by time, since that is the index there is; old ones stand first.
+-- Deletes finished items with all their rows. A re-queueing transaction locks the row in `done` (manage_done), so such
+-- an item is skipped. Exhausted items stay until a person decides. Goes by seq and not by time, because that is the
+-- existing index, and old items come first in it.
 with old as (
     select d.seq
     from turno.done d

@@ -1,6 +1,7 @@
 -- purge_leases
--- Among the next ones by name: what nobody holds, waits for or has held lately says nothing. In an ending the second
--- part is when. The lock looks at the row again, so one that was claimed meanwhile stays, and waits for nobody.
+-- Examines the next leases by name. A lease without holder, waiting line and recent ownership carries no information.
+-- The second element of `ended` is its time. The lock checks the row again, so a lease claimed meanwhile stays; it
+-- waits for no lock.
 with looked as (
     select w.resource from turno.lease w where w.resource > $1::text order by w.resource limit $3::bigint
 ), old as (

@@ -1,6 +1,6 @@
 -- purge_named
--- As purge_items, of these items. It waits for whoever sends one of them round again: that one is not finished then, keeps
--- its body, and the item that was to have its id is refused by the index and decided anew.
+-- Like purge_items, for given items. Waits for a transaction that re-queues one of them. That item is then not finished
+-- and keeps its body, so the unique index refuses the new item with its id, and the group is decided again.
 with gone as (
     delete from turno.done d
     using unnest($3::bigint[]) as u (seq)

@@ -1,5 +1,5 @@
 -- purge_tokens
--- Nobody loses anything: they have been refused since they expired. Hence no new epoch and no entry.
+-- Expired tokens are refused anyway, so deleting them needs no new epoch and no audit entry.
 with old as (
     select t.id
     from turno.token t

@@ -1,8 +1,7 @@
 -- queue_counts
--- Read by a plain scan, for people and checks; nothing waits for it. The rule is Item::state, after
--- Item::lapsed: a change that came while its item was in process shows as pending, a hand-out whose time is over as an error, or as
--- exhausted if it was the last. The last column: since when the oldest
--- one waits.
+-- Uses a sequential scan, for people and checks. The rule is Item::state, after Item::lapsed: a change that arrived
+-- while its item was in process counts as pending, and an expired delivery as an error, or as exhausted if it was the
+-- last attempt. The last column is since when the oldest item waits.
 select count(*) filter (where not parked and case when expires_at is null then not failed else changed end),
        count(*) filter (where not parked and not changed and expires_at > $2::bigint),
        count(*) filter (where not parked and case when expires_at is null then failed

@@ -1,6 +1,6 @@
 -- queue_look_again
--- By another policy a head may be due sooner: it is worth a look from its first instant on, and a claim puts back what is not
--- due. Whatever somebody decides about at this moment is left to them.
+-- Under another policy a head may be due sooner. So every head is looked at from its earliest instant on, and a claim
+-- puts back those that are not due. Skips locked heads, because another transaction is deciding about them.
 update turno.hot h
 set ready_at = h.not_before
 from (

@@ -1,5 +1,5 @@
 -- queue_parked
--- What is exhausted and holds its lane, in order. From hot_parked.
+-- Exhausted items that hold their lanes, in order. Uses hot_parked.
 select b.id, h.lane
 from turno.hot h
 join turno.body b on b.seq = h.seq

@@ -1,5 +1,5 @@
 -- queue_rates
--- Acked, and failed attempts, after $2. Found by when (done_recent, attempt_error_recent), and counted up to a bound.
+-- Acked items and failed attempts after $2, counted up to a bound. Uses done_recent and attempt_error_recent.
 select (select count(*)
         from (select d.seq from turno.done d where d.at > $2::bigint and d.queue = $1::int and d.ended = 0 limit $3::bigint) p),
        (select count(*)

@@ -1,5 +1,5 @@
 -- queue_waits
--- How long items waited and took that were acked after $2. Found by when (done_recent); any of them, up to a bound.
+-- How long items acked after $2 waited and took: any of them, up to a bound. Uses done_recent.
 select d.handed_at - b.enqueued_at, d.at - b.enqueued_at
 from turno.done d
 join turno.body b on b.seq = d.seq

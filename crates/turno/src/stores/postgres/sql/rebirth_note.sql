@@ -1,3 +1,3 @@
 -- rebirth_note
--- Under the lane's mutex: a finished item goes back to its old place, before what others remember as the front.
+-- Runs under the lane's lock: a finished item goes back to its old seq, which may be below cached floors.
 select nextval('turno.rebirth')

@@ -1,3 +1,3 @@
 -- rebirth_read
--- After the lanes' mutexes: whether what was remembered about their fronts still holds.
+-- Read after the lanes' locks: tells whether the cached floors are still valid.
 select case when is_called then last_value else 0 end from turno.rebirth

@@ -1,5 +1,5 @@
 -- repair_find
--- What there is of an item: its body, an unfinished row, a last line.
+-- The rows of an item: its body, a row in `hot`, a row in `done`.
 select b.id, b.key, b.enqueued_at,
        exists (select 1 from turno.hot h where h.seq = $1::bigint),
        exists (select 1 from turno.done d where d.seq = $1::bigint)

@@ -1,4 +1,4 @@
 -- server
--- The statistics are reset when the server recovers from a crash, and only then by itself: a transaction id of
--- before may have been given out again after it, so it proves nothing any more.
+-- The server resets its statistics when it recovers from a crash. After that, a transaction id from before may have
+-- been given out again, so its status proves nothing.
 select current_setting('server_version'), coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '')

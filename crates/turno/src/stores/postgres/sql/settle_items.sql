@@ -1,6 +1,6 @@
 -- settle_items
--- Single items of lanes, under the lanes' mutexes. The fence is compared here.
--- Whether it is handed out is not asked here: an index on that would be chosen while nothing is handed out.
+-- Single items of lanes, under the lanes' locks. The fence is compared here. `expires_at` is not a condition, because
+-- then the planner would choose its index while nothing is handed out.
 select u.n, h.seq, h.queue, h.lane, h.enqueued_at, h.not_before, h.ready_at, h.expires_at, h.claimed_at,
        h.attempt, h.fence, h.grp, h.last, h.revision, h.handed, h.parked, h.holder, h.size, b.id
 from unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])

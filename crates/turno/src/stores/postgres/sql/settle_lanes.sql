@@ -1,7 +1,8 @@
 -- settle_lanes
--- Groups of a lane, under its mutex. The first item is looked at by its key before the lane is read, so that
--- a stale fence, or a size that it never had, costs one lookup. The others may have a revived item between them, hence no plain range.
--- Whether it is handed out is not asked here: an index on that would be chosen while nothing is handed out.
+-- Groups of a lane, under its lock. The first item is found by the primary key before the lane is read, so that a stale
+-- fence or a wrong size costs one lookup. A re-queued item may stand between the others, so a plain range does not
+-- suffice. `expires_at` is not a condition, because then the planner would choose its index while nothing is handed
+-- out.
 select u.n, m.seq, m.queue, m.lane, m.enqueued_at, m.not_before, m.ready_at, m.expires_at, m.claimed_at,
        m.attempt, m.fence, m.grp, m.last, m.revision, m.handed, m.parked, m.holder, m.size, b.id
 from unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[])

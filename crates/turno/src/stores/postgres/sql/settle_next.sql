@@ -1,6 +1,6 @@
 -- settle_next
--- Who is first in the lane once the delivery is over. The delivery's own items stand at the front, so this reads
--- at most one row more than they are, from the remembered floor on.
+-- The first item of the lane after the delivery ends. The delivery's own items stand at the front, so this reads at
+-- most one row more than they are, starting at the cached floor.
 select u.n, x.seq, x.queue, x.lane, x.enqueued_at, x.not_before, x.ready_at, x.expires_at, x.claimed_at,
        x.attempt, x.fence, x.grp, x.last, x.revision, x.handed, x.parked, x.holder, x.size
 from unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[]) as u (n, queue, lane, fence, floor)

@@ -1,3 +1,3 @@
 -- stock_lock
--- One line after another per article; what is in stock is read next, behind the lock.
+-- Serialises lines of one article. The stock is read by the next statement, behind the lock.
 select sku from turno.stock where sku = $1::text for update

@@ -1,5 +1,5 @@
 -- stock_of_line
--- What a line needs to know about its article: all units, those with serial numbers, and which of its own are there.
+-- The stock of a line's article: all units, units with serial numbers, and which of the line's serials are in stock.
 select l.sku,
        coalesce((select s.quantity from turno.stock s where s.sku = l.sku), 0),
        (select count(*) from turno.stock_serial k where k.sku = l.sku),

@@ -1,6 +1,7 @@
 -- sync_begin
--- For reading an application's table. Whatever names its schemas hold, only the catalogue's are found; values become the
--- same texts in every session; a row that is hidden is an error and not an absence; and nobody is held up for long.
+-- For reading an application's table. Names resolve only in the catalogue, whatever other schemas contain. Values have
+-- the same text in every session. A row hidden by row security is an error and not a missing row. The timeouts keep the
+-- read from blocking others for long.
 begin isolation level read committed read only;
 set local search_path = pg_catalog, pg_temp;
 set local row_security = off;

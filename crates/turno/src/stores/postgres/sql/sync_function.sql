@@ -1,5 +1,5 @@
 -- sync_function
--- A function without arguments in the engine's schema, and what it is known by.
+-- The function without arguments in the engine's schema, with everything that identifies it.
 select p.prosrc, p.prosecdef, coalesce(array_to_string(p.proconfig, '; '), ''), pg_get_userbyid(p.proowner)::text,
        obj_description(p.oid, 'pg_proc'),
        has_function_privilege('public', p.oid, 'execute')

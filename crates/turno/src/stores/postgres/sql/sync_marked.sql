@@ -1,6 +1,6 @@
 -- sync_marked
--- Views whose comment begins with a mark ($1), indexes that also have the name ($6): a table that was made like another
--- has its indexes' comments, too. And whatever has one of two names ($2.$3, $4.$5), with its comment.
+-- Views whose comment begins with a mark ($1), and indexes that also have the name ($6), because a table created LIKE
+-- another copies its indexes' comments. Also any relation with one of two names ($2.$3, $4.$5).
 select n.nspname::text, c.relname::text, c.relkind::text, obj_description(c.oid, 'pg_class'),
        coalesce((select i.indisvalid and i.indisunique from pg_index i where i.indexrelid = c.oid), true)
 from pg_class c

@@ -1,7 +1,7 @@
 -- sync_table
--- A table ($1, $2) as the catalogue has it, always one row: who owns the engine's schema; what it is, if it is there; who
--- owns it; which of the columns ($4) it lacks; the type of its key ($3) below all domains; whether the schema's
--- owner may read it, and would be shown only some of its rows; and the key's type as it is declared.
+-- A table ($1, $2) as described by the catalogue, always one row: the owner of the engine's schema; the table's kind,
+-- if it exists; its owner; the columns ($4) that it lacks; the base type of its key ($3) below all domains; whether the
+-- schema's owner may read it; whether row security would hide rows; and the key's declared type.
 with recursive found as (
     select c.oid, c.relkind, c.relowner, c.relrowsecurity, c.relforcerowsecurity
     from pg_class c

@@ -1,6 +1,6 @@
 -- sync_triggers
--- Triggers that call a function of the engine's schema ($1), wherever they are, and those that have one of the names ($4)
--- on a table ($2, $3). Those of partitions come and go with their parent's.
+-- Triggers that call a function of the engine's schema ($1), on any table, and triggers with one of the names ($4) on a
+-- table ($2, $3). Triggers of partitions are left out, because they follow their parent's.
 select n.nspname::text, c.relname::text, t.tgname::text,
        t.tgfoid = coalesce(f.oid, 0), t.tgtype::int, t.tgenabled::text, t.tgqual is null and t.tgattr::text = ''
 from pg_trigger t

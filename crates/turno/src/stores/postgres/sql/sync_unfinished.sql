@@ -1,6 +1,6 @@
 -- sync_unfinished
--- The unfinished items of a page of keys, and whether they have no attempts left. By their lanes, one after another: whatever
--- waits in the queue besides is not read.
+-- The unfinished items of a page of keys, and whether they are exhausted. Searched lane by lane, so that the other
+-- items of the queue are not read.
 select b.key, h.parked
 from (select distinct u.lane from unnest($2::bigint[]) as u (lane)) l
 cross join lateral (

@@ -1,4 +1,4 @@
 -- task_lock
--- Waits for nobody: whoever has it is applying a line, for as long as its effect takes, or runs a command of another
--- instance. What it says is read next, behind the lock, together with its lines.
+-- Does not wait: the row is locked while a line is applied, which takes as long as its effect, or by a command on
+-- another instance. The columns are read by the next statement, behind the lock, together with the lines.
 select id from turno.task where id = $1::bigint for update skip locked

@@ -1,6 +1,6 @@
 -- task_save
--- Since when, by whom and under which key it is there never changes. Of two that are made under one key at the same
--- time the second is refused by the index, and redone.
+-- The creation time, the creator and the once key never change. If two tasks are created with one key at the same time,
+-- the unique index refuses the second, which is then repeated.
 insert into turno.task (id, title, status, created_at, created_by, updated_at, finalized, once_scope, once_key)
 values ($1::bigint, $2::text, $3::text, $4::bigint, $5::text, $6::bigint, $7::text, $8::text, $9::text)
 on conflict (id) do update

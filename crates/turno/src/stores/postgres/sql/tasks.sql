@@ -1,6 +1,6 @@
 -- tasks
--- The newest, with their lines. Three parts, of which one runs: those in one status by their index, all, or, if only
--- those with an ownership are wanted ($4), the ones that can have one, in these two statuses.
+-- The newest tasks with their lines. Only one of three parts runs: tasks in one status by its index, all tasks, or, for
+-- tasks with an ownership ($4), those in the two statuses that can have one.
 select t.id, t.title, t.status, t.created_at, t.created_by, t.updated_at, t.finalized,
        l.number, l.movement, l.sku, l.quantity, l.serials, l.status, l.error, l.applied_at, l.applied_fence, l.applied_by
 from (

@@ -1,5 +1,6 @@
 -- token_find
--- Who comes with a secret. Sent behind the clock: an epoch read later than the token could be that of its revocation.
+-- The token with its owner. Sent after the clock: an epoch read after the token could already be that of its
+-- revocation.
 select t.id, t.hash, t.user_id, t.name, t.machine, t.scope, t.resources, t.expires_at, t.created_at, t.created_by,
        t.parent, t.console, t.last_used_at,
        p.id, p.name, p.role, p.disabled, p.password, p.created_at

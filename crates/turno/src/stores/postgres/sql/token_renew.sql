@@ -1,6 +1,6 @@
 -- token_renew
--- Never shorter than before: two requests renew it in any order. A row that is locked is being removed or renewed, and
--- who waits for nobody is part of no deadlock.
+-- Never shortens: two requests may renew a session in any order. Skips a locked row, which is being removed or renewed;
+-- because this statement never waits, it is part of no deadlock.
 update turno.token t
 set expires_at = $2::bigint
 from (

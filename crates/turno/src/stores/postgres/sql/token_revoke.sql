@@ -1,5 +1,5 @@
 -- token_revoke
--- With the sessions made by them, and whatever those made.
+-- Deletes tokens with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select t.id from turno.token t where t.id = any ($1::text[])
     union

@@ -1,6 +1,6 @@
 -- token_touch
--- Never back, whoever comes last. Rows that somebody is removing are skipped: about when is good enough, and who
--- waits for nobody is part of no deadlock.
+-- Never moves back: two instances may write in any order. Skips rows that are being removed, because an approximate
+-- time suffices; because this statement never waits, it is part of no deadlock.
 update turno.token t
 set last_used_at = greatest(coalesce(t.last_used_at, f.at), f.at)
 from (

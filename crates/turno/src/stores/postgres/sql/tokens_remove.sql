@@ -1,5 +1,5 @@
 -- tokens_remove
--- All of somebody who leaves, with the sessions made by them, and whatever those made.
+-- Deletes all tokens of a removed user with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select t.id from turno.token t where t.user_id = $1::text
     union

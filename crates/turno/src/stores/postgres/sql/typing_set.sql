@@ -1,5 +1,5 @@
 -- typing_set
--- Sorted by the caller, so that two of these never wait for each other crosswise.
+-- The caller sorts the rows, so that two of these statements cannot deadlock.
 insert into turno.typing (queue, lane, at)
 select u.queue, u.lane, u.at
 from unnest($1::int[], $2::bigint[], $3::bigint[]) as u (queue, lane, at)

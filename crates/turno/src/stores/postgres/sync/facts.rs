@@ -1,4 +1,4 @@
-//! What must be known of a table before anything can be written for it, and what kind of key it has.
+//! What the catalogue says about a table, and the kind of its key.
 
 use super::super::call::{self, Call};
 use super::super::failure::Failure;
@@ -6,19 +6,19 @@ use super::super::link::Link;
 use super::super::row::{garbled, get};
 use turno_core::sync::{Source, SourceRefused};
 
-/// A table as the catalogue has it.
+/// A table as described by the catalogue.
 pub(super) struct Facts {
-    /// Who owns the engine's schema, and so the function and the view.
+    /// The owner of the engine's schema, and so of the function and the view.
     pub(super) owner: String,
-    /// Who owns the table.
+    /// The owner of the table.
     pub(super) table_owner: String,
-    /// What kind of key it has.
+    /// The kind of the key.
     pub(super) key: KeyKind,
-    /// The key's type as it is declared, to be put into a statement.
+    /// The key's declared type, for use in a statement.
     pub(super) key_type: String,
 }
 
-/// Types that can be a key: their text does not depend on a session's settings, and they have an order.
+/// Types that can be a key: their text does not depend on session settings, and they have an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyKind {
     Int2,
@@ -31,7 +31,7 @@ pub(super) enum KeyKind {
 }
 
 impl KeyKind {
-    fn of(name: &str, is_enum: bool) -> Option<KeyKind> {
+    fn from_type(name: &str, is_enum: bool) -> Option<KeyKind> {
         Some(match name {
             _ if is_enum => KeyKind::Enum,
             "int2" => KeyKind::Int2,
@@ -44,8 +44,8 @@ impl KeyKind {
         })
     }
 
-    /// A key's text as a value of its type; null for a text that is none. The queue may hold keys of any form: whoever feeds
-    /// it through the API decides them.
+    /// Renders the conversion of a key's text to its type; null for a text that is no value of it. The queue may hold
+    /// such keys, because callers of the API choose them freely.
     pub(super) fn typed(self, text: &str) -> String {
         let whole = |least: &str, most: &str, kind: &str| {
             format!(
@@ -69,7 +69,7 @@ impl KeyKind {
         }
     }
 
-    /// That a column is the key of this text, so that an index of the column can be used.
+    /// Renders the condition that a column is the key with this text, such that an index on the column can be used.
     pub(super) fn matches(self, column: &str, text: &str) -> String {
         match self {
             KeyKind::Enum => format!("{column}::text = {text}"),
@@ -80,7 +80,7 @@ impl KeyKind {
 }
 
 impl Facts {
-    /// Looks at the table, in a transaction whose search path is the catalogue's.
+    /// Reads the catalogue, in a transaction whose search path is `pg_catalog`.
     pub(super) async fn read(link: &mut Link, source: &Source) -> Result<Result<Facts, SourceRefused>, Failure> {
         let call = Call::new(&call::SYNC_TABLE)
             .text(source.table.schema())
@@ -111,7 +111,7 @@ impl Facts {
             return Ok(Err(SourceRefused::Hidden { table, role: owner }));
         }
         let (base, is_enum): (String, bool) = (get(row, 4)?, get(row, 5)?);
-        let Some(key) = KeyKind::of(&base, is_enum) else {
+        let Some(key) = KeyKind::from_type(&base, is_enum) else {
             return Ok(Err(SourceRefused::KeyType { column: source.key.clone(), kind: base }));
         };
         Ok(Ok(Facts { owner, table_owner: get(row, 2)?, key, key_type: get(row, 8)? }))

@@ -1,7 +1,7 @@
-//! A text as the column of the key has it.
+//! Normalising texts as the key's column prints them.
 //!
-//! A key is the text of a value, and many texts are the same value: `0100`, ` 100` and `100` of a column of numbers. Only
-//! the one that the trigger would write finds the row; any other would look as if its row were gone.
+//! A key is the text of a value, and many texts mean the same value: `0100`, ` 100` and `100` in a column of numbers.
+//! Only the text that the trigger would write finds the row. With any other the row would seem to be gone.
 
 use super::super::PostgresStore;
 use super::super::failure::Failure;
@@ -11,7 +11,7 @@ use tokio_postgres::types::Type;
 use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
 
 impl PostgresStore {
-    /// One key per text, in order; all of them or none.
+    /// Returns one key per text, in order. If one is refused, all are.
     pub(super) async fn source_keys(
         &self,
         source: &Source,
@@ -36,7 +36,7 @@ impl PostgresStore {
         let mut keys = Vec::with_capacity(given.len());
         for (row, given) in rows.iter().zip(given) {
             let key: String = get(row, 0)?;
-            // A cast cuts a text that is too long for its column.
+            // A cast truncates a text that is too long for its column.
             if facts.key == KeyKind::Text && key.trim_end_matches(' ') != given.trim_end_matches(' ') {
                 return Ok(Err(refused(format!("{given:?} is too long for {}", facts.key_type))));
             }
@@ -46,7 +46,7 @@ impl PostgresStore {
     }
 }
 
-/// The row's own text comes first: a column of numerics may have 1.50 where 1.5 is asked for.
+/// Prefers the text of an existing row, because a numeric column may hold 1.50 where 1.5 is asked for.
 fn statement(source: &Source, facts: &Facts) -> Result<String, BadIdent> {
     let (table, key, kind) = (source.table.quoted()?, quote_ident(&source.key)?, &facts.key_type);
     Ok(format!(

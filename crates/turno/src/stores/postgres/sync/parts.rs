@@ -1,23 +1,23 @@
-//! What is in the database for a source: found by its names, by its function and by the mark in its comment.
+//! The objects of a source in the database, found by their names, by their function and by the mark in their comments.
 
 use super::super::call::{self, Call};
 use super::super::failure::Failure;
 use super::super::link::Link;
 use super::super::row::get;
 use super::facts::Facts;
-use super::render::{Rendered, function_name, mark_of};
+use super::render::{Rendered, function_name, mark_start};
 use crate::store::{Part, PartState};
 use turno_core::sync::{BadIdent, Source, SourceRefused, quote_ident};
 
 /// `pg_trigger.tgtype`: after, for each row, of insert, delete and update; and before truncate, for each statement.
 const ROWS: i32 = 1 | 4 | 8 | 16;
 const TRUNCATE: i32 = 2 | 32;
-/// The settings with which the function runs; those on which texts depend are those of `sql/sync_begin.sql`, so that a
-/// condition says the same to the trigger, whatever session it fires in, and to whoever reads the row.
+/// The settings of the function. Those that texts depend on equal `sql/sync_begin.sql`, so that a condition gives the
+/// same result in the trigger, whatever session it fires in, and when the row is read.
 const CONFIG: &str = "search_path=pg_catalog, pg_temp; row_security=off; TimeZone=UTC; DateStyle=ISO, YMD; \
                       IntervalStyle=postgres; extra_float_digits=1; bytea_output=hex";
 
-/// All that was found.
+/// All objects that were found.
 pub(super) struct Found {
     function: Option<Function>,
     triggers: Vec<Trigger>,
@@ -43,7 +43,7 @@ struct Trigger {
     plain: bool,
 }
 
-/// An index, a view, or whatever has the name of one.
+/// An index, a view, or any other relation with the name of one.
 struct Class {
     schema: String,
     name: String,
@@ -75,13 +75,13 @@ impl Found {
         ];
         let mut answers = link.trip(&calls).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
-        let function = next().first().map(function_of).transpose()?;
-        let triggers = next().iter().map(trigger_of).collect::<Result<_, _>>()?;
-        let classes = next().iter().map(class_of).collect::<Result<_, _>>()?;
+        let function = next().first().map(function_from_row).transpose()?;
+        let triggers = next().iter().map(trigger_from_row).collect::<Result<_, _>>()?;
+        let classes = next().iter().map(class_from_row).collect::<Result<_, _>>()?;
         Ok(Found { function, triggers, classes })
     }
 
-    /// Refuses to take what belongs to somebody else.
+    /// Refuses the source if an object that belongs to something else has a name that it needs.
     pub(super) fn free(&self, source: &Source) -> Result<(), SourceRefused> {
         let taken = |what, name: String| Err(SourceRefused::Taken { what, name });
         if self.function.as_ref().is_some_and(|function| !function.is_ours(source)) {
@@ -91,12 +91,13 @@ impl Found {
             return taken("trigger", trigger.name.clone());
         }
         match self.classes.iter().find(|class| !class.is_ours(source)) {
-            Some(class) => taken(class.what(), format!("{}.{}", class.schema, class.name)),
+            Some(class) => taken(class.kind_name(), format!("{}.{}", class.schema, class.name)),
             None => Ok(()),
         }
     }
 
-    /// Statements that remove what an earlier configuration has left, and an index that is not the one that is wanted.
+    /// Returns statements that remove objects of an earlier configuration, and an index that differs from the wanted
+    /// one.
     pub(super) fn outdated(&self, source: &Source, rendered: &Rendered) -> Result<Vec<String>, BadIdent> {
         let mut drops = Vec::new();
         for trigger in self.triggers.iter().filter(|trigger| trigger.ours && !trigger.is_named(source)) {
@@ -114,22 +115,23 @@ impl Found {
         Ok(drops)
     }
 
-    /// Statements that remove all of it, each with what people call what it removes.
+    /// Returns statements that remove all objects, each with the names it removes, for people.
     pub(super) fn drops(&self, source: &Source) -> Result<Vec<(Vec<String>, String)>, BadIdent> {
         let mut drops = Vec::new();
         for class in self.classes.iter().filter(|class| class.is_ours(source)) {
-            drops.push((vec![class.shown()], class.drop()?));
+            drops.push((vec![class.display_name()], class.drop()?));
         }
         if self.function.as_ref().is_some_and(|function| function.is_ours(source)) {
-            let triggers = self.triggers.iter().filter(|trigger| trigger.ours).map(Trigger::shown);
+            let triggers = self.triggers.iter().filter(|trigger| trigger.ours).map(Trigger::display_name);
             let names = triggers.chain([format!("function turno.{}", source.function())]).collect();
-            // Its triggers go with it: whoever may put one on a table may not take it off, unless it is their table.
+            // The triggers are dropped with the function. A role that may create a trigger on a foreign table may not
+            // drop it.
             drops.push((names, format!("drop function {}() cascade;", function_name(source)?)));
         }
         Ok(drops)
     }
 
-    /// Each part that the source should have, and those that it should not.
+    /// Returns the state of each wanted object, and of each stale one.
     pub(super) fn parts(&self, source: &Source, facts: &Facts, rendered: &Rendered) -> Vec<Part> {
         let mut parts = vec![self.function_part(source, facts, rendered)];
         for (name, kind) in [(source.trigger.clone(), ROWS), (source.truncate_trigger(), TRUNCATE)] {
@@ -142,7 +144,7 @@ impl Found {
             found.map_or(PartState::Missing, |class| match class.is(Some(mark)) {
                 true => PartState::Good,
                 false if class.is_ours(source) => PartState::Differs,
-                false => PartState::Taken(class.what()),
+                false => PartState::Taken(class.kind_name()),
             })
         };
         if let Some(index) = &rendered.index {
@@ -180,17 +182,17 @@ impl Found {
         let triggers = triggers.map(|trigger| ("trigger", format!("{} on {}", trigger.name, trigger.table)));
         let unwanted = |class: &&Class| class.is_ours(source) && !class.is_index(source) && !class.is_view(source);
         let classes = self.classes.iter().filter(unwanted);
-        let classes = classes.map(|class| (class.what(), format!("{}.{}", class.schema, class.name)));
+        let classes = classes.map(|class| (class.kind_name(), format!("{}.{}", class.schema, class.name)));
         triggers.chain(classes).map(|(what, name)| Part { what, name, state: PartState::Stale })
     }
 }
 
-/// Ends with what no name goes on with, so that one source is not taken for another whose name begins like its own.
+/// Ends with a space, which no name contains, so that a source is not mistaken for one whose name it begins with.
 fn mark_prefix(source: &Source) -> String {
-    format!("{} ", mark_of(&source.name))
+    format!("{} ", mark_start(&source.name))
 }
 
-/// Whether a comment says that what has it is of this source.
+/// Returns whether a comment marks its object as belonging to this source.
 fn is_marked(mark: Option<&str>, source: &Source) -> bool {
     mark.is_some_and(|mark| mark.starts_with(&mark_prefix(source)))
 }
@@ -219,7 +221,7 @@ impl Trigger {
         }
     }
 
-    fn shown(&self) -> String {
+    fn display_name(&self) -> String {
         format!("trigger {} on {}.{}", self.name, self.schema, self.table)
     }
 
@@ -248,7 +250,7 @@ impl Class {
         self.sound && self.mark.as_deref() == mark
     }
 
-    fn what(&self) -> &'static str {
+    fn kind_name(&self) -> &'static str {
         // `pg_class.relkind`.
         match self.kind.as_str() {
             "v" => "view",
@@ -261,16 +263,16 @@ impl Class {
         }
     }
 
-    fn shown(&self) -> String {
-        format!("{} {}.{}", self.what(), self.schema, self.name)
+    fn display_name(&self) -> String {
+        format!("{} {}.{}", self.kind_name(), self.schema, self.name)
     }
 
     fn drop(&self) -> Result<String, BadIdent> {
-        Ok(format!("drop {} {}.{};", self.what(), quote_ident(&self.schema)?, quote_ident(&self.name)?))
+        Ok(format!("drop {} {}.{};", self.kind_name(), quote_ident(&self.schema)?, quote_ident(&self.name)?))
     }
 }
 
-fn function_of(row: &tokio_postgres::Row) -> Result<Function, Failure> {
+fn function_from_row(row: &tokio_postgres::Row) -> Result<Function, Failure> {
     Ok(Function {
         body: get(row, 0)?,
         definer: get(row, 1)?,
@@ -281,7 +283,7 @@ fn function_of(row: &tokio_postgres::Row) -> Result<Function, Failure> {
     })
 }
 
-fn trigger_of(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
+fn trigger_from_row(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
     Ok(Trigger {
         schema: get(row, 0)?,
         table: get(row, 1)?,
@@ -293,6 +295,6 @@ fn trigger_of(row: &tokio_postgres::Row) -> Result<Trigger, Failure> {
     })
 }
 
-fn class_of(row: &tokio_postgres::Row) -> Result<Class, Failure> {
+fn class_from_row(row: &tokio_postgres::Row) -> Result<Class, Failure> {
     Ok(Class { schema: get(row, 0)?, name: get(row, 1)?, kind: get(row, 2)?, mark: get(row, 3)?, sound: get(row, 4)? })
 }

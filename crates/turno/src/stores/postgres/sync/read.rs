@@ -1,4 +1,4 @@
-//! Reading an application's table: the row that speaks for a key, and pages of keys beside what was delivered.
+//! Reading an application's table: the current row of a key, and pages of keys with their delivered states.
 
 use super::super::PostgresStore;
 use super::super::call::{self, Call};
@@ -17,8 +17,8 @@ use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use turno_core::id::{Key, Lane, QueueId};
 use turno_core::sync::{BadIdent, Kept, OnLeave, Say, Source, SourceRefused, quote_ident};
 
-/// A text that the server reads as a value of whatever type stands beside it: so an index of the key's column is used,
-/// whatever the column's type is.
+/// A text that the server reads as a value of the type it is compared with, so that an index on the key's column is
+/// used whatever its type.
 #[derive(Debug)]
 struct AsTyped<'a>(&'a str);
 
@@ -41,20 +41,20 @@ impl ToSql for AsTyped<'_> {
 
 pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// The texts of the statements about one source.
+/// The fragments of the statements about one source.
 struct Texts {
-    /// The columns to be sent of row `r`, as JSON.
+    /// The payload columns of row `r`, as JSON.
     data: String,
     table: String,
     key: String,
     speaks: String,
     takes_part: String,
-    /// Who leaves is not told of.
+    /// Whether leaving rows are ignored.
     ignores: bool,
 }
 
 impl Texts {
-    fn of(source: &Source) -> Result<Texts, BadIdent> {
+    fn new(source: &Source) -> Result<Texts, BadIdent> {
         let payload: Vec<&str> = source.payload.iter().map(String::as_str).collect();
         Ok(Texts {
             data: format!("(select row_to_json(p)::text from (select {}) as p)", list("r", &payload)?),
@@ -66,7 +66,8 @@ impl Texts {
         })
     }
 
-    /// Should several rows speak for a key, always the same one is taken. And whether one speaks that takes no part.
+    /// Reads the current row of a key; if several rows are current, always the same one. Also reads whether a current
+    /// row takes no part.
     fn current(&self) -> String {
         let Texts { data, table, key, speaks, takes_part, .. } = self;
         let of_key = format!("from {table} as r where {key} = $1 and {key}::text = $2 and {speaks}");
@@ -76,13 +77,14 @@ impl Texts {
         )
     }
 
-    /// Fails if the text is no value of the key's type, and cannot fail otherwise.
+    /// Fails if and only if the text is no value of the key's type.
     fn probe(&self) -> String {
         let Texts { table, key, .. } = self;
         format!("select coalesce((select {key} from {table} as r where false), $1) is null")
     }
 
-    /// The page's last key first, and then only rows up to there: otherwise every page would sort all that follows.
+    /// Reads a page of rows. Finds the page's last key first and then reads only up to it, because otherwise every page
+    /// would sort all following rows.
     fn rows(&self, after: bool) -> String {
         let Texts { data, table, key, speaks, takes_part, .. } = self;
         let behind = if after { format!("and {key} > $3") } else { String::new() };
@@ -119,8 +121,8 @@ impl Texts {
         )
     }
 
-    /// Of the keys that the destination believes active and that no row takes part for: those whose row has left by its
-    /// condition, and those without a row and without an event on its way.
+    /// Counts keys that are active at the destination although no row takes part: those whose row has left by its
+    /// condition, and those without a row and without a change on its way.
     fn unmatched(&self, facts: &Facts) -> String {
         let Texts { table, key, speaks, takes_part, ignores, .. } = self;
         let matches = facts.key.matches(key, "s.key");
@@ -162,10 +164,10 @@ impl Texts {
     }
 }
 
-/// An event of the key `s.key` is not taken in yet: what came since the walk has taken in.
+/// Whether the intake has a row for the key `s.key` that arrived after the walk took in.
 const MARKED: &str =
     "s.key in (select i.key from turno.intake i where i.queue = $1 and i.kind = 'enqueue' and i.key is not null)";
-/// For a page that is read in several statements: as of one instant.
+/// For a page that is read in several statements, all as of one instant.
 const ONE_INSTANT: &str = "set transaction isolation level repeatable read";
 
 impl PostgresStore {
@@ -174,7 +176,7 @@ impl PostgresStore {
         source: &Source,
         key: &str,
     ) -> Result<Result<Say, SourceRefused>, Failure> {
-        let texts = match Texts::of(source) {
+        let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
@@ -183,8 +185,8 @@ impl PostgresStore {
         let read = self.source_query(&texts.current(), &params).await;
         let rows = match read {
             Err(Failure::Refused { code: Some(code), message }) if code.code().starts_with("22") => {
-                // Either the key is no value of the column's type, and then no row has it; or a condition failed, and then
-                // nothing is known.
+                // Either the key is no value of the column's type, so that no row has it. Or a condition failed, and
+                // then nothing is known about the key.
                 return match self.source_query(&texts.probe(), &params[..1]).await {
                     Err(Failure::Refused { code: Some(code), .. }) if code.code().starts_with("22") => {
                         Ok(Ok(Say::Deactivate))
@@ -210,11 +212,11 @@ impl PostgresStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Result<Vec<Kept>, SourceRefused>, Failure> {
-        let texts = match Texts::of(source) {
+        let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
-        // A table that cannot be gone through is refused in words of ours, not in those of a statement that fails on it.
+        // Checked first, so that an unusable table is refused with our message and not with the error of a statement.
         let facts = match self.source_facts(source).await? {
             Ok(facts) => facts,
             Err(refused) => return Ok(Err(refused)),
@@ -235,21 +237,21 @@ impl PostgresStore {
             }
         };
         let (rows, unfinished) = self.source_read(&text, &params, Some(queue)).await?;
-        let mut page: Vec<Kept> = rows.iter().map(kept).collect::<Result<_, _>>()?;
+        let mut page: Vec<Kept> = rows.iter().map(kept_from_row).collect::<Result<_, _>>()?;
         let unfinished: HashMap<&str, bool> =
             unfinished.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<_, Failure>>()?;
-        for one in &mut page {
-            match unfinished.get(&*one.key) {
-                Some(true) => one.exhausted = true,
-                Some(false) => one.waiting = true,
+        for kept in &mut page {
+            match unfinished.get(&*kept.key) {
+                Some(true) => kept.exhausted = true,
+                Some(false) => kept.waiting = true,
                 None => {}
             }
         }
         Ok(Ok(page))
     }
 
-    /// How many keys the destination believes active although their row has left by its condition, and although their row
-    /// is gone with nothing on its way; see [`SourceLook`].
+    /// Counts active keys at the destination whose row has left by its condition, and those whose row is gone with no
+    /// change on its way; see [`SourceLook`].
     pub(super) async fn source_unmatched(
         &self,
         source: &Source,
@@ -257,14 +259,14 @@ impl PostgresStore {
         facts: &Facts,
         most: i64,
     ) -> Result<(i64, i64), Failure> {
-        let texts = Texts::of(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+        let texts = Texts::new(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
         let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&most, Type::INT8)];
         let rows = self.source_query(&texts.unmatched(facts), &params).await?;
         rows.first().map_or(Ok((0, 0)), |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     pub(super) async fn source_size(&self, source: &Source) -> Result<Result<i64, SourceRefused>, Failure> {
-        let texts = match Texts::of(source) {
+        let texts = match Texts::new(source) {
             Ok(texts) => texts,
             Err(bad) => return Ok(Err(bad.into())),
         };
@@ -277,9 +279,9 @@ impl PostgresStore {
         Ok(Ok(rows.first().map_or(Ok(0), |row| get(row, 0))?))
     }
 
-    /// Keys for which several rows speak, worst first, and how many there are.
+    /// Returns keys with several current rows, worst first, and how many such keys exist.
     pub(super) async fn source_duplicates(&self, source: &Source) -> Result<(Vec<(String, i64)>, i64), Failure> {
-        let texts = Texts::of(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
+        let texts = Texts::new(source).map_err(|bad| Failure::rejected(bad.to_string()))?;
         let rows = self.source_query(&texts.duplicates(), &[]).await?;
         let found = rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect::<Result<Vec<_>, Failure>>()?;
         let count = rows.first().map_or(Ok(0), |row| get(row, 2))?;
@@ -295,24 +297,25 @@ impl PostgresStore {
         facts
     }
 
-    /// One statement on an application's table, in a transaction of its own; again if a restart or a pooler explains the
-    /// loss of the connection.
+    /// Runs one statement on an application's table in its own transaction. Repeats it once if the connection was
+    /// stale.
     pub(super) async fn source_query(&self, text: &str, params: &[Typed<'_>]) -> Result<Vec<Row>, Failure> {
         Ok(self.source_read(text, params, None).await?.0)
     }
 
-    /// The same; with a queue, also its unfinished items of the keys that the first column has, as of the same instant.
+    /// The same. With a queue, also returns the unfinished items of the keys in the first column, as of the same
+    /// instant.
     async fn source_read(
         &self,
         text: &str,
         params: &[Typed<'_>],
-        of: Option<QueueId>,
+        queue: Option<QueueId>,
     ) -> Result<(Vec<Row>, Vec<Row>), Failure> {
         let mut again = true;
         loop {
             let mut link = self.source_slot().take(&self.address).await?;
             let fresh = link.fresh;
-            let failure = match query(&mut link, text, params, of).await {
+            let failure = match query(&mut link, text, params, queue).await {
                 Ok(rows) => {
                     link.put_back();
                     return Ok(rows);
@@ -332,22 +335,22 @@ impl PostgresStore {
     }
 }
 
-/// Never prepared under a name: its text is the source's own, and a pooler may not keep it.
+/// The statement is not prepared under a name, because its text is the source's own and a pooler may not keep it.
 async fn query(
     link: &mut Link,
     text: &str,
     params: &[Typed<'_>],
-    of: Option<QueueId>,
+    queue: Option<QueueId>,
 ) -> Result<(Vec<Row>, Vec<Row>), Failure> {
     link.script(call::SYNC_BEGIN.text).await?;
-    if of.is_some() {
+    if queue.is_some() {
         link.script(ONE_INSTANT).await?;
     }
     let rows = link.client.query_typed(text, params).await?;
-    let unfinished = match of {
+    let unfinished = match queue {
         Some(queue) => {
             let keys: Vec<&str> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-            // What cannot be a key is in no lane.
+            // A text that is no valid key is in no lane.
             let lanes: Vec<i64> = keys.iter().filter_map(|key| Some(Lane::of(&Key::new(*key).ok()?).0)).collect();
             let params: [Typed<'_>; 2] = [(&queue.0, Type::INT4), (&lanes, Type::INT8_ARRAY)];
             link.client.query_typed(call::SYNC_UNFINISHED.text, &params).await?
@@ -358,7 +361,7 @@ async fn query(
     Ok((rows, unfinished))
 }
 
-fn kept(row: &Row) -> Result<Kept, Failure> {
+fn kept_from_row(row: &Row) -> Result<Kept, Failure> {
     let digest: Option<Vec<u8>> = get(row, 4)?;
     let digest = digest.map(|bytes| bytes.try_into().map_err(|_| garbled("a digest of another size"))).transpose()?;
     let delivered: bool = get(row, 3)?;

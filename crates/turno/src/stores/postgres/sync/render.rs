@@ -1,26 +1,26 @@
-//! The SQL of a source, as text: what `plan` shows is what `install` runs.
+//! The SQL of a source, as text. `plan` shows exactly what `install` runs.
 //!
-//! Names go through [`quote_ident`], texts through [`quote_literal`], and both in one pass: what a condition contains is
-//! never taken for a placeholder. Conditions are the configuration's own SQL. They stand in parentheses on lines of
-//! their own, so that a comment at the end of one hides nothing.
+//! Names go through [`quote_ident`], texts through [`quote_literal`]. Values are filled in one pass, so that the text
+//! of a condition is never taken for a placeholder. Conditions are SQL from the configuration. They stand in
+//! parentheses on their own lines, so that a comment at the end of one hides nothing.
 
 use super::facts::Facts;
 use turno_core::sync::{BadIdent, NOTHING, OnLeave, Source, digest, dollar_quote, quote_ident, quote_literal};
 
-/// The names of the view's other columns: a key of one of these names is shown as `clave`.
+/// The names of the view's other columns. A key column with one of these names is shown as `clave`.
 const VIEW_COLUMNS: [&str; 7] = ["id", "accion", "estado", "intentos", "ultimo_error", "creado_en", "actualizado_en"];
 
-/// In the view, where who leaves is ignored: a row speaks and takes no part.
+/// For the view, if leaving rows are ignored: a row is current but takes no part.
 const OR_NOTHING: &str = "
             when exists (
                 select from {table} as r where {matches} and {speaks} and {takes_part} is not true
             ) then 'NINGUNA'";
 
-/// Everything a source is in the database, ready to be put into statements.
+/// The SQL of all objects of a source.
 pub(super) struct Rendered {
-    /// The function's body, as the catalogue keeps it.
+    /// The function's body, as the catalogue stores it.
     pub(super) body: String,
-    /// Each with the statements that make it.
+    /// Each object with the statements that create it.
     pub(super) function: Piece,
     pub(super) index: Option<Piece>,
     pub(super) view: Option<Piece>,
@@ -28,14 +28,14 @@ pub(super) struct Rendered {
     check: String,
 }
 
-/// Something that is made, with the comment by which it is known again.
+/// An object's statements, with the comment by which the object is recognised later.
 pub(super) struct Piece {
     sql: String,
     pub(super) mark: String,
 }
 
 impl Rendered {
-    pub(super) fn of(source: &Source, facts: &Facts) -> Result<Rendered, BadIdent> {
+    pub(super) fn new(source: &Source, facts: &Facts) -> Result<Rendered, BadIdent> {
         let body = fill(include_str!("body.sql"), &body_values(source)?);
         let table = source.table.quoted()?;
         let index = if source.one_current_per_key { Some(index(source)?) } else { None };
@@ -50,12 +50,12 @@ impl Rendered {
         Ok(Rendered { body, function, index, view, triggers: triggers(source)?, check })
     }
 
-    /// The statement by which the database says whether it understands the conditions; by itself, without a semicolon.
+    /// Returns the statement with which the database checks the conditions, without a semicolon.
     pub(super) fn check(&self) -> &str {
         self.check.trim_end().trim_end_matches(';')
     }
 
-    /// The whole transaction; `outdated` are statements that remove what is there and is not wanted any more.
+    /// Renders the whole transaction. `outdated` are statements that remove objects that are not wanted any more.
     pub(super) fn plan(&self, source: &Source, outdated: &[String]) -> String {
         let mut plan = format!(
             "-- Source {:?}: changes of {} go into the queue {}.\nbegin;\nset local search_path = pg_catalog, pg_temp;\n\
@@ -80,17 +80,17 @@ impl Rendered {
     }
 }
 
-/// The comment on everything that belongs to the source of this name begins so.
-pub(super) fn mark_of(name: &str) -> String {
+/// Returns how the comment of every object of the source begins.
+pub(super) fn mark_start(name: &str) -> String {
     format!("Turno sync source {name:?}")
 }
 
 fn mark(source: &Source, sql: &str) -> String {
     let hash: String = digest(sql)[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{} {hash}", mark_of(&source.name))
+    format!("{} {hash}", mark_start(&source.name))
 }
 
-/// The qualified name of the trigger's function.
+/// Returns the qualified name of the trigger's function.
 pub(super) fn function_name(source: &Source) -> Result<String, BadIdent> {
     Ok(format!("turno.{}", quote_ident(&source.function())?))
 }
@@ -107,8 +107,9 @@ fn function(source: &Source, facts: &Facts, body: &str) -> Result<Piece, BadIden
     Ok(Piece { sql, mark })
 }
 
-/// Rows after the fact, so that what triggers before it have changed is seen; all columns, because such a trigger may
-/// change one that the statement does not name. TRUNCATE before it, while the rows can still be read.
+/// Renders the triggers. Row triggers run after the change, so that they see what other triggers changed before it, and
+/// for all columns, because such a trigger may change a column that the statement does not name. The trigger for
+/// TRUNCATE runs before it, while the rows can still be read.
 fn triggers(source: &Source) -> Result<String, BadIdent> {
     let (table, function) = (source.table.quoted()?, function_name(source)?);
     let (rows, truncate) = (quote_ident(&source.trigger)?, quote_ident(&source.truncate_trigger())?);
@@ -144,7 +145,7 @@ fn view(source: &Source, facts: &Facts) -> Result<Piece, BadIdent> {
         ("deactivate", quote_literal(&source.deactivate)?),
         ("nothing", quote_literal(NOTHING)?),
     ]);
-    // With the other values put in: one pass fills nothing within a value.
+    // Filled separately, because one pass fills no placeholder within a value.
     let or_nothing = match source.on_leave {
         OnLeave::Ignore => fill(OR_NOTHING, &values),
         OnLeave::Deactivate => String::new(),
@@ -184,18 +185,18 @@ fn body_values(source: &Source) -> Result<Vec<(&'static str, String)>, BadIdent>
     Ok(values)
 }
 
-/// `alias."a", alias."b"`.
+/// Renders `alias."a", alias."b"`.
 pub(super) fn list(alias: &str, columns: &[&str]) -> Result<String, BadIdent> {
     let quoted = columns.iter().map(|column| Ok(format!("{alias}.{}", quote_ident(column)?)));
     Ok(quoted.collect::<Result<Vec<_>, BadIdent>>()?.join(", "))
 }
 
-/// A condition between line breaks; without one, everything meets it.
+/// Renders a condition between line breaks; `true` if there is none.
 pub(super) fn condition(text: Option<&str>) -> String {
     text.map_or_else(|| "true".to_owned(), |text| format!("\n{text}\n"))
 }
 
-/// Puts values in the place of `{name}`, in one pass.
+/// Replaces `{name}` by its value, in one pass.
 fn fill(template: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(template.len() * 2);
     let mut rest = template;

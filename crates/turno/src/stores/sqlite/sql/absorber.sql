@@ -1,6 +1,6 @@
 -- absorber
--- The item of a key that was unfinished when a change under this id came: there is at most one at a time, and should two
--- share the instant, the later one.
+-- Finds the item of the key that was unfinished when the change with this id arrived. A key has at most one at a time;
+-- if two share the instant, the later one.
 select body.id
 from absorbed
 join body indexed by body_key on body.queue = absorbed.queue and body.key = ?3 and body.enqueued_at <= absorbed.at

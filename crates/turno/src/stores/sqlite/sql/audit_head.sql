@@ -1,3 +1,3 @@
 -- audit_head
--- Inside a write transaction nobody else can move it before the commit, so the chain never forks.
+-- Within a write transaction no other one can move the head before the commit, so the chain never forks.
 select n, hash from audit_head

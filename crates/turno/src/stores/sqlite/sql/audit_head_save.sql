@@ -1,3 +1,3 @@
 -- audit_head_save
--- Only ever forward: no row is changed otherwise, which the caller notices.
+-- Only moves forward. Otherwise no row changes, which the caller treats as an error.
 update audit_head set n = ?1, hash = ?2 where n < ?1

@@ -1,5 +1,5 @@
 -- body_cancelled
--- From done_unacked.
+-- Uses the index done_unacked.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from done
 cross join body on body.seq = done.seq

@@ -1,6 +1,6 @@
 -- body_exhausted
--- Parked in their lanes (hot_parked), finished (done_unacked), or handed out for the last time until it was over (hot_expiry),
--- which nobody has settled yet: Item::lapsed.
+-- Items parked in their lanes (hot_parked), finished as exhausted (done_unacked), or handed out for the last time and
+-- expired but not settled yet (hot_expiry). The rule is Item::lapsed.
 with page (seq) as (
     select seq from (select seq from hot where queue = ?1 and parked and seq > ?2 order by seq limit ?3)
     union all

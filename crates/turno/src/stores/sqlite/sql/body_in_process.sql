@@ -1,5 +1,5 @@
 -- body_in_process
--- From hot_expiry, which holds only what is handed out: of all queues, which is little. The rule is Item::state.
+-- Uses hot_expiry, which has only the handed-out items of all queues, and those are few. The rule is Item::state.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from hot indexed by hot_expiry
 cross join body on body.seq = hot.seq

@@ -1,5 +1,5 @@
 -- body_list
--- By place. `not indexed` keeps to the primary key: by (queue, id) every page would sort the whole queue.
+-- By seq. `not indexed` forces the primary key: by (queue, id) every page would sort the whole queue.
 select seq, queue, id, key, action, payload, enqueued_at
 from body not indexed
 where queue = ?1 and seq > ?2

@@ -1,5 +1,5 @@
 -- body_of_key
--- From body_key; the state, if one is asked for, is compared item by item. The rule is Item::state, after Item::lapsed.
+-- Uses body_key; a state filter is checked item by item. The rule is Item::state, after Item::lapsed.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from body indexed by body_key
 left join hot on hot.seq = body.seq

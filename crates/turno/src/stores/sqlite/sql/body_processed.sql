@@ -1,5 +1,5 @@
 -- body_processed
--- By place among all finished ones, of every queue: nearly all are processed, and an index for it would cost every ack.
+-- Scans the finished items of all queues by seq. Most are processed, and an index for them would cost every ack.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from done not indexed
 cross join body on body.seq = done.seq

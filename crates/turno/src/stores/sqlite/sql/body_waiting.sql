@@ -1,5 +1,5 @@
 -- body_waiting
--- Pending or failed, by place among all unfinished ones. The rule is Item::state, after Item::lapsed.
+-- Pending or failed items, scanning all unfinished ones by seq. The rule is Item::state, after Item::lapsed.
 select body.seq, body.queue, body.id, body.key, body.action, body.payload, body.enqueued_at
 from hot not indexed
 cross join body on body.seq = hot.seq

@@ -1,5 +1,5 @@
 -- check_errors_kept
--- Q9: What is exhausted keeps its errors.
+-- Q9: An exhausted item keeps its errors.
 select 'item ' || x.seq, 'it is exhausted and no error is kept'
 from (
     select h.seq from hot h where h.parked

@@ -1,5 +1,5 @@
 -- check_finished_twice
--- Q4: What has finished is not among the unfinished.
+-- Q4: A finished item is not also unfinished.
 select 'queue ' || q.name || coalesce(', item ' || b.id, ', place ' || h.seq), 'it is finished and unfinished at once',
        h.queue, h.lane, h.seq
 from hot h

@@ -1,6 +1,6 @@
 -- check_heads
--- Q1: A lane has one head, its first item; a second one, or a later one, could overtake it. An exhausted item of a sync queue
--- holds nothing and does not count.
+-- Q1: A lane has one head, its first item; a second or a later head could overtake it. An exhausted item of a sync
+-- queue does not hold its lane, so it does not count.
 select 'queue ' || x.name || ', ' || coalesce('key ' || x.key, 'lane ' || x.lane),
        case when x.heads > 1 then x.heads || ' items are ready at once' else 'its head is not its first item' end,
        x.queue, x.lane, null

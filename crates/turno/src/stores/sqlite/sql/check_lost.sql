@@ -1,5 +1,5 @@
 -- check_lost
--- Q5: Everything that was accepted is unfinished or finished; nothing disappears.
+-- Q5: Every accepted item is unfinished or finished; no item disappears.
 select 'queue ' || q.name || x.which, x.what, x.queue, x.lane, x.seq
 from (
     select b.seq, b.queue, null as lane, ', item ' || b.id as which,

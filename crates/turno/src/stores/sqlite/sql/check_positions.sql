@@ -1,5 +1,5 @@
 -- check_positions
--- V1: Positions of events are consecutive: a hole would be a gap that nobody is told about.
+-- V1: Positions of events are consecutive, because listeners cannot detect a hole.
 select 'position ' || x.before, 'the next one is ' || x.pos
 from (
     select e.n as pos, lag(e.n) over (order by e.n) as before from event_in e

@@ -1,5 +1,5 @@
 -- check_secrets
--- R2: Of a token only the hash of its secret is kept.
+-- R2: A token is stored only as the hash of its secret.
 select 'token ' || k.id, 'what is kept is not a hash'
 from token k
 where length(k.hash) <> 32

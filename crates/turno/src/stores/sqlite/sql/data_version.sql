@@ -1,3 +1,3 @@
 -- data_version
--- Changes only if another connection has written: that is how a command line's work beside us is noticed.
+-- Changes only if another connection has written. That is how writes of another process are noticed.
 pragma data_version

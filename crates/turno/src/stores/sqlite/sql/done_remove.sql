@@ -1,3 +1,3 @@
 -- done_remove
--- A person sends a finished item round again.
+-- A finished item is re-queued.
 delete from done where seq = ?1

@@ -1,3 +1,3 @@
 -- effect_begin
--- What an application's effect writes from here on can be undone while the rest of the transaction stays.
+-- The savepoint lets an effect's writes be undone while the rest of the transaction stays.
 savepoint effect

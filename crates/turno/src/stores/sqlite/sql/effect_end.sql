@@ -1,3 +1,3 @@
 -- effect_end
--- What the effect wrote, if it was not undone, belongs to the transaction now.
+-- The effect's writes, if they were not undone, belong to the transaction now.
 release effect

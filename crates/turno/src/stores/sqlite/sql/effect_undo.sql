@@ -1,3 +1,3 @@
 -- effect_undo
--- The effect refused its line: nothing that it wrote may stay.
+-- The effect refused its line, so none of its writes may stay.
 rollback to effect

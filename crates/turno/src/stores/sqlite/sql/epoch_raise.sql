@@ -1,3 +1,3 @@
 -- epoch_raise
--- Access was taken away: whoever was allowed under the old number must be looked up again.
+-- Access was taken away, so rights that were read under the old epoch must be read again.
 update mark set epoch = epoch + 1

@@ -1,6 +1,6 @@
 -- event_list
--- One writer at a time: numbers become visible in order.
--- What happened to an item was written with its numbers; people know it by its queue and id.
+-- SQLite has one writer at a time, so numbers become visible in order. Events of items are stored with numbers; people
+-- know an item by its queue and id.
 select e.n, e.topic, e.name, coalesce(q.name || '/' || b.id, e.resource), e.at, e.fence, e.by_user, e.detail, b.key
 from event_in e
 left join body b

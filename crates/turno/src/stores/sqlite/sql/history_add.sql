@@ -1,5 +1,5 @@
 -- history_add
--- Without `on conflict`: an ownership ends once, and a second end under the same fence must not pass unseen.
+-- Without `on conflict`: an ownership ends once, so a second end under the same fence must fail.
 insert into lease_history (
     holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, at, reason, cause, by_user, note, resource

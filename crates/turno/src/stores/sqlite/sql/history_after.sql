@@ -1,5 +1,5 @@
 -- history_after
--- The same the other way round: oldest first, along the primary key.
+-- Oldest first, along the primary key.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, at, reason, cause, by_user, note
 from lease_history

@@ -1,5 +1,5 @@
 -- history_list
--- Fences only grow, so the newest ownership is the one with the highest: the primary key read backwards.
+-- Newest first. Fences only grow, so this is the primary key read backwards.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, at, reason, cause, by_user, note
 from lease_history

@@ -1,7 +1,7 @@
 -- hot_count
--- Unfinished items by state: pending, in process, error, exhausted; the rule is Item::state, after Item::lapsed. Last, since when the oldest one waits. As in queue_busy,
--- three indexes together hold every item once: heads, what is handed out (of all queues, which is little), and
--- the rest of the lanes.
+-- Unfinished items by state: pending, in process, error, exhausted. The rule is Item::state, after Item::lapsed. The
+-- last column is since when the oldest item waits. As in queue_busy, three indexes together cover every item once:
+-- heads, handed-out items (of all queues, but they are few), and the rest of the lanes.
 with unfinished (expires_at, last, attempt, parked, changed, enqueued_at, attempts) as (
     select expires_at, last, attempt, parked, revision > handed, enqueued_at, 0 from hot where queue = ?1 and ready_at is not null
     union all

@@ -1,5 +1,5 @@
 -- hot_expired
--- Handed out and overdue, oldest first. The items of one delivery expire together, so they come together.
+-- Expired deliveries, oldest first. The items of one delivery expire at the same instant, so they are adjacent.
 select queue, seq, lane, fence, expires_at
 from hot
 where expires_at <= ?1

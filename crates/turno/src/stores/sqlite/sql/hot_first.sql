@@ -1,5 +1,5 @@
 -- hot_first
--- The first item of a delivery, if it is still handed out under this fence: the fence is compared here.
+-- The first item of a delivery, if it is still handed out under this fence.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
     revision, handed, parked, holder, size
 from hot

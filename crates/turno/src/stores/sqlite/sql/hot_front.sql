@@ -1,5 +1,5 @@
 -- hot_front
--- A lane from a place on, from hot_lane.
+-- The items of a lane from a seq on, from hot_lane.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
     revision, handed, parked, holder, size
 from hot

@@ -1,6 +1,6 @@
 -- hot_members
--- A delivery of a lane. Its items stand together, so the limit ends the search; an item that a person put
--- back between them meanwhile has another fence.
+-- The items of a delivery in a lane. They stand together, so the limit ends the search. A re-queued item between them
+-- has another fence.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
     revision, handed, parked, holder, size
 from hot

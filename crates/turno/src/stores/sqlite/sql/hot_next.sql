@@ -1,5 +1,5 @@
 -- hot_next
--- The first item of a lane that is not in this delivery: it may become the head.
+-- The first item of a lane that is not in this delivery and may become the head.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
     revision, handed, parked, holder, size
 from hot

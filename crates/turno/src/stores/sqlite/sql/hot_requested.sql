@@ -1,5 +1,6 @@
 -- hot_requested
--- What was handed out before to the claim of this request id, and is not settled: the fence is compared here.
+-- Unsettled deliveries of an earlier claim with this request id. The fence must still match, because later hand-outs
+-- leave the request columns as they are.
 select seq, queue, lane, enqueued_at, not_before, ready_at, expires_at, claimed_at, attempt, fence, grp, last,
     revision, handed, parked, holder, size
 from hot

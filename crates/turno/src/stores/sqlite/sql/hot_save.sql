@@ -1,5 +1,5 @@
 -- hot_save
--- Its place, queue and lane never change, so the index of lanes is not touched.
+-- Seq, queue and lane never change, so the index hot_lane is not touched.
 update hot set
     enqueued_at = ?2,
     not_before = ?3,

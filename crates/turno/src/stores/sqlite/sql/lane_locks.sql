@@ -1,5 +1,5 @@
 -- lane_locks
--- Lanes with a live delivery, with waiting items, with either: the lanes of each queue from hot_lane.
+-- Counts lanes with a live delivery, with waiting items, and with either. Reads the lanes of each queue from hot_lane.
 select
     coalesce(sum(live), 0),
     coalesce(sum(waits), 0),

@@ -1,6 +1,6 @@
 -- lane_look
--- The first items of a lane, and of the items behind them those that are ready or handed out: in a sound lane there are
--- none but those of a delivery. One statement, so that the rows are of one instant.
+-- The first items of a lane, and behind them those that are ready or handed out. In a sound lane those are only the
+-- items of a delivery. One statement, so that all rows are as of one instant.
 select f.seq, f.queue, f.lane, f.enqueued_at, f.not_before, f.ready_at, f.expires_at, f.claimed_at,
        f.attempt, f.fence, f.grp, f.last, f.revision, f.handed, f.parked, f.holder, f.size, b.id, b.key
 from (

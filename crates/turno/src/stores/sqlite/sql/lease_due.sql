@@ -1,3 +1,3 @@
 -- lease_due
--- What is due is decided anew in the write transaction; this only says where to look.
+-- The command Look decides again in the write transaction; this only finds candidates.
 select resource from lease where look_at <= ?1 order by look_at limit ?2

@@ -1,5 +1,5 @@
 -- lease_lines
--- Along the primary key, over those for which nobody waits: asked for only when somebody is locked out.
+-- Scans the primary key, also over leases without a waiting line. Rarely used: only when a user is disabled.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, waiting,
     ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,

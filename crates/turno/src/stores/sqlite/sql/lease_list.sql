@@ -1,6 +1,6 @@
 -- lease_list
--- A range of names along the primary key; whoever wants the ones behind another begins right behind it. A blob is
--- greater than every text, so that without an upper bound the range ends with the table.
+-- Scans a range of names in the primary key; a page starts right behind the last name of the previous one. A blob is
+-- greater than every text, so without an upper bound the range ends with the table.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, waiting,
     ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,

@@ -1,6 +1,6 @@
 -- lease_read
--- The hot path of heartbeats: one search by primary key. The columns of a grant come in the same order in
--- every statement, so that one function reads them all.
+-- Every heartbeat runs this: one search by primary key. The columns of a grant have the same order in every statement,
+-- so that one function reads them all.
 select holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, waiting,
     ended_user, ended_name, ended_instance, ended_fence, ended_claim, ended_ttl_ms, ended_locked_at, ended_worked_at,

@@ -1,5 +1,5 @@
 -- lease_save
--- Inserts what was never seen: no lock on an absent row is needed, since there is only one writer at a time.
+-- Inserts a resource never seen. A missing row needs no lock, because there is only one writer at a time.
 insert into lease (
     holder_user, holder_name, holder_instance, fence, claim, ttl_ms, locked_at, worked_at, heartbeat_at,
     expires_at, idle, waiting,

@@ -1,3 +1,3 @@
 -- lease_walk
--- The last of the next ones, along the primary key.
+-- The last of the next `?2` names, along the primary key.
 select max(resource) from (select resource from lease where resource > ?1 order by resource limit ?2)

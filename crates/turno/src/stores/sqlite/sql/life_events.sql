@@ -1,3 +1,3 @@
 -- life_events
--- Positions jump: what lies below is gone, so that listeners are told to begin anew.
+-- Positions jump, so earlier events are deleted and listeners get a reset.
 delete from event_in

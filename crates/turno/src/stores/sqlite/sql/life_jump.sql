@@ -1,3 +1,3 @@
 -- life_jump
--- SQLite's own count of a table, which it has no row for before the first insert: the next insert goes on behind it.
+-- Moves SQLite's own counter of a table. It has no row before the first insert, so then nothing changes.
 update sqlite_sequence set seq = max(seq, ?2) where name = ?1

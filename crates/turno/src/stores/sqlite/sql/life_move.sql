@@ -1,3 +1,3 @@
 -- life_move
--- Never lower.
+-- Never lowers the sequence.
 update number set value = max(value, ?1)

@@ -1,3 +1,3 @@
 -- line_remove
--- All of them, before a draft gets others.
+-- Deletes all lines of a draft before its new ones are written.
 delete from task_line where task = ?1

@@ -1,3 +1,3 @@
 -- link_remove_of
--- Of somebody whose password is new, who is locked out, or who leaves. There are few links at any time.
+-- For a user with a new password, and for one who is disabled or removed. There are few links, so no index is needed.
 delete from link where user_id = ?1

@@ -1,3 +1,3 @@
 -- mark_read
--- The highest time that decided anything, and the epoch of access, in the one row that every group reads.
+-- The highest time of any decision, and the epoch of access, in the one row that every group reads.
 select high, epoch from mark

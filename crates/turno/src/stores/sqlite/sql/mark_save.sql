@@ -1,3 +1,3 @@
 -- mark_save
--- Never lower: two processes may write it in any order.
+-- Two processes may write in any order, so the mark only rises.
 update mark set high = max(high, ?1)

@@ -1,3 +1,3 @@
 -- person_admins
--- Who could let others in again. People are few.
+-- Administrators who can sign in. There are few people, and changes of access are rare, so no index is needed.
 select count(*) from person where role = 'admin' and not disabled

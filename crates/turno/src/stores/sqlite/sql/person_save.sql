@@ -1,5 +1,5 @@
 -- person_save
--- Since when somebody is known never changes.
+-- The creation time never changes.
 insert into person (id, name, role, disabled, password, created_at)
 values (?1, ?2, ?3, ?4, ?5, ?6)
 on conflict (id) do update set

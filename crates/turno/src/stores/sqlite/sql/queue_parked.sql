@@ -1,5 +1,5 @@
 -- queue_parked
--- What is exhausted and holds its lane, in order. From hot_parked.
+-- Exhausted items that hold their lanes, in order. Uses hot_parked.
 select body.id
 from hot indexed by hot_parked
 cross join body on body.seq = hot.seq

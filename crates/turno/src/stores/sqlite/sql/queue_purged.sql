@@ -1,3 +1,3 @@
 -- queue_purged
--- What was accepted is always the sum of all states and this.
+-- The number of accepted items always equals the sum of all states and this count.
 update queue set purged = purged + ?2 where id = ?1

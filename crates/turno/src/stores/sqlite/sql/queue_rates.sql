@@ -1,5 +1,5 @@
 -- queue_rates
--- Acked (done_age), and failed attempts (attempt_error_age), after ?2; counted up to a bound.
+-- Acked items and failed attempts after ?2, counted up to a bound. Uses done_age and attempt_error_age.
 select
     (select count(*) from (select 1 from done where queue = ?1 and at > ?2 and ended = 0 limit ?3)),
     (select count(*) from (

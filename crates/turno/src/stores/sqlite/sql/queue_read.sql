@@ -1,3 +1,3 @@
 -- queue_read
--- Read by every claim, to notice a changed policy and a pause without locking anything.
+-- Every claim reads this, to notice a changed policy or a pause without a lock.
 select version, paused from queue where id = ?1

@@ -1,3 +1,3 @@
 -- schema_clear
--- The table has one row; it is written anew after each migration.
+-- The table has one row, which is replaced after each migration.
 delete from schema_version

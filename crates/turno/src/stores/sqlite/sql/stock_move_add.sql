@@ -1,4 +1,4 @@
 -- stock_move_add
--- Without `on conflict`: if a line's effect were there twice, the whole line fails here.
+-- Without `on conflict`: if a line were ever applied twice, the second application fails as a whole.
 insert into stock_move (task, line, sku, delta, serials, fence, by_user, at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

@@ -1,4 +1,4 @@
 -- stock_save
--- The table refuses to go below zero.
+-- The table's constraint refuses a quantity below zero.
 insert into stock (sku, quantity) values (?1, ?2)
 on conflict (sku) do update set quantity = excluded.quantity

@@ -1,5 +1,5 @@
 -- sync_delivered
--- What was confirmed later wins: two workers never have a key at the same time, but a slow one may write after the next.
+-- The newer revision wins: two workers never have a key at the same time, but a slow one may write after the next.
 insert into sync_delivered (queue, key, revision, action, digest, at)
 values (?1, ?2, ?3, ?4, ?5, ?6)
 on conflict (queue, key) do update set

@@ -1,6 +1,6 @@
 -- task_held
--- Those with an ownership, live or expired. Only in these two statuses can a task have one; both ranges of task_status
--- are read whole, which nobody's desk makes long.
+-- Tasks with an ownership, live or expired. Only in these two statuses can a task have one. Both ranges of task_status
+-- are read completely, because few tasks are in work at a time.
 select id, title, status, created_at, created_by, updated_at, finalized
 from task
 where status in ('processing', 'partially_completed') and id < ?1

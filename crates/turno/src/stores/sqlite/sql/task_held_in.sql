@@ -1,5 +1,5 @@
 -- task_held_in
--- The same in one status, newest first, from task_status.
+-- Tasks with an ownership in one status, newest first, from task_status.
 select id, title, status, created_at, created_by, updated_at, finalized
 from task
 where status = ?3 and id < ?1

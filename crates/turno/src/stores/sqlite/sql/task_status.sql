@@ -1,3 +1,3 @@
 -- task_status
--- Within the transaction of the first line that is applied.
+-- Runs in the transaction of the first applied line.
 update task set status = ?2, updated_at = max(updated_at, ?3) where id = ?1

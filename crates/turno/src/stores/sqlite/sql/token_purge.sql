@@ -1,4 +1,4 @@
 -- token_purge
--- Longest dead first, from token_expiry.
+-- Oldest expiry first, from token_expiry.
 delete from token
 where id in (select id from token where expires_at < ?1 order by expires_at limit ?2)

@@ -1,5 +1,5 @@
 -- token_remove
--- With the sessions that it made, and those that they made.
+-- Deletes a token with its sessions, and the sessions of those.
 with recursive dead (id) as (
     select id from token where id = ?1
     union

@@ -1,5 +1,5 @@
 -- token_remove_of
--- All of a user, each with the sessions that it made, and those that they made.
+-- Deletes all tokens of a user with their sessions, and the sessions of those.
 with recursive dead (id) as (
     select id from token where user_id = ?1
     union
