@@ -46,9 +46,9 @@ use turno_core::time::{Span, Time};
 pub struct Options {
     /// The clock. Tests pass a manual one.
     pub clock: Arc<Clock>,
-    /// Whether background tasks look for expired deliveries and leases, and take in what applications enqueued.
-    /// Answers stay correct without them, because every call checks expiry itself. Without them, subscribers receive
-    /// no expiry events.
+    /// Whether background tasks run: the sweep of expired deliveries, the announcement of expired leases, the intake and
+    /// the hourly purge. Answers stay correct without them, because every call checks expiry and the intake itself.
+    /// Without them, subscribers receive no expiry events.
     pub sweep: bool,
     /// The lease policies, by prefix of the resource's name.
     pub leases: Policies,
@@ -298,7 +298,7 @@ impl Inner {
     }
 
     /// Announces that the queue's policy changed, so that every process drops its cached row.
-    pub(crate) async fn tell_policy(&self, queue: QueueId) {
+    pub(crate) async fn announce_policy(&self, queue: QueueId) {
         let hint = Hint::Policy(queue);
         self.signals.wake(&hint);
         // A lost hint is harmless: a process that reconnects drops its whole cache, and a claim compares the policy's
@@ -346,7 +346,7 @@ struct Hints {
 }
 
 impl Announce {
-    pub(crate) fn tell(&self, hint: Hint) {
+    pub(crate) fn send(&self, hint: Hint) {
         self.signals.wake(&hint);
         let fresh = self.hints.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(hint);
         if fresh {

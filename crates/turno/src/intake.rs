@@ -142,7 +142,7 @@ impl Intake {
                 .unwrap_or_else(|error| tracing::warn!(%error, "what was completed is not remembered as delivered"));
         }
         if slice.rows > 0 {
-            self.announce.tell(Hint::Queue(queue));
+            self.announce.send(Hint::Queue(queue));
             self.announce.wrote_events();
         }
         Ok(slice)

@@ -101,8 +101,8 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn subscribe(&self, topics: Topics, resume: Option<Position>) -> Result<Subscription, Error> {
-        self.reads(Needs::READING).await?;
-        let audit = self.may(Needs::of(Permission::AuditRead)).is_ok();
+        self.authorize_read(Needs::READING).await?;
+        let audit = self.check_cached(Needs::permission(Permission::AuditRead)).is_ok();
         let topics: Topics = Topic::ALL
             .into_iter()
             .filter(|topic| topics.contains(*topic) && (*topic != Topic::Audit || audit))
@@ -225,9 +225,9 @@ impl Subscription {
             return Ok(());
         };
         let turno = listener.turno()?;
-        turno.may(Needs::READING)?;
+        turno.check_cached(Needs::READING)?;
         if listener.audited {
-            turno.reads(Needs::READING).await?;
+            turno.authorize_read(Needs::READING).await?;
             listener.audited = false;
         }
         Ok(())
@@ -278,14 +278,14 @@ impl Listener {
     }
 
     fn may_audit(&self) -> bool {
-        self.turno().is_ok_and(|turno| turno.may(Needs::of(Permission::AuditRead)).is_ok())
+        self.turno().is_ok_and(|turno| turno.check_cached(Needs::permission(Permission::AuditRead)).is_ok())
     }
 
     fn may_see(&self, resource: &str) -> bool {
         let (Ok(turno), Ok(resource)) = (self.turno(), Resource::new(resource)) else {
             return false;
         };
-        turno.may(Needs::READING.on(&resource)).is_ok()
+        turno.check_cached(Needs::READING.on(&resource)).is_ok()
     }
 }
 

@@ -75,7 +75,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn purge(&self) -> Result<Purged, Error> {
-        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         self.inner.upkeep.purge(self.actor()).await
     }
 }
@@ -99,7 +99,7 @@ impl QueueHandle {
     /// ```
     pub async fn purge(&self) -> Result<u64, Error> {
         let turno = self.turno();
-        turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
         upkeep.purge_all(Purge::Absorbed { queue: row.id, before }).await?;
@@ -121,7 +121,7 @@ impl QueueHandle {
     /// ```
     pub async fn count_purgeable(&self) -> Result<u64, Error> {
         let turno = self.turno();
-        turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let (row, upkeep) = (self.row().await?, &turno.inner.upkeep);
         let before = Time(upkeep.clock.estimate().0.saturating_sub(row.policy.retention.0));
         Ok(upkeep.store.count_purgeable(row.id, before).await?)

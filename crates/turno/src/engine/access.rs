@@ -61,7 +61,7 @@ impl<'a> Needs<'a> {
     /// Any authenticated caller.
     pub(crate) const READING: Needs<'static> = Needs { permission: None, resource: None };
 
-    pub(crate) const fn of(permission: Permission) -> Needs<'a> {
+    pub(crate) const fn permission(permission: Permission) -> Needs<'a> {
         Needs { permission: Some(permission), resource: None }
     }
 
@@ -182,7 +182,7 @@ impl Turno {
         self.inner.access.note_use(&settled.principal.token, self.inner.clock.estimate());
         let caller = Arc::new(Caller { hash, behalf: None, settled: Mutex::new(settled) });
         let handle = Turno { inner: self.inner.clone(), caller: Some(caller) };
-        handle.may(Needs::READING)?;
+        handle.check_cached(Needs::READING)?;
         Ok(handle)
     }
 
@@ -206,7 +206,7 @@ impl Turno {
         let caller = self.caller.as_ref().ok_or_else(|| {
             Error::Invalid("only somebody who is signed in can act for somebody else; authenticate first".to_owned())
         })?;
-        self.allowed(Needs::of(Permission::SessionsMint)).await?;
+        self.authorize(Needs::permission(Permission::SessionsMint)).await?;
         let settled = self.in_the_name_of(caller.settled(), user.clone()).await?;
         let caller = Caller { hash: caller.hash, behalf: Some(user), settled: Mutex::new(settled) };
         Ok(Turno { inner: self.inner.clone(), caller: Some(Arc::new(caller)) })
@@ -255,7 +255,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn require(&self, permission: Permission) -> Result<(), Error> {
-        self.allowed(Needs::of(permission)).await.map(drop)
+        self.authorize(Needs::permission(permission)).await.map(drop)
     }
 
     /// Refuses unless the caller's token is still valid, and refreshes its rights. For answers that read nothing else
@@ -276,11 +276,11 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn recheck(&self) -> Result<(), Error> {
-        self.reads(Needs::READING).await
+        self.authorize_read(Needs::READING).await
     }
 
     /// Checks the cached rights and returns the epoch at which they were read.
-    pub(crate) fn may(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
+    pub(crate) fn check_cached(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
         let Some(caller) = &self.caller else {
             return Ok(None);
         };
@@ -299,7 +299,7 @@ impl Turno {
     }
 
     /// Checks that the holder is the caller, and that a machine that would become a holder names its instance.
-    pub(crate) fn checked_holder(&self, who: &Holder, holds: bool) -> Result<(), Error> {
+    pub(crate) fn check_holder(&self, who: &Holder, holds: bool) -> Result<(), Error> {
         let Some(principal) = self.principal() else {
             return Ok(());
         };
@@ -346,7 +346,7 @@ impl Turno {
             return self.inner.committers.submit(None, |reply| job(work, reply)).await;
         }
         for _ in 0..RENEWALS_MAX {
-            let as_of = self.allowed(needs).await?;
+            let as_of = self.authorize(needs).await?;
             match self.inner.committers.submit(as_of, |reply| job(work.clone(), reply)).await {
                 Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
                 answer => return answer,
@@ -356,20 +356,20 @@ impl Turno {
     }
 
     /// Checks the caller's current rights before a read.
-    pub(crate) async fn reads(&self, needs: Needs<'_>) -> Result<(), Error> {
-        if let Some(as_of) = self.allowed(needs).await?
+    pub(crate) async fn authorize_read(&self, needs: Needs<'_>) -> Result<(), Error> {
+        if let Some(as_of) = self.authorize(needs).await?
             && self.inner.access.epoch().await? != as_of
         {
             self.renew().await?;
-            self.may(needs)?;
+            self.check_cached(needs)?;
         }
         Ok(())
     }
 
-    /// Checks like [`Turno::may`], but reads the principal again before it refuses, so that a right granted meanwhile
+    /// Checks like [`Turno::check_cached`], but reads the principal again before it refuses, so that a right granted meanwhile
     /// counts.
-    pub(crate) async fn allowed(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
-        match (self.may(needs), &self.caller) {
+    pub(crate) async fn authorize(&self, needs: Needs<'_>) -> Result<Option<Epoch>, Error> {
+        match (self.check_cached(needs), &self.caller) {
             (Err(Error::Denied(denied)), Some(caller)) => {
                 let settled = caller.settled();
                 // Renewing a session takes no right away, so it does not raise the epoch. Read an expired one again in
@@ -378,7 +378,7 @@ impl Turno {
                     return Err(denied.into());
                 }
                 self.renew().await?;
-                self.may(needs)
+                self.check_cached(needs)
             }
             (answer, _) => answer,
         }

@@ -27,7 +27,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn audit(&self, query: AuditQuery) -> Result<Vec<Entry>, Error> {
-        self.reads(Needs::of(Permission::AuditRead)).await?;
+        self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
         Ok(self.inner.store.audit(query).await?)
     }
 
@@ -54,7 +54,7 @@ impl Turno {
         kept: Option<Head>,
         mut progress: impl FnMut(i64, i64),
     ) -> Result<Result<Head, Broken>, Error> {
-        self.reads(Needs::of(Permission::AuditRead)).await?;
+        self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
         // Entries written during the verification come after this head and are left for the next one.
         let head = self.inner.store.audit_head().await?;
         let mut verifier = Verifier::against(kept);

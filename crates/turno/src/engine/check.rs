@@ -63,7 +63,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn check(&self, mut progress: impl FnMut(CheckProgress)) -> Result<Vec<Finding>, Error> {
-        self.reads(Needs::of(Permission::AuditRead)).await?;
+        self.authorize_read(Needs::permission(Permission::AuditRead)).await?;
         let of = Check::ALL.len() + 1;
         let mut findings = Vec::new();
         for (done, check) in Check::ALL.into_iter().enumerate() {
@@ -98,7 +98,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn repair(&self, progress: impl FnMut(CheckProgress)) -> Result<Repair, Error> {
-        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let queues = self.inner.store.queues().await?;
         let (mut mended, mut tried) = (Vec::new(), HashSet::new());
         for check in Check::ALL.into_iter().filter(|check| check.is_mendable()) {
@@ -168,7 +168,7 @@ impl Turno {
     /// ```
     pub async fn backup(&self, to: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         // The copy contains everything, including hashes of secrets, and is written wherever this program may write.
-        self.reads(Needs::of(Permission::UsersManage)).await?;
+        self.authorize_read(Needs::permission(Permission::UsersManage)).await?;
         if self.principal().is_some_and(|principal| !principal.is_whole(Role::Admin)) {
             return Err(Error::Invalid("only a full administrator's token can copy the database".to_owned()));
         }

@@ -72,7 +72,7 @@ pub(super) struct Waiting {
 impl Job {
     /// Returns whether the job is a heartbeat, release or settlement. They are refused last, because live leases and
     /// deliveries depend on them.
-    fn keeps_something_held(&self) -> bool {
+    fn serves_live_holder(&self) -> bool {
         match self {
             Job::Lease(command, _) => {
                 matches!(command.action, Action::Heartbeat { .. } | Action::Release { .. } | Action::Leave { .. })
@@ -118,7 +118,7 @@ impl Committers {
         let (reply, answer) = oneshot::channel();
         let job = job(reply);
         let route = self.route(&job, self.turn.fetch_add(1, Ordering::Relaxed));
-        if !job.keeps_something_held() && self.waiting[route].capacity() < RESERVED {
+        if !job.serves_live_holder() && self.waiting[route].capacity() < RESERVED {
             return Err(Error::Overloaded);
         }
         self.waiting[route].try_send(Waiting { as_of, job }).map_err(|full| match full {
@@ -137,7 +137,7 @@ impl Committers {
     /// enqueues by lane. Calls that overlap in time have no defined order, so spreading them is allowed.
     fn route(&self, job: &Job, turn: usize) -> usize {
         match job {
-            _ if job.keeps_something_held() => self.routes.reserved,
+            _ if job.serves_live_holder() => self.routes.reserved,
             Job::Lease(command, _) => pick(&self.routes.leases, hash(&command.resource)),
             Job::Settle(..) => self.routes.reserved,
             // A few items cost less than a commit, so put them into a larger group.

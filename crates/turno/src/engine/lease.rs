@@ -126,19 +126,20 @@ impl Turno {
             command.policy = self.inner.leases.of(&command.resource).clone();
         }
         command.policy.check()?;
-        self.checked_holder(&command.who, begins(&command.action))?;
+        self.check_holder(&command.who, claims_or_waits(&command.action))?;
         command.via = self.principal().and_then(|principal| principal.via.clone());
-        let answer = unpinned(|| self.lease_once(&command), |answer| answer.answer == Err(Refused::Pinned)).await?;
-        self.remembering(&command, answer).await
+        let answer =
+            retry_while_pinned(|| self.lease_once(&command), |answer| answer.answer == Err(Refused::Pinned)).await?;
+        self.complete_lost(&command, answer).await
     }
 
     async fn lease_once(&self, command: &Command) -> Result<LeaseAnswer, Error> {
         let task = TaskId::of(&command.resource);
-        let needs = Needs::of(permission(&command.action, task.is_some())?).on(&command.resource);
+        let needs = Needs::permission(permission(&command.action, task.is_some())?).on(&command.resource);
         match (&command.action, task) {
             (Action::Heartbeat { .. }, _) => {
                 for _ in 0..RENEWALS_MAX {
-                    let as_of = self.allowed(needs).await?;
+                    let as_of = self.authorize(needs).await?;
                     match self.inner.beat(command.clone(), as_of).await {
                         Err(Error::Store(StoreError::AccessChanged)) => self.renew().await?,
                         answer => return answer,
@@ -233,7 +234,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn lease_state(&self, resource: Resource) -> Result<(Time, State), Error> {
-        self.reads(Needs::READING.on(&resource)).await?;
+        self.authorize_read(Needs::READING.on(&resource)).await?;
         let (now, state) = self.stored_lease(resource).await?;
         Ok((now, self.lease_as_of(state, now)))
     }
@@ -269,7 +270,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn leases(&self, query: LeaseQuery) -> Result<LeasePage, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         let limit = query.limit as usize;
         // Asks for one row more than `limit` to find out whether there is another page.
         let mut query = LeaseQuery { limit: query.limit.saturating_add(1), ..query };
@@ -279,7 +280,7 @@ impl Turno {
             let more = states.len() > limit;
             states.truncate(limit);
             let next = states.last().filter(|_| more).map(|state| state.resource.clone());
-            let may = |state: &State| self.may(Needs::READING.on(&state.resource)).is_ok();
+            let may = |state: &State| self.check_cached(Needs::READING.on(&state.resource)).is_ok();
             states.retain(|state| state.live(now).is_some() && may(state));
             if !states.is_empty() || next.is_none() {
                 return Ok(LeasePage { now, states, next });
@@ -312,7 +313,7 @@ impl Turno {
         before: Option<Fence>,
         limit: u32,
     ) -> Result<Vec<Ending>, Error> {
-        let ran_out = self.ran_out(&resource).await?;
+        let ran_out = self.unrecorded_ending(&resource).await?;
         let mut history = self.inner.store.history(resource, Past::Newest { before }, limit).await?;
         if let Some(ended) = ran_out.filter(|ended| before.is_none_or(|before| ended.grant.fence < before))
             && history.iter().all(|past| past.grant.fence != ended.grant.fence)
@@ -326,15 +327,15 @@ impl Turno {
 
     /// Returns the end of an expired ownership that is not stored yet. Call it before reading the history: an end that
     /// is stored in between then appears in the history.
-    pub(super) async fn ran_out(&self, resource: &Resource) -> Result<Option<Ending>, Error> {
-        self.reads(Needs::READING.on(resource)).await?;
+    pub(super) async fn unrecorded_ending(&self, resource: &Resource) -> Result<Option<Ending>, Error> {
+        self.authorize_read(Needs::READING.on(resource)).await?;
         let (now, state) = self.stored_lease(resource.clone()).await?;
         Ok(state.ran_out(self.lease_policy(resource), now))
     }
 
     /// Completes a `Lost` refusal from the history, because the row keeps only the last ending. A repeated release of
     /// an older ownership gets its first answer again.
-    async fn remembering(&self, command: &Command, mut answer: LeaseAnswer) -> Result<LeaseAnswer, Error> {
+    async fn complete_lost(&self, command: &Command, mut answer: LeaseAnswer) -> Result<LeaseAnswer, Error> {
         let Err(Refused::Lost { ending: ending @ None }) = &mut answer.answer else {
             return Ok(answer);
         };
@@ -352,7 +353,7 @@ impl Turno {
 }
 
 /// Returns whether the action makes the caller a holder or puts them in the waiting line.
-pub(super) fn begins(action: &Action) -> bool {
+pub(super) fn claims_or_waits(action: &Action) -> bool {
     matches!(action, Action::Claim { .. } | Action::ForceClaim { .. } | Action::JoinLine | Action::KeepPlace)
 }
 
@@ -369,7 +370,10 @@ pub(super) fn permission(action: &Action, task: bool) -> Result<Permission, Erro
 }
 
 /// Repeats `ask` while an open transaction pins the ownership, at most `PINNED_TRIES` times.
-pub(super) async fn unpinned<T, F>(mut ask: impl FnMut() -> F, pinned: impl Fn(&T) -> bool) -> Result<T, Error>
+pub(super) async fn retry_while_pinned<T, F>(
+    mut ask: impl FnMut() -> F,
+    pinned: impl Fn(&T) -> bool,
+) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {

@@ -189,11 +189,11 @@ impl Turno {
     /// ```
     pub async fn change_queue(&self, put: PutQueue) -> Result<bool, Error> {
         put.policy.check()?;
-        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let Some(row) = self.inner.store.put_queue(put, self.actor()).await? else { return Ok(false) };
         // Items may be due under the new policy, and other processes cache the old one.
         let row = self.inner.remember(row);
-        self.inner.tell_policy(row.id).await;
+        self.inner.announce_policy(row.id).await;
         Ok(true)
     }
 
@@ -211,7 +211,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn queues(&self) -> Result<Vec<QueueRow>, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         Ok(self.inner.store.queues().await?)
     }
 
@@ -288,7 +288,7 @@ impl QueueHandle {
             .collect::<Result<_, _>>()?;
         let ids: Vec<ItemId> = items.iter().map(|item| item.id.clone()).collect();
         let call = Enqueue { queue: row.id, policy: row.policy.clone(), items };
-        match self.turno.submit(Needs::of(Permission::QueuesProduce), call, Job::Enqueue).await {
+        match self.turno.submit(Needs::permission(Permission::QueuesProduce), call, Job::Enqueue).await {
             Ok(answers) => Ok(ids.into_iter().zip(answers).collect()),
             // The cached queue does not exist any more: a failover lost it, or it was created again.
             Err(Error::Store(StoreError::QueueGone)) => {

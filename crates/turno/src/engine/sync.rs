@@ -219,7 +219,7 @@ impl SyncHandle {
     ///
     /// [`SourceLook::MOST`]: crate::store::SourceLook::MOST
     pub async fn size(&self) -> Result<i64, Error> {
-        self.turno.reads(Needs::READING).await?;
+        self.turno.authorize_read(Needs::READING).await?;
         Ok(self.tables()?.size(self.source.clone()).await??)
     }
 
@@ -232,14 +232,14 @@ impl SyncHandle {
     /// Returns what to send for a key now: the columns of its current row as JSON, a deactivation, or nothing. Call it
     /// after the claim, and again for each attempt. Needs `queues.consume`.
     pub async fn current(&self, key: &Key) -> Result<Say, Error> {
-        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         Ok(self.tables()?.current(self.source.clone(), key.clone()).await??)
     }
 
     /// Converts keys to the form that the table uses: for a numeric column, `0100` becomes `100`, and `x` is refused
     /// because no row can have it. Without a table, returns the keys unchanged.
     pub async fn keys(&self, given: Vec<Key>) -> Result<Vec<Key>, Error> {
-        self.turno.reads(Needs::READING).await?;
+        self.turno.authorize_read(Needs::READING).await?;
         let Some(tables) = self.turno.inner.store.source_tables() else { return Ok(given) };
         let texts = given.iter().map(Key::to_string).collect();
         match tables.keys(self.source.clone(), texts).await? {
@@ -252,7 +252,7 @@ impl SyncHandle {
     /// Stores the action and the data that the destination has confirmed. Call it before the ack: a crash between the
     /// two then causes one more delivery, but never a wrong record. Needs `queues.consume`.
     pub async fn delivered(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let key =
             got.key.clone().ok_or_else(|| Error::Invalid("a delivery without a key is none of a source".into()))?;
         let delivered = Delivered {
@@ -273,7 +273,7 @@ impl SyncHandle {
     ///
     /// [`Act::Skip`]: turno_core::queue::Act::Skip
     pub async fn skipped(&self, got: &Got) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let was = got.items.first().and_then(|item| item.action.clone());
         Ok(self.tables()?.skipped(got.handed.queue, got.handed.seq, was).await?)
     }
@@ -321,7 +321,7 @@ impl SyncHandle {
     }
 
     async fn read_status(&self, count_unmatched: bool) -> Result<SyncStatus, Error> {
-        self.turno.reads(Needs::READING).await?;
+        self.turno.authorize_read(Needs::READING).await?;
         let tables = self.turno.inner.store.source_tables();
         let queue = match (self.queue().await, tables) {
             // Report first what prevents the installation, because that is more useful than the missing queue.
@@ -380,7 +380,7 @@ impl SyncHandle {
     }
 
     async fn require_manage(&self) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::SyncManage)).await
+        self.turno.authorize_read(Needs::permission(Permission::SyncManage)).await
     }
 
     pub(super) fn tables(&self) -> Result<&dyn SourceTables, SourceRefused> {

@@ -7,7 +7,7 @@ pub use read::{TaskCursor, TaskEvent, TaskHistory};
 use super::Turno;
 use super::access::Needs;
 use super::commit::Job;
-use super::lease::{begins, permission, unpinned};
+use super::lease::{claims_or_waits, permission, retry_while_pinned};
 use crate::error::Error;
 use crate::store::{LineStep, StoreError, TaskGroup, TaskOutcome};
 use std::collections::HashMap;
@@ -108,16 +108,16 @@ impl Turno {
             Action::Lease(action) => permission(action, true)?,
             _ => Permission::InventoryManage,
         };
-        self.checked_holder(&who, matches!(&action, Action::Lease(action) if begins(action)))?;
+        self.check_holder(&who, matches!(&action, Action::Lease(action) if claims_or_waits(action)))?;
         let resource = task.map(TaskId::resource);
-        let needs = Needs::of(permission);
+        let needs = Needs::permission(permission);
         let needs = resource.as_ref().map_or(needs, |resource| needs.on(resource));
         let via = self.principal().and_then(|principal| principal.via.clone());
         let policy = self.task_policy();
         let command = Command { task, who, via, policy, action };
         let pinned = |answer: &TaskOutcome| answer.answer == Err(Refused::Lease(lease::Refused::Pinned));
-        let answer = unpinned(|| self.task_once(needs, command.clone()), pinned).await?;
-        self.task_remembering(&command, answer).await
+        let answer = retry_while_pinned(|| self.task_once(needs, command.clone()), pinned).await?;
+        self.complete_lost_task(&command, answer).await
     }
 
     pub(super) async fn task_once(&self, needs: Needs<'_>, command: Command) -> Result<TaskOutcome, Error> {
@@ -150,7 +150,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn task_finalize(&self, task: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
-        self.checked_holder(&who, false)?;
+        self.check_holder(&who, false)?;
         let turno = self.clone();
         let running = tokio::spawn(async move {
             let turn = turno.inner.finalizing.lock_for(task);
@@ -162,8 +162,8 @@ impl Turno {
 
     async fn finalize(&self, id: TaskId, who: Holder, fence: Fence) -> Result<FinalizeAnswer, Error> {
         let resource = id.resource();
-        let needs = Needs::of(Permission::InventoryManage).on(&resource);
-        self.reads(needs).await?;
+        let needs = Needs::permission(Permission::InventoryManage).on(&resource);
+        self.authorize_read(needs).await?;
         let store = &self.inner.store;
         let numbers = store.task(id).await?.map(|task| task.lines.iter().map(|line| line.number).collect());
         let numbers: Vec<u32> = numbers.ok_or_else(|| Error::Unknown(format!("task {id}")))?;
@@ -171,7 +171,7 @@ impl Turno {
         let policy = self.task_policy();
         let mut lines = Vec::with_capacity(numbers.len());
         for number in numbers {
-            self.reads(needs).await?;
+            self.authorize_read(needs).await?;
             let (who, via, policy) = (who.clone(), via.clone(), policy.clone());
             let apply = Apply { task: id, number, fence, who, via, policy };
             match self.apply_line(apply).await? {
@@ -214,7 +214,7 @@ impl Turno {
     }
 
     /// Completes a `Lost` refusal from the history, because the row keeps only the last ending.
-    async fn task_remembering(&self, command: &Command, mut answer: TaskOutcome) -> Result<TaskOutcome, Error> {
+    async fn complete_lost_task(&self, command: &Command, mut answer: TaskOutcome) -> Result<TaskOutcome, Error> {
         let fence = match command.action {
             Action::Patch { fence, .. } | Action::Validate { fence, .. } | Action::Close { fence, .. } => fence,
             _ => return Ok(answer),

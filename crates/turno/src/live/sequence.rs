@@ -18,11 +18,11 @@ pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<Clock>, announce: Anno
         let again = match store.sequence().await {
             Ok(Sequenced::All(0)) => false,
             Ok(Sequenced::All(_) | Sequenced::AtCommit) => {
-                announce.tell(Hint::Events);
+                announce.send(Hint::Events);
                 false
             }
             Ok(Sequenced::Full(_)) => {
-                announce.tell(Hint::Events);
+                announce.send(Hint::Events);
                 continue;
             }
             Ok(Sequenced::Busy) => true,

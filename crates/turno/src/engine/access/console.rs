@@ -26,7 +26,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn has_admin(&self) -> Result<bool, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         Ok(self.inner.store.admins().await? > 0)
     }
 
@@ -166,7 +166,7 @@ fn extended_expiry(token: &Token, now: Time, ttl: Span, most: Span) -> Option<Ti
 }
 
 fn hash_of(secret: &str) -> Hash {
-    secret::hash(secret).expect("a secret that was just made has the shape of one")
+    secret::hash(secret).expect("a generated secret is well-formed")
 }
 
 #[cfg(test)]
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn only_console_sessions_are_extended_after_half_their_ttl_up_to_the_most() {
         let (ttl, most) = (Span(100), Span(250));
-        let user = UserId::new("ana").expect("a name");
-        let (made, _) = NewToken::whole(user).into_token(Time(0)).expect("a token");
+        let user = UserId::new("ana").expect("a valid name");
+        let (made, _) = NewToken::whole(user).into_token(Time(0)).expect("the system has randomness");
         let session = |expires_at| Token { console: true, created_at: Time(0), expires_at, ..made.clone() };
         let at = |ends, now| extended_expiry(&session(Some(Time(ends))), Time(now), ttl, most);
         assert_eq!((at(100, 50), at(100, 51)), (None, Some(Time(151))), "not before half of the ttl is over");

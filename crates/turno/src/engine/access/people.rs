@@ -3,7 +3,7 @@
 use super::secret;
 use super::{Needs, Turno};
 use crate::engine::commit::Job;
-use crate::engine::lease::unpinned;
+use crate::engine::lease::retry_while_pinned;
 use crate::error::Error;
 use crate::store::{AccessGroup, LeaseQuery};
 use turno_core::access::{Change, ChangeRefused, Changed, Permission, Permissions, Person, Role, Token};
@@ -77,7 +77,7 @@ impl NewToken {
 
     pub(super) fn into_token(self, now: Time) -> Result<(Token, String), Error> {
         let (id, secret) = secret::fresh()?;
-        let hash = secret::hash(&secret).expect("a secret that was just made has the shape of one");
+        let hash = secret::hash(&secret).expect("a generated secret is well-formed");
         let token = Token {
             id,
             hash,
@@ -237,7 +237,7 @@ impl Turno {
     /// ```
     pub async fn person(&self, id: UserId) -> Result<Option<Person>, Error> {
         let own = self.principal().is_some_and(|principal| principal.user == id && principal.via.is_none());
-        self.reads(if own { Needs::READING } else { Needs::of(Permission::UsersManage) }).await?;
+        self.authorize_read(if own { Needs::READING } else { Needs::permission(Permission::UsersManage) }).await?;
         Ok(self.inner.store.person(id).await?.map(|person| self.without_secret(person)))
     }
 
@@ -256,7 +256,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn name_of(&self, id: UserId) -> Result<Option<String>, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         Ok(self.inner.store.person(id).await?.map(|person| person.name))
     }
 
@@ -280,7 +280,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn people(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Person>, Error> {
-        self.reads(Needs::of(Permission::UsersManage)).await?;
+        self.authorize_read(Needs::permission(Permission::UsersManage)).await?;
         let people = self.inner.store.people(after, limit).await?;
         Ok(people.into_iter().map(|person| self.without_secret(person)).collect())
     }
@@ -302,8 +302,8 @@ impl Turno {
     pub async fn tokens(&self, user: Option<UserId>, after: Option<String>, limit: u32) -> Result<Vec<Token>, Error> {
         let all = self.principal().is_none_or(|principal| principal.permissions.has(Permission::UsersManage));
         let on_behalf = self.principal().is_some_and(|principal| principal.via.is_some());
-        let needs = if on_behalf { Needs::of(Permission::UsersManage) } else { Needs::READING };
-        self.reads(needs).await?;
+        let needs = if on_behalf { Needs::permission(Permission::UsersManage) } else { Needs::READING };
+        self.authorize_read(needs).await?;
         let user = if all { user } else { self.principal().map(|principal| principal.user.clone()) };
         let mut tokens = self.inner.store.tokens(user, after, limit).await?;
         if self.caller.is_some() {
@@ -313,7 +313,7 @@ impl Turno {
     }
 
     pub(super) async fn change_access(&self, wish: Change) -> Result<Changed, Error> {
-        if self.may(Needs::of(Permission::UsersManage)).is_err() {
+        if self.check_cached(Needs::permission(Permission::UsersManage)).is_err() {
             self.inner.access.own_turn().await;
         }
         // Built for each try, because the caller's rights can change between tries.
@@ -357,7 +357,7 @@ impl Turno {
             let command = Command { resource: state.resource, who, via, policy, action };
             // An open transaction may pin the lease: wait until it has finished.
             let ask = || self.inner.submit(|reply| Job::Lease(command.clone(), reply));
-            unpinned(ask, |(decision, ..)| decision.answer == Err(Refused::Pinned)).await?;
+            retry_while_pinned(ask, |(decision, ..)| decision.answer == Err(Refused::Pinned)).await?;
         }
         Ok(())
     }

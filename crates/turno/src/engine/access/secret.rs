@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn secrets_differ_and_only_well_formed_ones_are_hashed() {
-        let (first, second) = (make().expect("random"), make().expect("random"));
+        let (first, second) = (make().expect("the system has randomness"), make().expect("the system has randomness"));
         assert_ne!(first, second);
         assert!(hash(&first.1).is_some() && hash(&first.1) != hash(&second.1));
         assert_eq!((hash(""), hash("turno_"), hash(&first.1.to_uppercase())), (None, None, None));

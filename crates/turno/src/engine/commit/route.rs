@@ -115,7 +115,7 @@ fn announce_changes(group: &Group, outcome: &Outcomes, announce: &Announce) {
             for (command, (decision, state)) in group.commands.iter().zip(answers) {
                 if is_news(decision) && state.grant.is_none() && announced != Some(&command.resource) {
                     announced = Some(&command.resource);
-                    announce.tell(Hint::Lease(command.resource.clone()));
+                    announce.send(Hint::Lease(command.resource.clone()));
                 }
             }
         }
@@ -130,11 +130,11 @@ fn announce_changes(group: &Group, outcome: &Outcomes, announce: &Announce) {
             let settled = group.settlements.iter().zip(answers).filter(frees);
             announce_queues(settled.map(|(settle, _)| settle.handed.queue), announce);
         }
-        (Group::Manage(group), _) => announce.tell(Hint::Queue(group.queue)),
-        (Group::Clear(group), _) => announce.tell(Hint::Queue(group.queue)),
+        (Group::Manage(group), _) => announce.send(Hint::Queue(group.queue)),
+        (Group::Clear(group), _) => announce.send(Hint::Queue(group.queue)),
         (Group::Task(group), Outcomes::Task(outcome)) if outcome.lease.grant.is_none() => {
             if let Some(resource) = group.resource() {
-                announce.tell(Hint::Lease(resource));
+                announce.send(Hint::Lease(resource));
             }
         }
         _ => {}
@@ -166,7 +166,7 @@ fn announce_queues(queues: impl Iterator<Item = QueueId>, announce: &Announce) {
     for queue in queues {
         if !announced.contains(&queue) {
             announced.push(queue);
-            announce.tell(Hint::Queue(queue));
+            announce.send(Hint::Queue(queue));
         }
     }
 }

@@ -14,7 +14,7 @@ use turno_core::queue::{Delivery, Handed, Taker, Want, Why, WhyReason, why_alone
 use turno_core::time::Span;
 
 /// Claiming and settling need this permission.
-const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
+const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
 /// How far back a claim that found nothing looks for items that became due. Longer than a commit takes, so that an
 /// item made due by a slow commit is not missed.
 const LOOK_BACK: Span = Span::from_secs(10);

@@ -15,14 +15,14 @@ use turno_core::id::{Instance, ItemId, QueueId, Seq};
 use turno_core::queue::{ItemState, Manage, ManageAnswer, Taker};
 use turno_core::time::{Span, Time};
 
-const CONSUME: Needs<'static> = Needs::of(Permission::QueuesConsume);
+const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
 /// Exhausted items read per page.
 const PAGE: u32 = 64;
 
 impl Turno {
     /// Returns the destinations that are down or have stuck keys, by queue id.
     pub async fn destinations(&self) -> Result<Vec<(QueueId, Destination)>, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         Ok(self.inner.store.destinations().await?)
     }
 }
@@ -51,7 +51,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn destination(&self) -> Result<Option<Destination>, Error> {
-        self.turno.reads(Needs::READING).await?;
+        self.turno.authorize_read(Needs::READING).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.destination(row.id).await?)
     }
@@ -59,7 +59,7 @@ impl QueueHandle {
     /// Records a failed call. Returns whether the destination was down before, and its new state. While it is down,
     /// the next probe is due after `probe`.
     pub async fn destination_failed(&self, failure: &Failure, probe: Span) -> Result<(bool, Destination), Error> {
-        self.turno.reads(CONSUME).await?;
+        self.turno.authorize_read(CONSUME).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -98,7 +98,7 @@ impl QueueHandle {
         detail: Option<String>,
         change: impl Fn(Option<Destination>) -> Option<Destination>,
     ) -> Result<Option<Destination>, Error> {
-        self.turno.reads(CONSUME).await?;
+        self.turno.authorize_read(CONSUME).await?;
         let row = self.row().await?;
         loop {
             let before = self.turno.inner.store.destination(row.id).await?;
@@ -154,7 +154,7 @@ impl QueueHandle {
     ///
     /// [`Act::Park`]: turno_core::queue::Act::Park
     pub async fn probe_exhausted(&self, instance: &str, since: Time) -> Result<Option<Got>, Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let mut after = None;
         let mut chosen: Option<ItemRecord> = None;
         while let Some((found, last)) = self.exhausted_by(since, Time(i64::MAX), after).await? {
@@ -184,7 +184,7 @@ impl QueueHandle {
 
     /// Records that the destination accepted the exhausted item of a probe. Audited as `sync_revived`.
     pub async fn probe_succeeded(&self, id: ItemId) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         self.manage_one(id, Manage::Probed).await.map(drop)
     }
 
@@ -212,7 +212,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn revive(&self, since: Time, until: Time, limit: u32) -> Result<u64, Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let (mut after, mut sum) = (None, 0);
         while sum < u64::from(limit)
             && let Some((found, last)) = self.exhausted_by(since, until, after).await?
@@ -227,7 +227,7 @@ impl QueueHandle {
 
     /// Returns whether a delivery handed out at or before `then` is still in process.
     pub async fn handed_out_before(&self, then: Time) -> Result<bool, Error> {
-        self.turno.reads(Needs::READING).await?;
+        self.turno.authorize_read(Needs::READING).await?;
         let row = self.row().await?;
         let mut after = None;
         loop {

@@ -29,7 +29,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn lane_locks(&self) -> Result<LaneLocks, Error> {
-        self.reads(Needs::READING).await?;
+        self.authorize_read(Needs::READING).await?;
         for queue in self.lanes_waiting().await? {
             self.inner.intake.read(queue).await?;
         }
@@ -57,7 +57,7 @@ impl Turno {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn lane_clear(&self) -> Result<u64, Error> {
-        self.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         for queue in self.lanes_waiting().await? {
             self.inner.intake.all(queue).await?;
         }
@@ -101,7 +101,7 @@ impl Turno {
                 until,
                 by: self.actor(),
             };
-            let cleared = self.submit(Needs::of(Permission::QueuesManage), group, Job::Clear).await?;
+            let cleared = self.submit(Needs::permission(Permission::QueuesManage), group, Job::Clear).await?;
             sum += cleared.count;
             if !cleared.more {
                 return Ok(sum);

@@ -30,7 +30,7 @@ impl QueueHandle {
         // The message may still be in the intake.
         self.turno.inner.intake.try_slice(row.id).await;
         let group = TypingGroup { queue: row.id, policy: row.policy.clone(), keys: vec![key] };
-        self.turno.submit(Needs::of(Permission::QueuesProduce), group, Job::Typing).await
+        self.turno.submit(Needs::permission(Permission::QueuesProduce), group, Job::Typing).await
     }
 
     /// Queues an exhausted or failed item again, at its old position.
@@ -125,7 +125,7 @@ impl QueueHandle {
             wish,
             by: self.turno.actor(),
         };
-        self.turno.submit(Needs::of(Permission::QueuesManage), group, Job::Manage).await
+        self.turno.submit(Needs::permission(Permission::QueuesManage), group, Job::Manage).await
     }
 
     /// Pauses hand-outs. Running deliveries continue.
@@ -145,7 +145,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn pause(&self) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let row = self.row().await?;
         Ok(self.turno.inner.store.pause_queue(row.id, true, self.turno.actor()).await?)
     }
@@ -168,7 +168,7 @@ impl QueueHandle {
     /// # Ok::<(), turno::Error>(()) }).unwrap();
     /// ```
     pub async fn resume(&self) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesManage)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesManage)).await?;
         let row = self.row().await?;
         self.turno.inner.store.pause_queue(row.id, false, self.turno.actor()).await?;
         self.turno.inner.wake_queue(row.id).await;

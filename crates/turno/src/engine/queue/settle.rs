@@ -66,7 +66,7 @@ impl QueueHandle {
             act: settlement.act,
         });
         let batch: Vec<Settle> = batch.collect();
-        let (_, outcomes) = self.turno.submit(Needs::of(Permission::QueuesConsume), batch, Job::Settle).await?;
+        let (_, outcomes) = self.turno.submit(Needs::permission(Permission::QueuesConsume), batch, Job::Settle).await?;
         let mut answers: Vec<Settled> =
             outcomes.into_iter().map(|outcome| Settled { outcome, repeated: false }).collect();
         self.recognise_repeats(&acts, &mut answers).await?;

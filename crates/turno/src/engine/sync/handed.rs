@@ -31,7 +31,7 @@ struct Note {
 impl SyncHandle {
     /// Keeps for a day which action and data a consumer received. Needs `queues.consume`.
     pub async fn handed(&self, got: &Got, action: &str, data: Option<&str>) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         let Some(key) = &got.key else { return Ok(()) };
         let note = Note {
             key: key.to_string(),
@@ -50,7 +50,7 @@ impl SyncHandle {
     /// Records the kept data as delivered, after the consumer's ack. Data older than a day are no longer kept: a later
     /// check then finds a difference and sends the key again. Needs `queues.consume`.
     pub async fn acked(&self, handed: &Handed) -> Result<(), Error> {
-        self.turno.reads(Needs::of(Permission::QueuesConsume)).await?;
+        self.turno.authorize_read(Needs::permission(Permission::QueuesConsume)).await?;
         confirm(&*self.turno.inner.store, handed, self.turno.now()).await
     }
 

@@ -13,9 +13,9 @@ use turno_core::time::{Span, Time};
 
 /// A delivery is renewed after this fraction of its ttl, so that two more tries fit before it expires.
 const RENEW_AT: i64 = 3;
-/// A failed call is repeated after this fraction of the shortest ttl held,
+/// A failed call is repeated after this fraction of the shortest ttl held.
 const RETRY_AT: i64 = 10;
-/// within these bounds.
+/// The bounds of the pause before a failed call is repeated.
 const RETRY: (Span, Span) = (Span(10), Span(1_000));
 
 /// One delivery.
