@@ -1,4 +1,4 @@
-//! The README's twenty lines: a lease with fencing, and a queue with a worker, in one program.
+//! The README's program: a lease with a fence, and a queue with a worker.
 
 use serde::{Deserialize, Serialize};
 use turno::{Draft, Job, Kind, Policy, Turno};

@@ -1,5 +1,5 @@
-//! A chat bot: messages of one person in order and grouped, one conversation at a time, and a poisoned message that
-//! takes nobody along. `cargo run --example worker -- sqlite:chat.db`
+//! A chat bot: messages of one person in order and grouped, one conversation at a time. A poisoned message does not
+//! affect the others. `cargo run --example worker -- sqlite:chat.db`
 
 use std::sync::{Arc, Mutex};
 use turno::core::time::Span;
@@ -8,7 +8,7 @@ use turno::{Draft, Failed, Job, Kind, Policy, Turno};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turno = Turno::open(&std::env::args().nth(1).unwrap_or("sqlite:chat.db".into())).await?;
-    // Messages that come within a tenth of a second of each other are answered together.
+    // Messages within a tenth of a second are answered together.
     let policy = Policy { window: Span(100), max_attempts: 1, ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue("chat", policy).await?;
     for (id, key, text) in
@@ -16,9 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         chat.enqueue(vec![Draft::json(text)?.key(key)?.id(id)?]).await?;
     }
-    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let (all, mut done) = tokio::sync::mpsc::channel(8);
-    let notes = heard.clone();
+    let notes = log.clone();
     let worker = chat
         .worker(move |job: Job<String>| {
             let (notes, all) = (notes.clone(), all.clone());
@@ -26,8 +26,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let key = job.key.as_ref().map_or("?", |key| key.as_str()).to_owned();
                 let answer =
                     if job.payload.is_empty() { Err(Failed::new("nothing to answer").give_up()) } else { Ok(()) };
-                let told = if answer.is_ok() { "answered" } else { "gave up on" };
-                notes.lock().expect("nobody panics while noting").push(format!("{key}: {told} {}", job.id));
+                let verb = if answer.is_ok() { "answered" } else { "gave up on" };
+                notes.lock().expect("the lock is not poisoned").push(format!("{key}: {verb} {}", job.id));
                 let _ = all.send(()).await;
                 answer
             }
@@ -38,10 +38,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         done.recv().await;
     }
     worker.stop().await;
-    let mut heard = heard.lock().expect("nobody panics while noting").clone();
-    // Between keys there is no order; within one there is.
-    heard.sort_by_key(|line| line.starts_with("luis"));
-    heard.iter().for_each(|line| println!("{line}"));
+    let mut log = log.lock().expect("the lock is not poisoned").clone();
+    // Items are ordered within a key, not between keys.
+    log.sort_by_key(|line| line.starts_with("luis"));
+    log.iter().for_each(|line| println!("{line}"));
     let counts = chat.counts().await?;
     println!("{} processed, {} exhausted", counts.processed, counts.exhausted);
     Ok(())

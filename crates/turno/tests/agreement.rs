@@ -3,7 +3,7 @@
 use turno_testkit::agree::agree;
 use turno_testkit::conformance::Backend;
 
-/// Enough for every command to meet every condition many times; the simulator goes on where this stops.
+/// Enough for every command to meet every condition many times. The simulator runs longer sequences.
 const COMMANDS: usize = 400;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

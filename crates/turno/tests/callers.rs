@@ -1,4 +1,4 @@
-//! Callers who leave, and callers who ask the same thing at once: on the model, which makes it happen to order.
+//! Callers that disconnect, and callers that ask the same at once: on the model, which fails on request.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -16,9 +16,9 @@ struct Engine {
     queue: QueueHandle,
     model: Arc<Model>,
     time: Arc<Manual>,
-    /// Who was in a group of claims, in order.
+    /// The instances whose claims were in a group, in order.
     asked: Arc<Mutex<Vec<String>>>,
-    /// Lets the claims of "late" be answered.
+    /// Releases the answers to the claims of "late".
     answer: Arc<Notify>,
 }
 
@@ -26,13 +26,13 @@ async fn engine() -> Engine {
     let time = Manual::starting_at(Time(1_000_000));
     let clock = Arc::new(Clock::manual(time.clone()));
     let (asked, answer) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
-    let (seen, told) = (asked.clone(), answer.clone());
+    let (seen, release) = (asked.clone(), answer.clone());
     let trouble = move |group: &Group| {
         let Group::Claim(group) = group else { return None };
         let names: Vec<String> = group.wants().iter().map(|want| want.taker.instance().to_owned()).collect();
         let late = names.iter().any(|name| name == "late");
         seen.lock().expect("not poisoned").extend(names);
-        late.then(|| Trouble::Late(told.clone()))
+        late.then(|| Trouble::Late(release.clone()))
     };
     let model = Arc::new(Model::new(clock.clone()).with_trouble(trouble));
     let turno = Turno::on(model.clone(), Options { clock, sweep: false, ..Options::default() });
@@ -43,13 +43,13 @@ async fn engine() -> Engine {
     Engine { queue, model, time, asked, answer }
 }
 
-/// Lets a call begin.
+/// Polls a call once, so that it begins.
 async fn begin<F: Future + Unpin>(call: &mut F) {
     let first = std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *call).poll(context))).await;
     assert!(first.is_pending());
 }
 
-/// Lets everybody else have a turn, more often than anything here needs.
+/// Lets other tasks run, more often than any of them needs.
 async fn meanwhile() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
@@ -57,8 +57,8 @@ async fn meanwhile() {
 }
 
 impl Engine {
-    /// Whoever comes next finds the item, as if nobody had had it.
-    async fn is_untouched(&self) {
+    /// The next claim gets the item on its first attempt.
+    async fn assert_untouched(&self) {
         meanwhile().await;
         let got = self.queue.claim("here", 1, Span::ZERO).await.expect("the model answers");
         assert_eq!(got.iter().map(|got| got.attempt).collect::<Vec<_>>(), [1]);
@@ -82,8 +82,8 @@ async fn a_claim_whose_caller_disconnected_before_its_group_was_formed_hands_out
     let mut claim = Box::pin(engine.queue.claim("gone", 1, Span::ZERO));
     begin(&mut claim).await;
     drop(claim);
-    engine.is_untouched().await;
-    assert_eq!(*engine.asked.lock().unwrap(), ["here"], "it was not even asked for");
+    engine.assert_untouched().await;
+    assert_eq!(*engine.asked.lock().unwrap(), ["here"], "the claim was in no group");
 }
 
 #[tokio::test]
@@ -92,13 +92,13 @@ async fn a_delivery_whose_caller_disconnected_during_the_commit_is_returned() {
     let mut claim = Box::pin(engine.queue.claim("late", 1, Span::ZERO));
     begin(&mut claim).await;
     meanwhile().await;
-    assert_eq!(*engine.asked.lock().unwrap(), ["late"], "it is under way");
+    assert_eq!(*engine.asked.lock().unwrap(), ["late"], "the claim is in a group");
     drop(claim);
-    assert_eq!(engine.last().await, Last::None, "handed out");
+    assert_eq!(engine.last().await, Last::None, "the item is handed out");
     engine.answer.notify_one();
     meanwhile().await;
     assert_eq!(engine.last().await, Last::Returned);
-    engine.is_untouched().await;
+    engine.assert_untouched().await;
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_delivery_whose_answer_was_never_received_is_returned() {
     drop(claim);
     meanwhile().await;
     assert_eq!(engine.last().await, Last::Returned);
-    engine.is_untouched().await;
+    engine.assert_untouched().await;
 }
 
 #[tokio::test]
@@ -126,9 +126,9 @@ async fn claims_that_find_nothing_share_one_sweep() {
             calls.spawn(async move { queue.claim(&format!("w{n}"), 1, Span::ZERO).await.unwrap() });
         }
         assert!(calls.join_all().await.into_iter().all(|got| got.is_empty()));
-        assert_eq!(engine.model.sweeps(), looks, "a new one only after time has passed");
+        assert_eq!(engine.model.sweeps(), looks, "a new sweep runs only after time has passed");
     }
-    // And what a shared look finds is handed to one of them.
+    // An item found by a shared sweep goes to one of them.
     engine.time.advance(Span(60_000));
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..20 {

@@ -1,4 +1,4 @@
-//! The self-check finds nothing on a sound database, also on one in use, and every kind of planted corruption.
+//! The self-check finds nothing in an intact database, even in one in use, and finds every kind of planted corruption.
 
 #![expect(clippy::unwrap_used, reason = "a test without the harness is a test all the same")]
 
@@ -15,7 +15,7 @@ use turno::store::{Check, Sequenced};
 use turno::{Draft, Kind, NewPerson, NewToken, Policy, QueueHandle, Role, Settlement, Turno};
 use turno_testkit::conformance::{Backend, World};
 
-/// What is planted, and what must be found. `turno.` is the schema where there are schemas.
+/// Corruptions to plant, each with the check that must find it. `turno.` is the schema on PostgreSQL.
 const PLANTED: &[(Check, &str)] = &[
     (Check::FenceReused, "update turno.lease set fence = 1 where fence is not null"),
     (Check::FenceAhead, "update turno.lease set fence = 9007199254740990 where resource = 'r'"),
@@ -55,12 +55,12 @@ fn main() {
     for (prefix, backend) in [("sqlite", Backend::Sqlite), ("postgres", Backend::Postgres)] {
         for (check, sql) in PLANTED {
             let name = format!("{prefix}::planted_corruption_is_found_by_{check:?}");
-            trials.push(trial(name, move || is_found(backend, *check, sql)));
+            trials.push(trial(name, move || assert_found(backend, *check, sql)));
         }
         let name = format!("{prefix}::an_altered_entry_of_the_audit_is_found");
-        trials.push(trial(name, move || tampering_is_found(backend)));
+        trials.push(trial(name, move || assert_tampering_is_found(backend)));
         let name = format!("{prefix}::checking_a_database_in_use_finds_nothing");
-        trials.push(trial(name, move || in_use(backend)));
+        trials.push(trial(name, move || assert_intact_in_use(backend)));
         trials.extend(repairs(prefix, backend));
     }
     trials.push(Trial::test("every_check_has_a_planted_corruption", || {
@@ -105,7 +105,7 @@ where
     })
 }
 
-/// Runs statements behind Turno's back.
+/// Runs statements directly on the database.
 async fn plant(world: &World, sql: &str) {
     if let Some(path) = world.url().strip_prefix("sqlite:") {
         let sql = sql
@@ -125,20 +125,20 @@ async fn plant(world: &World, sql: &str) {
 async fn findings(turno: &Turno) -> Vec<(&'static str, String)> {
     let mut last = 0;
     let found = turno.check(|progress| last = progress.done).await.unwrap();
-    assert_eq!(last, Check::ALL.len() + 1, "progress is told to its end");
+    assert_eq!(last, Check::ALL.len() + 1, "progress is reported to its end");
     found.into_iter().map(|finding| (finding.invariant, format!("{}: {}", finding.subject, finding.detail))).collect()
 }
 
-async fn is_found(backend: Backend, check: Check, sql: &str) {
+async fn assert_found(backend: Backend, check: Check, sql: &str) {
     let world = World::on(backend).await;
     fill(&world).await;
-    assert_eq!(findings(&world.turno).await, [], "sound before");
+    assert_eq!(findings(&world.turno).await, [], "intact before");
     plant(&world, sql).await;
     let found = findings(&world.turno).await;
     assert!(found.iter().any(|(invariant, _)| *invariant == check.invariant()), "{check:?} not among {found:?}");
 }
 
-async fn tampering_is_found(backend: Backend) {
+async fn assert_tampering_is_found(backend: Backend) {
     let world = World::on(backend).await;
     fill(&world).await;
     match backend {
@@ -151,7 +151,7 @@ async fn tampering_is_found(backend: Backend) {
     assert_eq!(found, [("U2", altered)]);
 }
 
-/// Some of everything: ended and live leases, items in every condition, a task with stock, a token, events.
+/// Fills the database: ended and live leases, items in every state, a task with stock, a token, events.
 async fn fill(world: &World) {
     let turno = &world.turno;
     for user in ["ana", "luis", "eva"] {
@@ -175,7 +175,7 @@ async fn fill(world: &World) {
     let sync = turno.put_queue("sync", plain(Kind::Sync)).await.unwrap();
     let draft = |key: &str| Draft { action: Some("sync".to_owned()), ..Draft::json(key).unwrap().key(key).unwrap() };
     sync.enqueue(vec![draft("a"), draft("b")]).await.unwrap();
-    // A newer change behind one that is handed out.
+    // A newer change while the older one is handed out.
     take(&sync).await;
     sync.enqueue(vec![draft("a")]).await.unwrap();
     let who = Holder { instance: Some(Instance::new("i").unwrap()), ..turno.holder(None) };
@@ -199,8 +199,8 @@ async fn take(queue: &QueueHandle) -> turno::core::queue::Handed {
     queue.claim("w", 1, Span::ZERO).await.unwrap()[0].handed
 }
 
-/// Checks again and again while two instances work.
-async fn in_use(backend: Backend) {
+/// Checks repeatedly while two instances work.
+async fn assert_intact_in_use(backend: Backend) {
     let world = World::on(backend).await;
     let other = world.instance().await;
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };

@@ -1,4 +1,4 @@
-//! Every conformance case on every database, each as a test of its own: `sqlite::NAME`, `postgres::NAME`.
+//! Runs every conformance case on every database, each as its own test: `sqlite::NAME`, `postgres::NAME`.
 
 use libtest_mimic::{Arguments, Trial};
 use turno_testkit::conformance::{Backend, World, all};

@@ -1,4 +1,4 @@
-//! What the committer does when the database makes trouble: on the model, which makes it to order.
+//! The committer when the database fails: on the model, which fails on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,26 +83,26 @@ async fn overload_refuses_new_claims_but_not_heartbeats_and_releases() {
     let held = claim(&turno, "mine").await.unwrap();
     let fence = held.state.grant.unwrap().fence;
     let mut waiting = tokio::task::JoinSet::new();
-    let turned_away = Arc::new(AtomicUsize::new(0));
+    let refused = Arc::new(AtomicUsize::new(0));
     for n in 0..20_000 {
-        let (turno, turned_away) = (turno.clone(), turned_away.clone());
+        let (turno, refused) = (turno.clone(), refused.clone());
         let resource = if n == 0 { "stuck".to_owned() } else { format!("r{n}") };
         waiting.spawn(async move {
             if claim(&turno, &resource).await == Err(Error::Overloaded) {
-                turned_away.fetch_add(1, Ordering::SeqCst);
+                refused.fetch_add(1, Ordering::SeqCst);
             }
         });
     }
-    while turned_away.load(Ordering::SeqCst) < 10_000 {
+    while refused.load(Ordering::SeqCst) < 10_000 {
         tokio::task::yield_now().await;
     }
     let beat = turno.lease(command("mine", Action::Heartbeat { fence, idle: None, worked: false })).await.unwrap();
-    assert!(matches!(beat.answer, Ok(Outcome::Beat(_))), "a held lock is kept while new work is turned away");
-    // On one route with all that new work there is still room for what ends a hold.
+    assert!(matches!(beat.answer, Ok(Outcome::Beat(_))), "a heartbeat is answered while new claims are refused");
+    // A release still fits on a route that is full of new commands.
     let release = command("mine", Action::Release { fence, claim: None });
     let answer = tokio::select! {
         answer = turno.lease(release) => Some(answer),
         () = tokio::task::yield_now() => None,
     };
-    assert_eq!(answer, None, "it waits for its turn instead of being turned away");
+    assert_eq!(answer, None, "the release waits instead of being refused");
 }

@@ -1,9 +1,9 @@
-//! Two instances on one database, one of them killed and started again in the middle of its work: nothing is lost, nothing
-//! is out of order, no line is applied twice.
+//! Two instances on one database, one of them killed and restarted repeatedly: nothing is lost, nothing is out of
+//! order, no line is applied twice.
 //!
-//! The program starts itself as the instance that is killed. What it does leaves two kinds of traces: a line in a file
-//! (an effect outside of the database, which may be repeated but never missing), and stock (an effect inside, which is
-//! exact). The control acks before its effect and must be found out.
+//! The program starts itself as the instance to kill. Its work leaves two kinds of traces: a line in a file (an effect
+//! outside the database, which may be repeated but never missing) and stock (an effect inside the database, which is
+//! exact). The negative control acks before its effect and must be detected.
 
 #![expect(clippy::unwrap_used, reason = "a test without the harness is a test all the same")]
 
@@ -28,7 +28,7 @@ const ITEMS: usize = 120;
 const TASKS: usize = 12;
 const LINES: i64 = 4;
 const KILLS: usize = 5;
-/// Longer than anything here takes on a machine that is busy with other things.
+/// Longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -67,11 +67,11 @@ async fn open(url: &str) -> Turno {
 fn policy() -> Policy {
     let lane =
         Policy { window: Span::ZERO, batch_max: 2, lock_timeout: Span(400), max_hold: None, ..Policy::of(Kind::Lane) };
-    // A kill counts as an attempt; here an item may be hit by every one of them.
+    // A kill counts as an attempt, and an item may be hit by every kill.
     Policy { max_attempts: 50, ..lane }
 }
 
-/// The instance that is killed: works on items and tasks, and says so.
+/// The instance to kill: handles items and tasks, and prints each item.
 async fn instance(url: &str, file: &Path, careless: bool) {
     let turno = open(url).await;
     let queue = turno.put_queue("work", policy()).await.unwrap();
@@ -83,7 +83,7 @@ async fn instance(url: &str, file: &Path, careless: bool) {
     std::future::pending::<()>().await;
 }
 
-/// Acks first, writes afterwards, and dies in between.
+/// Acks first, writes afterwards, and aborts in between.
 async fn careless_work(queue: &QueueHandle, file: &Path) {
     for round in 0.. {
         let got = queue.claim("careless", 1, Span(1_000)).await.unwrap();
@@ -95,12 +95,12 @@ async fn careless_work(queue: &QueueHandle, file: &Path) {
     }
 }
 
-fn work(queue: &QueueHandle, file: PathBuf, says_so: bool) -> RunningWorker {
+fn work(queue: &QueueHandle, file: PathBuf, prints: bool) -> RunningWorker {
     let worker = queue.worker(move |job: Job<(String, usize)>| {
         let (file, (key, number)) = (file.clone(), job.payload);
         async move {
             leave_trace(&file, &format!("[\"{key}\",{number}]"));
-            if says_so {
+            if prints {
                 println!("item");
             }
             Ok(())
@@ -109,13 +109,13 @@ fn work(queue: &QueueHandle, file: PathBuf, says_so: bool) -> RunningWorker {
     worker.concurrency(3).start().unwrap()
 }
 
-/// One write, so that a kill leaves a line or none.
+/// A single write, so that a kill leaves the whole line or none.
 fn leave_trace(file: &Path, payload: &str) {
     let mut file = std::fs::OpenOptions::new().append(true).create(true).open(file).unwrap();
     file.write_all(format!("{payload}\n").as_bytes()).unwrap();
 }
 
-/// Takes whatever task is free, and finalizes it; the others' are tried again until all are completed.
+/// Claims every free task and finalizes it, until all tasks are completed.
 async fn process_tasks(turno: &Turno, user: &str) {
     let who = Holder { user: UserId::new(user).unwrap(), name: user.to_owned(), instance: None };
     loop {
@@ -166,19 +166,22 @@ async fn survive(database: &str, careless: bool) {
     let queue = fill(&turno).await;
     if careless {
         let mut child = start("careless", &url, &file);
-        assert!(!tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success(), "it aborts");
+        assert!(
+            !tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success(),
+            "the careless instance aborts"
+        );
     } else {
-        kill_again_and_again(&url, &file).await;
+        kill_repeatedly(&url, &file).await;
     }
-    tokio::time::timeout(PATIENCE, finish(&turno, &queue, &file)).await.expect("what is left is finished in time");
+    tokio::time::timeout(PATIENCE, finish(&turno, &queue, &file)).await.expect("the rest is handled in time");
 
     let missing = missing(&file);
     if careless {
-        assert!(!missing.is_empty(), "what was acked before its effect is lost, and must be found out");
+        assert!(!missing.is_empty(), "an item acked before its effect is lost, which must be detected");
         return;
     }
     assert_eq!(missing, BTreeSet::new(), "every item left its trace");
-    in_order(&file);
+    assert_in_order(&file);
     let counts = queue.counts().await.unwrap();
     assert_eq!((counts.processed, counts.pending + counts.error + counts.in_process), (ITEMS as i64, 0));
     let stock = turno.stock_level(Sku::new("x").unwrap()).await.unwrap();
@@ -194,13 +197,14 @@ fn start(mode: &str, url: &str, file: &Path) -> tokio::process::Child {
     command.spawn().unwrap()
 }
 
-/// Each time after it has begun some items, wherever it happens to be then.
-async fn kill_again_and_again(url: &str, file: &Path) {
+/// Kills the instance each time after it has started some items, at an arbitrary point.
+async fn kill_repeatedly(url: &str, file: &Path) {
     for round in 0..KILLS {
         let mut child = start("instance", url, file);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         for _ in 0..5 + 2 * round {
-            let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("it works").unwrap();
+            let line =
+                tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the instance handles items").unwrap();
             assert_eq!(line.as_deref(), Some("item"));
         }
         child.start_kill().unwrap();
@@ -208,13 +212,13 @@ async fn kill_again_and_again(url: &str, file: &Path) {
     }
 }
 
-/// The other instance does what is left.
+/// The other instance handles the rest.
 async fn finish(turno: &Turno, queue: &QueueHandle, file: &Path) {
     let mut changes = turno.subscribe(Topic::Queues.into(), None).await.unwrap();
     let worker = work(queue, file.to_owned(), false);
     process_tasks(turno, "other").await;
     while queue.counts().await.unwrap().processed < ITEMS as i64 {
-        // Whatever changes is a reason to look; should nothing be heard, look anyway.
+        // Look after every change, and regularly in case no change is reported.
         drop(tokio::time::timeout(Duration::from_millis(200), changes.next()).await);
     }
     worker.stop().await;
@@ -230,8 +234,8 @@ fn missing(file: &Path) -> BTreeSet<usize> {
     (0..ITEMS).filter(|number| !seen.contains(number)).collect()
 }
 
-/// A repetition may come again, but nothing that is new comes before what stood before it.
-fn in_order(file: &Path) {
+/// Checks the order within each key: items may be repeated, but a new item never comes before an earlier one.
+fn assert_in_order(file: &Path) {
     let mut next: HashMap<String, usize> = HashMap::new();
     for (key, number) in traces(file) {
         let expected = next.entry(key.clone()).or_insert_with(|| key[1..].parse().unwrap());

@@ -1,7 +1,7 @@
-//! The SQL functions for applications in the same database, called as applications call them: over connections of their
-//! own, in transactions that they keep open, commit or roll back.
+//! The SQL functions for applications in the same database, called like an application does: over separate
+//! connections, in transactions that stay open, commit or roll back.
 //!
-//! Time is moved through the recorded mark, which the functions and the engine both go by.
+//! Time is moved through the recorded mark, which both the functions and the engine use.
 
 #![expect(clippy::unwrap_used, reason = "unwrapping is how a test says that something must be so")]
 
@@ -33,7 +33,7 @@ use turno::core::time::Span;
 use turno::{Draft, Got, Options, QueueHandle, Turno};
 use turno_testkit::postgres::Cluster;
 
-/// An engine on a fresh database, and somebody who can look at everything.
+/// An engine on a fresh database, and a connection with all rights.
 struct World {
     turno: Turno,
     url: String,
@@ -41,7 +41,7 @@ struct World {
 }
 
 impl World {
-    /// Nothing happens by itself: whoever asks takes in and takes back.
+    /// Without background tasks: calls take in rows and expire deliveries themselves.
     async fn new() -> World {
         World::at(Cluster::for_tests().fresh_database().await).await
     }
@@ -60,14 +60,14 @@ impl World {
         self.turno.put_queue(QueueName::new(name).unwrap(), policy).await.unwrap()
     }
 
-    /// An application's connection, with a transaction open on it.
+    /// Opens an application's connection with a transaction.
     async fn begin(&self) -> Client {
         let client = connect(&self.url).await;
         client.batch_execute("begin").await.unwrap();
         client
     }
 
-    /// Time passes, for the functions and for the engine.
+    /// Lets time pass for the functions and for the engine.
     async fn pass(&self, ms: i64) {
         let sql = "update turno.mark set high = turno.time_ms() + $1";
         self.sql.execute(sql, &[&ms]).await.unwrap();
@@ -85,7 +85,7 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-/// Items one by one, at once, with a lock of 15 s.
+/// A policy without window and groups, with a lock of 15 s.
 fn plain(kind: Kind) -> Policy {
     Policy { window: Span::ZERO, batch_max: 1, lock_timeout: Span(15_000), max_hold: None, ..Policy::of(kind) }
 }
@@ -113,21 +113,21 @@ async fn complete(client: &Client, got: &Got) -> Result<Vec<Row>, tokio_postgres
     client.query("select turno.complete($1, $2)", &[&token, &fence]).await
 }
 
-/// The code with which it was refused.
+/// Returns the SQLSTATE of a refusal.
 fn refused<T: std::fmt::Debug>(answer: Result<T, tokio_postgres::Error>) -> String {
-    answer.expect_err("it is refused").code().expect("by the server").code().to_owned()
+    answer.expect_err("the call is refused").code().expect("the server refused the call").code().to_owned()
 }
 
 async fn end(client: &Client, how: &str) {
     client.batch_execute(how).await.unwrap();
 }
 
-/// Its answer, without waiting for any transaction that is open: those are closed by nobody but the test.
+/// Runs `work`, which must not wait for any open transaction: only the test ends those.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(4), work).await.expect("it waits for nobody")
+    tokio::time::timeout(Duration::from_secs(4), work).await.expect("the call does not wait")
 }
 
-/// It does not get anywhere for now.
+/// Asserts that `work` does not complete for now.
 async fn waits<F: Future + Unpin>(work: &mut F) {
-    assert!(tokio::time::timeout(Duration::from_millis(300), work).await.is_err(), "it should wait");
+    assert!(tokio::time::timeout(Duration::from_millis(300), work).await.is_err(), "the call should wait");
 }

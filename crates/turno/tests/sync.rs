@@ -1,8 +1,8 @@
-//! Synchronisation from a table by triggers, on a real PostgreSQL: the application changes its table over a connection of
-//! its own, as a role that has no right on anything of Turno's.
+//! Synchronisation from a table by triggers, on a real PostgreSQL. The application changes its table over its own
+//! connection, as a role without any right on Turno's tables.
 //!
-//! Tests are named after the sentences that they prove: those of the specification of the users' queue, and the ids of
-//! the promises (S1 to S10) in their comments.
+//! Tests are named after the sentences that they prove: sentences of the preset's specification. Comments name the ids
+//! of the invariants (S1 to S12).
 
 #![expect(clippy::unwrap_used, reason = "unwrapping is how a test says that something must be so")]
 
@@ -46,13 +46,13 @@ use turno_testkit::postgres::Cluster;
 const SCHEMA: &str = include_str!("../../../docs/guides/sync-siper.sql");
 const VIEW: &str = "siper.cola_sincronizacion_usuarios_modulo";
 
-/// An engine on a fresh database with the users' table, its source installed, and an application.
+/// An engine on a fresh database with the users' table, its installed source, and an application.
 struct World {
     turno: Turno,
     url: String,
-    /// Somebody who can look at everything.
+    /// A connection with all rights.
     sql: Client,
-    /// The application: may do anything with the users, and nothing else.
+    /// The application: may change the users' table and nothing else.
     app: Client,
     sync: SyncHandle,
     queue: QueueHandle,
@@ -72,14 +72,14 @@ impl World {
         World::with(siper()).await
     }
 
-    /// Nothing happens by itself: whoever asks takes in.
+    /// Without background tasks: calls take in rows themselves.
     async fn with(source: Source) -> World {
         let world = World::bare(source).await;
         world.sync.install().await.unwrap();
         world
     }
 
-    /// The table and the queue are there, and nothing is installed.
+    /// Creates the table and the queue, and installs nothing.
     async fn bare(source: Source) -> World {
         let url = Cluster::for_tests().fresh_database().await;
         let turno = World::engine(&url).await;
@@ -101,12 +101,12 @@ impl World {
         Turno::open_with(url, Options { sweep: false, ..Options::default() }).await.unwrap()
     }
 
-    /// The application runs statements.
+    /// Runs statements as the application.
     async fn run(&self, sql: &str) {
         self.app.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
-    /// Adds a principal of PG-SHA256 for each id, and delivers that, so that nothing is left to do.
+    /// Adds a principal with PG-SHA256 for each id and delivers it, so that nothing is pending.
     async fn people(&self, ids: &[i32]) {
         for id in ids {
             self.run(&person(*id)).await;
@@ -114,7 +114,7 @@ impl World {
         self.drain().await;
     }
 
-    /// The unfinished events as people of the database see them: key, action, state, attempts.
+    /// Returns the unfinished events from the view: key, action, state, attempts.
     async fn events(&self) -> Vec<String> {
         let sql = format!(
             "select concat_ws(' ', idper, accion, estado, intentos) from {VIEW}
@@ -123,11 +123,11 @@ impl World {
         self.sql.query(&sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
     }
 
-    /// The same before and after the server has taken them in: a committed event never waits for a server to be seen.
+    /// Asserts the events before and after they are taken in: a committed event is visible without a server.
     async fn assert_events(&self, expected: &[&str]) {
-        assert_eq!(self.events().await, expected, "with no server running");
+        assert_eq!(self.events().await, expected, "before the intake is read");
         self.queue.counts().await.unwrap();
-        assert_eq!(self.events().await, expected, "taken in");
+        assert_eq!(self.events().await, expected, "after the intake is read");
         assert_eq!(self.number("select count(*) from turno.intake").await, 0);
     }
 
@@ -135,7 +135,7 @@ impl World {
         self.queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
     }
 
-    /// Delivers one event as a deliverer does: reads what is true now, tells, acks.
+    /// Delivers one event as the server does: reads the current data, sends them, acks.
     async fn deliver(&self, got: &Got) -> String {
         let key = got.key.clone().unwrap();
         let say = self.sync.current(&key).await.unwrap();
@@ -151,14 +151,14 @@ impl World {
         data.map_or(format!("{action} {key}"), |data| format!("{action} {key} {data}"))
     }
 
-    /// Delivers everything that waits.
+    /// Delivers all pending events and returns what was sent.
     async fn drain(&self) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         while let Some(got) = self.claim().await {
-            told.push(self.deliver(&got).await);
+            sent.push(self.deliver(&got).await);
         }
-        told.sort();
-        told
+        sent.sort();
+        sent
     }
 
     async fn fail(&self, got: &Got, error: &str) {
@@ -166,7 +166,7 @@ impl World {
         self.queue.settle(vec![Settlement { handed: got.handed, act }]).await.unwrap();
     }
 
-    /// Time passes, for the functions and for the engine.
+    /// Lets time pass for the functions and for the engine.
     async fn pass(&self, ms: i64) {
         self.sql.execute("update turno.mark set high = turno.time_ms() + $1", &[&ms]).await.unwrap();
         self.turno.store().unwrap().peek(Vec::new()).await.unwrap();
@@ -177,12 +177,12 @@ impl World {
     }
 }
 
-/// A statement that adds a principal.
+/// Returns a statement that adds a principal.
 fn person(id: i32) -> String {
     user(&format!("{id}"), "PG-SHA256", true)
 }
 
-/// A statement that adds a user.
+/// Returns a statement that adds a user.
 fn user(id: &str, algorithm: &str, principal: bool) -> String {
     format!(
         "insert into siper.usuarios (idper, nombre, apellido, hashpass, algoritmo_pass, principal, telefono, mail)
@@ -190,7 +190,7 @@ fn user(id: &str, algorithm: &str, principal: bool) -> String {
     )
 }
 
-/// What is sent of a person who was added and not changed since.
+/// Returns the delivery of a person who was added and not changed.
 fn sent(id: i32) -> String {
     format!(
         "ACTUALIZAR {id} {{\"idper\":{id},\"nombre\":\"Nombre {id}\",\"apellido\":\"Apellido {id}\",\"activo\":true,\
@@ -198,7 +198,7 @@ fn sent(id: i32) -> String {
     )
 }
 
-/// A role's name of this database's own: roles are the server's.
+/// Returns a role name that is unique to this database, because roles belong to the whole server.
 fn role(url: &str, name: &str) -> String {
     format!("{name}_{}", url.rsplit('/').next().unwrap())
 }
@@ -217,7 +217,7 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// The code with which it was refused.
+/// Returns the SQLSTATE of a refusal.
 fn refused<T: std::fmt::Debug>(answer: Result<T, tokio_postgres::Error>) -> String {
-    answer.expect_err("it is refused").code().expect("by the server").code().to_owned()
+    answer.expect_err("the call is refused").code().expect("the server refused the call").code().to_owned()
 }

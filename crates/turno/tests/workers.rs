@@ -1,4 +1,4 @@
-//! Workers when the database makes trouble: on the model, which makes it to order.
+//! Workers when the database fails: on the model, which fails on request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use turno::store::{Counts, Group, StoreError};
 use turno::{Draft, Job, Options, QueueHandle, Turno};
 use turno_testkit::model::{Model, Trouble};
 
-/// A signal that never comes must fail.
+/// The limit for a signal that never comes.
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn queue(
@@ -52,7 +52,7 @@ async fn counts(queue: &QueueHandle, expected: Counts) {
     assert!(tokio::time::timeout(LIMIT, looking).await.is_ok(), "{expected:?}");
 }
 
-/// A database that is down while the flag says so, and how often somebody noticed.
+/// Makes the database unavailable while `flag` is set, and counts the refused calls.
 fn down(flag: &Arc<AtomicBool>, noticed: &Arc<AtomicUsize>) -> impl Fn(&Group) -> Option<Trouble> + use<> {
     let (flag, noticed) = (flag.clone(), noticed.clone());
     move |_| {
@@ -74,7 +74,7 @@ async fn a_settlement_is_repeated_until_the_database_is_back() {
     });
     let running = worker.start().unwrap();
     for times in 1..=3 {
-        until("it is tried", || noticed.load(Ordering::SeqCst) >= times).await;
+        until("the settlement is tried", || noticed.load(Ordering::SeqCst) >= times).await;
         time.advance(Span(1_000));
     }
     assert_eq!(queue.counts().await.unwrap().processed, 0);
@@ -105,12 +105,12 @@ async fn a_handler_is_dropped_when_no_renewal_reaches_the_database_before_the_ex
         }
     });
     let running = worker.concurrency(1).grace(Span::ZERO).start().unwrap();
-    until("it runs", || flag.load(Ordering::SeqCst)).await;
+    until("the handler runs", || flag.load(Ordering::SeqCst)).await;
     for (ms, times) in [(20_000, 1), (20_000, 2), (19_999, 3)] {
         time.advance(Span(ms));
         until("a renewal is tried", || noticed.load(Ordering::SeqCst) >= times).await;
     }
-    assert!(ends.try_recv().is_err(), "its time is not over");
+    assert!(ends.try_recv().is_err(), "the delivery has not expired");
     time.advance(Span(1));
     tokio::time::timeout(LIMIT, ends.recv()).await.unwrap().unwrap();
     running.stop().await;
@@ -119,11 +119,11 @@ async fn a_handler_is_dropped_when_no_renewal_reaches_the_database_before_the_ex
 #[tokio::test]
 async fn a_claim_in_progress_at_the_stop_is_returned() {
     let (answer, claimed) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let (told, seen) = (answer.clone(), claimed.clone());
+    let (release, seen) = (answer.clone(), claimed.clone());
     let late = move |group: &Group| {
         matches!(group, Group::Claim(_)).then(|| {
             seen.fetch_add(1, Ordering::SeqCst);
-            Trouble::Late(told.clone())
+            Trouble::Late(release.clone())
         })
     };
     let (queue, _time) = queue(&["x"], late).await;
@@ -134,14 +134,14 @@ async fn a_claim_in_progress_at_the_stop_is_returned() {
         async { Ok(()) }
     });
     let running = worker.start().unwrap();
-    until("it claims", || claimed.load(Ordering::SeqCst) == 1).await;
+    until("the worker claims", || claimed.load(Ordering::SeqCst) == 1).await;
     let stop = async {
         tokio::task::yield_now().await;
         answer.notify_one();
     };
-    tokio::time::timeout(LIMIT, async { tokio::join!(running.stop(), stop) }).await.expect("it stops");
+    tokio::time::timeout(LIMIT, async { tokio::join!(running.stop(), stop) }).await.expect("the worker stops");
     let left = queue.item(item("x")).await.unwrap().unwrap().item.unwrap();
-    assert_eq!((left.attempt, left.last), (0, Last::Returned), "before the stop returned");
+    assert_eq!((left.attempt, left.last), (0, Last::Returned), "returned before `stop` returned");
     assert!(!begun.load(Ordering::SeqCst));
 }
 
@@ -168,17 +168,17 @@ async fn deliveries_that_end_together_are_settled_together_and_a_rejected_one_fa
         }
         let (go_on, begin) = (waits.clone(), begin.clone());
         async move {
-            let told = go_on.notified();
+            let released = go_on.notified();
             begin.fetch_add(1, Ordering::SeqCst);
-            told.await;
+            released.await;
             Ok(())
         }
     });
     let running = worker.start().unwrap();
-    until("all run", || begun.load(Ordering::SeqCst) == 4).await;
+    until("all handlers run", || begun.load(Ordering::SeqCst) == 4).await;
     go_on.notify_waiters();
     counts(&queue, Counts { processed: 3, in_process: 1, ..Counts::default() }).await;
     running.stop().await;
     let sizes = sizes.lock().unwrap();
-    assert_eq!((sizes[0], sizes.iter().skip(1).max()), (4, Some(&1)), "together, and then one by one: {sizes:?}");
+    assert_eq!((sizes[0], sizes.iter().skip(1).max()), (4, Some(&1)), "first together, then one by one: {sizes:?}");
 }

@@ -1,4 +1,4 @@
-//! A damaged lane is found, `why` says so, a repair rebuilds it, and then a worker drains it in order.
+//! A damaged lane is found, `why` reports it, a repair rebuilds it, and then a worker drains it in order.
 
 use super::{findings, plant, push};
 use turno::core::queue::{Act, OnExhausted, SettleOutcome, WhyReason};
@@ -11,22 +11,22 @@ use turno_testkit::conformance::{Backend, World};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) name: &'static str,
-    /// How many deliveries are in process when it happens: 0 or 1, with the first three items.
+    /// How many deliveries are in process at the damage: 0, or 1 with the first three items.
     handed: usize,
     sql: &'static str,
-    /// What the check says, and about which key or item.
+    /// The invariant that the check reports, and a part of its text.
     found: (&'static str, &'static str),
-    /// What a worker gets of Ana's lane after the repair.
+    /// The items that a worker gets from Ana's lane after the repair.
     drained: &'static [&'static str],
-    /// The delivery that was in process can still be settled after the repair.
-    lives: bool,
-    /// What `why` says of the key before the repair.
+    /// Whether the delivery in process can still be settled after the repair.
+    settleable: bool,
+    /// The reason that `why` gives for the key before the repair.
     why: &'static str,
 }
 
 const ALL: &[&str] = &["m1", "m2", "m3", "m4", "m5", "m6"];
 const WAITING: Shape =
-    Shape { name: "", handed: 0, sql: "", found: ("", ""), drained: ALL, lives: false, why: "damaged" };
+    Shape { name: "", handed: 0, sql: "", found: ("", ""), drained: ALL, settleable: false, why: "damaged" };
 
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
@@ -68,7 +68,7 @@ pub(super) const SHAPES: &[Shape] = &[
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
         drained: &["m4", "m5", "m6"],
-        lives: true,
+        settleable: true,
         why: "running",
     },
     Shape {
@@ -78,7 +78,7 @@ pub(super) const SHAPES: &[Shape] = &[
               where seq = (select seq from turno.body where id = 'm5')",
         found: ("Q2", "queue bot, key ana: 2 deliveries are in process or ready"),
         drained: &["m4", "m5", "m6"],
-        lives: true,
+        settleable: true,
         why: "running",
     },
     Shape {
@@ -118,12 +118,12 @@ pub(super) const SHAPES: &[Shape] = &[
         sql: "update turno.hot set ready_at = 1 where seq = (select seq from turno.body where id = 'm1')",
         found: ("Q8", "queue bot, item m1: its condition contradicts itself"),
         drained: &["m4", "m5", "m6"],
-        lives: true,
+        settleable: true,
         why: "running",
     },
 ];
 
-/// A lane of two keys, and Ana's damaged.
+/// Fills lanes of two keys and damages Ana's.
 async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<Got>) {
     let world = World::on(backend).await;
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
@@ -131,12 +131,12 @@ async fn damaged(backend: Backend, shape: Shape) -> (World, QueueHandle, Option<
     push(&queue, &ALL.iter().map(|id| (*id, "ana")).collect::<Vec<_>>()).await;
     let got = if shape.handed > 0 { queue.claim("dead", 1, Span::ZERO).await.unwrap().pop() } else { None };
     push(&queue, &[("n1", "leo"), ("n2", "leo")]).await;
-    assert_eq!(findings(&world.turno).await, [], "sound before");
+    assert_eq!(findings(&world.turno).await, [], "intact before");
     plant(&world, shape.sql).await;
     (world, queue, got)
 }
 
-/// Claims and acks until nothing is left. Returns the ids of one key in the order of their hand-outs.
+/// Claims and acks until nothing is left. Returns the item ids of one key in the order of their deliveries.
 async fn drained(queue: &QueueHandle, key: &str) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
@@ -144,15 +144,15 @@ async fn drained(queue: &QueueHandle, key: &str) -> Vec<String> {
         if got.is_empty() {
             return ids;
         }
-        for one in got.iter().filter(|one| one.key.as_ref().is_some_and(|of| of.as_str() == key)) {
-            ids.extend(one.items.iter().map(|item| item.id.to_string()));
+        for delivery in got.iter().filter(|got| got.key.as_ref().is_some_and(|own| own.as_str() == key)) {
+            ids.extend(delivery.items.iter().map(|item| item.id.to_string()));
             assert!(
-                one.items.iter().all(|item| item.attempt == 1),
-                "an ended delivery takes its attempt back: {one:?}"
+                delivery.items.iter().all(|item| item.attempt == 1),
+                "the attempt of an ended delivery does not count: {delivery:?}"
             );
         }
-        for one in got {
-            assert_eq!(ack(queue, &one).await, SettleOutcome::Acked);
+        for delivery in got {
+            assert_eq!(ack(queue, &delivery).await, SettleOutcome::Acked);
         }
     }
 }
@@ -172,33 +172,33 @@ pub(super) async fn a_damaged_lane_is_found_and_repaired_and_drains_in_order(bac
     assert!(found.iter().any(|(id, text)| *id == invariant && text.contains(says)), "{says} is not among {found:?}");
     assert_eq!(why(&queue, "ana").await, shape.why);
     let repair = world.turno.repair(|_| ()).await.unwrap();
-    assert_eq!(repair.left, [], "everything is mended");
+    assert_eq!(repair.left, [], "the repair leaves nothing");
     assert!(!repair.mended.is_empty());
     let entries = world.turno.audit(AuditQuery { action: Some("queue_repair".to_owned()), ..audit() }).await.unwrap();
     assert_eq!(entries.len(), repair.mended.len(), "one entry per lane that was rebuilt");
-    assert_eq!(findings(&world.turno).await, [], "sound after");
+    assert_eq!(findings(&world.turno).await, [], "intact after");
     if let Some(got) = got {
-        assert_eq!(ack(&queue, &got).await, if shape.lives { SettleOutcome::Acked } else { SettleOutcome::Stale });
+        assert_eq!(ack(&queue, &got).await, if shape.settleable { SettleOutcome::Acked } else { SettleOutcome::Stale });
     }
     let cancelled = queue.cancel("n2".try_into().unwrap()).await.unwrap();
-    assert!(cancelled.is_ok(), "an undamaged lane stays as it was: {cancelled:?}");
+    assert!(cancelled.is_ok(), "an undamaged lane is unchanged: {cancelled:?}");
     assert_eq!(drained(&queue, "ana").await, shape.drained);
     assert_eq!(findings(&world.turno).await, []);
 }
 
-/// A process that remembers where the lane begins, and one that comes later, get the same after a repair.
+/// A process that caches the lane's floor and a process that starts later see the same after a repair.
 pub(super) async fn a_repair_reaches_running_instances(backend: Backend) {
     let world = World::on(backend).await;
     let other = world.instance().await;
     let policy = Policy { window: Span::ZERO, batch_max: 1, ..Policy::of(Kind::Lane) };
     let queue = world.turno.put_queue("bot", policy).await.unwrap();
     push(&queue, &[("m1", "ana"), ("m2", "ana"), ("m3", "ana")]).await;
-    // Both have worked on the lane and remember its front behind `m1`.
+    // Both processes have used the lane and cache its floor after `m1`.
     let there = other.queue("bot").await.unwrap();
     let first = there.claim("w", 1, Span::ZERO).await.unwrap();
     assert_eq!(ack(&there, &first[0]).await, SettleOutcome::Acked);
     push(&queue, &[("m4", "ana")]).await;
-    // `m1` comes back behind their backs, as on a server that lacks the ack, and `m2` is a second head.
+    // Brings `m1` back without their knowledge, as on a server that lacks the ack. `m2` is a second head then.
     plant(&world, "delete from turno.done where seq = (select seq from turno.body where id = 'm1')").await;
     let repair = other.repair(|_| ()).await.unwrap();
     assert_eq!((repair.left.len(), repair.mended[0].repaired.restored.len()), (0, 1));
@@ -221,7 +221,7 @@ pub(super) async fn an_inbox_item_that_is_not_ready_is_repaired(backend: Backend
     assert_eq!(drained(&queue, "k").await.len(), 2);
 }
 
-/// Beside an item that is exhausted and holds its lane, a lane without a head was not found.
+/// Regression: a lane without a head was not found if it also had an exhausted item.
 pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(backend: Backend) {
     let world = World::on(backend).await;
     let policy = Policy { window: Span::ZERO, batch_max: 1, on_exhausted: OnExhausted::Hold, ..Policy::of(Kind::Lane) };
@@ -231,8 +231,8 @@ pub(super) async fn a_lane_without_a_head_is_found_beside_an_exhausted_item(back
     let act = Act::Fail { error: "no".to_owned(), item: None, retry_in: None, give_up: true };
     queue.settle(vec![Settlement { handed, act }]).await.unwrap();
     assert_eq!(why(&queue, "ana").await, "lane_held");
-    assert_eq!(findings(&world.turno).await, [], "a held lane is sound");
-    // The exhausted one is put behind the other: nothing holds the lane, and it has no head.
+    assert_eq!(findings(&world.turno).await, [], "a held lane is intact");
+    // Makes the second item the exhausted one: no item holds the lane, and it has no head.
     let (one, two) = ("(select seq from turno.body where id = 'm1')", "(select seq from turno.body where id = 'm2')");
     plant(&world, &format!("update turno.hot set parked = not parked where seq in ({one}, {two})")).await;
     plant(
@@ -253,7 +253,7 @@ pub(super) async fn two_unfinished_items_of_a_sync_key_are_merged(backend: Backe
     let queue = world.turno.put_queue("people", Policy::of(Kind::Sync)).await.unwrap();
     let draft = |id: &str, key: &str| Draft::json(id).unwrap().id(id).unwrap().key(key).unwrap();
     queue.enqueue(vec![draft("old", "ana"), draft("new", "leo")]).await.unwrap();
-    // The newer one is Ana's, too, as after an enqueue that overlooked the older one.
+    // Gives the newer item to Ana too, as after an enqueue that missed the older one.
     plant(
         &world,
         "update turno.hot set lane = (select h.lane from turno.hot h join turno.body b on b.seq = h.seq where b.id = 'old');
@@ -266,14 +266,14 @@ pub(super) async fn two_unfinished_items_of_a_sync_key_are_merged(backend: Backe
     assert_eq!(repair.left, []);
     let got = queue.claim("w", 9, Span::ZERO).await.unwrap();
     assert_eq!(got.len(), 1, "one delivery of the key: {got:?}");
-    assert_eq!((got[0].items[0].id.as_str(), &*got[0].items[0].payload), ("old", "\"new\""), "with the newest state");
+    assert_eq!((got[0].items[0].id.as_str(), &*got[0].items[0].payload), ("old", "\"new\""), "with the newest change");
     assert_eq!(ack(&queue, &got[0]).await, SettleOutcome::Acked);
 }
 
 pub(super) async fn repairing_an_intact_database_changes_nothing(turno: &Turno) {
     let before = turno.audit(audit()).await.unwrap().len();
     assert_eq!(turno.repair(|_| ()).await.unwrap(), turno::Repair::default());
-    assert_eq!(turno.audit(audit()).await.unwrap().len(), before, "and leaves no entry");
+    assert_eq!(turno.audit(audit()).await.unwrap().len(), before, "the audit has no new entry");
 }
 
 fn audit() -> AuditQuery {

@@ -1,11 +1,11 @@
-//! `turno.complete`: the effect and the ack commit together, or neither.
+//! `turno.complete`: the effect and the ack commit together or not at all.
 
 use super::*;
 use turno::ClaimedItem;
 use turno::core::id::QueueId;
 use turno::core::queue::{Handed, ManageRefused, SettleOutcome};
 
-/// A queue with one item that a worker was handed, and a table for its effect.
+/// Creates a queue with one delivery in process, and a table for its effect.
 async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
     let queue = world.queue("q", plain(kind)).await;
     world.sql.batch_execute("create table effect (what text)").await.unwrap();
@@ -14,7 +14,7 @@ async fn handed(world: &World, kind: Kind) -> (QueueHandle, Got) {
     (queue, got)
 }
 
-/// Does the effect and completes, in a transaction that stays open.
+/// Writes the effect and completes the delivery, in a transaction that stays open.
 async fn completing(world: &World, got: &Got) -> Client {
     let app = world.begin().await;
     app.execute("insert into effect values ('done')", &[]).await.unwrap();
@@ -36,7 +36,7 @@ async fn a_commit_acks_and_a_rollback_leaves_the_delivery_to_its_worker() {
         end(&completing(&world, &got).await, "commit").await;
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.processed, counts.in_process, effects(&world).await), (1, 0, 1));
-        assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "it is acked already");
+        assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "the delivery is already acked");
         let ack = queue.ack([got.handed]).await.unwrap();
         assert_eq!((&ack[0].outcome, ack[0].repeated), (&SettleOutcome::Acked, true));
     }
@@ -90,7 +90,7 @@ async fn an_expired_delivery_is_not_handed_out_while_a_transaction_completes_it(
             assert_eq!(claim(&other).await, None);
         }
         end(&app, "commit").await;
-        assert_eq!(claim(&other).await, None, "it was acked in time, whoever looks first");
+        assert_eq!(claim(&other).await, None, "the delivery was acked in time");
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.processed, effects(&world).await), (1, 1), "{kind:?}");
         let record = queue.item(id("x")).await.unwrap().unwrap();
@@ -117,7 +117,7 @@ async fn why_says_completing_while_a_transaction_completes_an_expired_delivery()
         assert_eq!(seen().await, (true, "completing"), "{kind:?}");
         assert_eq!(queue.claim_item("other", id("x")).await.unwrap(), ClaimedItem::AlreadyClaimed, "{kind:?}");
         let refused = queue.cancel(id("x")).await.unwrap();
-        assert_eq!(refused, Err(ManageRefused::InProcess), "{kind:?}: it is the application's");
+        assert_eq!(refused, Err(ManageRefused::InProcess), "{kind:?}: the application is completing it");
         end(&app, "rollback").await;
         assert_eq!(seen().await, (false, "ready"), "{kind:?}");
         queue.cancel(id("x")).await.unwrap().unwrap();
@@ -132,14 +132,14 @@ async fn an_expired_delivery_is_handed_out_again_once_its_transaction_rolled_bac
     world.pass(60_000).await;
     assert_eq!(claim(&queue).await, None);
     end(&app, "rollback").await;
-    let again = claim(&queue).await.expect("it is free again");
+    let again = claim(&queue).await.expect("the item is free again");
     assert_eq!((again.attempt, effects(&world).await), (2, 0));
     assert_eq!(refused(complete(&world.sql, &got).await), "TN010", "the first worker is too late");
     complete(&world.sql, &again).await.unwrap();
     assert_eq!(queue.counts().await.unwrap().processed, 1);
 }
 
-/// What `complete` does, without its lock.
+/// Does the same as `complete`, without its lock.
 const BY_HAND: &str = "insert into turno.intake (kind, at, queue, seq, lane, size, fence)
     select 'ack', turno.time_ms(), h.queue, h.seq, h.lane, 1, h.fence from turno.hot h
     where h.seq = $1 and h.fence = $2 and h.expires_at > turno.time_ms()";
@@ -152,11 +152,11 @@ async fn control_without_the_lock_the_item_is_processed_twice() {
     app.execute("insert into effect values ('first')", &[]).await.unwrap();
     assert_eq!(app.execute(BY_HAND, &[&got.handed.seq.0, &got.handed.fence.0]).await.unwrap(), 1);
     world.pass(60_000).await;
-    let again = claim(&queue).await.expect("nothing keeps it from being taken back");
+    let again = claim(&queue).await.expect("without the lock the delivery is taken back");
     end(&completing(&world, &again).await, "commit").await;
     end(&app, "commit").await;
     assert_eq!(queue.counts().await.unwrap().processed, 1);
-    assert_eq!(effects(&world).await, 2, "the bug that the lock prevents");
+    assert_eq!(effects(&world).await, 2, "the double effect that the lock prevents");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn complete_refuses_deliveries_that_are_not_live_under_the_fence() {
     assert_eq!(call(token.rsplit_once('-').unwrap().0, fence).await, "TN010", "without its lane");
     let app = world.begin().await;
     complete(&app, &got).await.unwrap();
-    assert_eq!(refused(complete(&app, &got).await), "TN010", "twice in one transaction");
+    assert_eq!(refused(complete(&app, &got).await), "TN010", "completed twice in one transaction");
     end(&app, "rollback").await;
     for level in ["repeatable read", "serializable"] {
         end(&app, &format!("begin isolation level {level}")).await;
@@ -202,7 +202,11 @@ async fn complete_refuses_deliveries_that_are_not_live_under_the_fence() {
         end(&app, "rollback").await;
     }
     world.pass(15_000).await;
-    assert_eq!(refused(complete(&app, &got).await), "TN010", "its time is over, though nobody took it yet");
+    assert_eq!(
+        refused(complete(&app, &got).await),
+        "TN010",
+        "the delivery has expired, even if no other claim took it"
+    );
     queue.ack([got.handed]).await.unwrap();
     assert_eq!(world.number("select count(*) from turno.intake").await, 0);
 }
@@ -265,7 +269,7 @@ async fn workers_that_race_with_expiry_process_every_item_once() {
                     app.execute("insert into effect values ($1)", &[&name]).await.unwrap();
                     let completed = complete(&app, &got).await.is_ok();
                     if (round + worker).is_multiple_of(3) {
-                        // In the middle of it, everybody's time is over.
+                        // Everything expires in the middle of the transaction.
                         let late = "update turno.mark set high = turno.time_ms() + 16000";
                         time.batch_execute(late).await.unwrap();
                     }
@@ -274,7 +278,7 @@ async fn workers_that_race_with_expiry_process_every_item_once() {
             }
         });
     }
-    tokio::time::timeout(Duration::from_secs(60), workers.join_all()).await.expect("they finish");
+    tokio::time::timeout(Duration::from_secs(60), workers.join_all()).await.expect("the workers finish");
     assert_eq!(effects(&world).await, ITEMS);
     assert_eq!(world.number("select count(distinct what) from effect").await, ITEMS);
 }

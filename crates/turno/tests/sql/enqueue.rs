@@ -6,21 +6,21 @@ use turno::clock::{Clock, Manual};
 use turno::core::queue::Accepted;
 use turno::core::time::Time;
 
-const ONE: &str = "select turno.enqueue('q', '{\"a\": 1}', key => 'ana', id => $1)";
+const ENQUEUE: &str = "select turno.enqueue('q', '{\"a\": 1}', key => 'ana', id => $1)";
 
 #[tokio::test]
 async fn an_enqueued_item_is_visible_if_and_only_if_the_transaction_commits() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = world.begin().await;
-    app.execute(ONE, &[&"gone"]).await.unwrap();
+    app.execute(ENQUEUE, &[&"gone"]).await.unwrap();
     end(&app, "rollback").await;
     end(&app, "begin").await;
-    app.execute(ONE, &[&"kept"]).await.unwrap();
+    app.execute(ENQUEUE, &[&"kept"]).await.unwrap();
     end(&app, "savepoint s").await;
-    app.execute(ONE, &[&"undone"]).await.unwrap();
+    app.execute(ENQUEUE, &[&"undone"]).await.unwrap();
     end(&app, "rollback to s").await;
-    assert_eq!(queue.counts().await.unwrap().pending, 0, "it is not committed yet");
+    assert_eq!(queue.counts().await.unwrap().pending, 0, "the transaction is still open");
     assert_eq!(queue.item(id("kept")).await.unwrap(), None);
     end(&app, "commit").await;
     assert_eq!(queue.counts().await.unwrap().pending, 1);
@@ -35,7 +35,7 @@ async fn an_enqueued_item_keeps_all_its_fields() {
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let sql = "select turno.enqueue('q', '{\"b\": [1, null]}', 'ana', 'x-1', 'ACTUALIZAR', '0')";
     assert_eq!(world.sql.query_one(sql, &[]).await.unwrap().get::<_, &str>(0), "x-1");
-    let got = claim(&queue).await.expect("a claim that finds nothing takes in");
+    let got = claim(&queue).await.expect("a claim that finds nothing takes in rows");
     assert_eq!(got.key.as_ref().map(Key::as_str), Some("ana"));
     let item = &got.items[0];
     assert_eq!((item.id.as_str(), item.action.as_deref()), ("x-1", Some("ACTUALIZAR")));
@@ -52,11 +52,11 @@ async fn committed_items_of_a_key_keep_their_order_and_ids_are_accepted_once() {
     assert_eq!(queue.enqueue(vec![draft("known", "luis")]).await.unwrap()[0].1, Accepted::Queued);
     for name in ["1", "2", "3"] {
         let app = world.begin().await;
-        app.execute(ONE, &[&name]).await.unwrap();
-        app.execute(ONE, &[&"known"]).await.unwrap();
+        app.execute(ENQUEUE, &[&name]).await.unwrap();
+        app.execute(ENQUEUE, &[&"known"]).await.unwrap();
         end(&app, "commit").await;
     }
-    world.sql.execute(ONE, &[&"2"]).await.unwrap();
+    world.sql.execute(ENQUEUE, &[&"2"]).await.unwrap();
     assert_eq!(queue.counts().await.unwrap().pending, 4, "each id once");
     let mut order = Vec::new();
     while let Some(got) = claim(&queue).await {
@@ -72,15 +72,15 @@ async fn items_of_a_long_transaction_appear_as_soon_as_it_commits() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let slow = world.begin().await;
-    slow.execute(ONE, &[&"slow"]).await.unwrap();
+    slow.execute(ENQUEUE, &[&"slow"]).await.unwrap();
     let old = connect(&world.url).await;
     end(&old, "begin isolation level repeatable read; select count(*) from pg_class").await;
     for n in 0..30 {
-        world.sql.execute(ONE, &[&format!("{n}")]).await.unwrap();
+        world.sql.execute(ENQUEUE, &[&format!("{n}")]).await.unwrap();
         assert_eq!(queue.counts().await.unwrap().pending, n + 1);
     }
     end(&slow, "commit").await;
-    assert_eq!(queue.counts().await.unwrap().pending, 31, "whatever was given out or taken in meanwhile");
+    assert_eq!(queue.counts().await.unwrap().pending, 31, "items taken in meanwhile do not hide it");
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_delay_counts_from_the_call() {
     assert_eq!(claimed_ids(&queue, 1).await, ["late"]);
 }
 
-/// While no server runs, what waits grows old; whoever looks afterwards sees since when, and what came later stays later.
+/// Items grow old while no server runs. Afterwards their age counts from the call, and their order from the admission.
 #[tokio::test]
 async fn the_age_of_an_item_counts_from_the_call_even_without_a_server() {
     let world = World::new().await;
@@ -109,11 +109,11 @@ async fn the_age_of_an_item_counts_from_the_call_even_without_a_server() {
     let now = world.turno.now();
     assert!(now.0 >= at + 3_600_000);
     world.sql.execute("select turno.enqueue('in', '1', id => 'third')", &[]).await.unwrap();
-    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(Time(at)), "an outage shows");
+    assert_eq!(queue.overview().await.unwrap().oldest_waiting, Some(Time(at)), "the age includes the outage");
     let first = queue.item(id("first")).await.unwrap().unwrap();
     let item = first.item.unwrap();
     assert_eq!((first.body.enqueued_at, item.enqueued_at), (Time(at), Time(at)));
-    assert!(item.ready_at >= Some(now), "its turn did not come before anybody knew of it: {item:?}");
+    assert!(item.ready_at >= Some(now), "the item was not ready before its admission: {item:?}");
     assert_eq!(claimed_ids(&queue, 3).await, ["second", "first", "third"], "in the order of admission");
 }
 
@@ -148,13 +148,13 @@ async fn a_running_engine_takes_in_items_in_the_background() {
     let awake = World::engine(&world.url, true).await;
     let waiting = awake.queue(QueueName::new("q").unwrap()).await.unwrap();
     let waiting = tokio::spawn(async move { waiting.claim("worker", 1, Span::from_secs(20)).await });
-    world.sql.execute(ONE, &[&"x"]).await.unwrap();
+    world.sql.execute(ENQUEUE, &[&"x"]).await.unwrap();
     let got = tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(got[0].items[0].id, id("x"));
     drop(queue);
 }
 
-/// No time passes, so whoever waits looks again for one reason only: the hint of who took it in.
+/// No time passes, so the waiting claim looks again only because of the hint from the process that took the item in.
 #[tokio::test]
 async fn items_taken_in_by_one_process_reach_a_waiting_claim_in_another() {
     let world = World::new().await;
@@ -171,7 +171,7 @@ async fn items_taken_in_by_one_process_reach_a_waiting_claim_in_another() {
         waits(&mut claim).await;
         let sql = "select turno.enqueue('s', '1', key => $1)";
         world.sql.execute(sql, &[&format!("ana {round}")]).await.unwrap();
-        assert_eq!(queue.counts().await.unwrap().pending, 1, "taken in here");
+        assert_eq!(queue.counts().await.unwrap().pending, 1, "taken in by this process");
         let got = soon(claim).await.unwrap().remove(0);
         assert_eq!((got.attempt, got.key.unwrap().as_str()), (1, &*format!("ana {round}")));
         queue.ack([got.handed]).await.unwrap();
@@ -202,10 +202,10 @@ async fn an_invalid_intake_row_is_put_aside_and_blocks_no_other() {
                      (null, 'good too', '4')) as q (queue, id, payload)";
     world.sql.execute(rows, &[]).await.unwrap();
     assert_eq!(queue.counts().await.unwrap().pending, 2);
-    // Nobody asks for a queue that does not exist: the background task finds what was left for it.
+    // No call reads a queue that does not exist, so only the background task finds rows for it.
     let awake = World::engine(&world.url, true).await;
     let over = async { while world.number("select count(*) from turno.intake").await > 0 {} };
-    tokio::time::timeout(Duration::from_secs(60), over).await.expect("it is taken in by itself");
+    tokio::time::timeout(Duration::from_secs(60), over).await.expect("the background task takes it in");
     drop(awake);
     let aside = "select count(*) from turno.intake_refused where error <> '' and id in (e'a\\nb', 'nowhere', 'empty')";
     assert_eq!(world.number(aside).await, 3);
@@ -262,5 +262,5 @@ async fn each_invalid_enqueue_is_refused_with_its_code() {
         world.sql.query(&format!("select turno.enqueue({call})"), &[]).await.expect(call);
     }
     let queue = world.turno.queue(QueueName::new("in").unwrap()).await.unwrap();
-    assert_eq!(queue.counts().await.unwrap().pending, 4, "and what is accepted is taken in");
+    assert_eq!(queue.counts().await.unwrap().pending, 4, "accepted items are taken in");
 }

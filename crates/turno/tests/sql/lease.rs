@@ -1,4 +1,4 @@
-//! `turno.assert_lease`: the lease is held now, and is taken by nobody until the transaction ends.
+//! `turno.assert_lease`: the lease is held now, and cannot be taken until the transaction ends.
 
 use super::*;
 use turno::core::id::Fence;
@@ -11,7 +11,7 @@ pub(super) async fn ask(world: &World, resource: &str, user: &str, action: Actio
 }
 
 pub(super) async fn held(world: &World, resource: &str) -> Fence {
-    ask(world, resource, "ana", CLAIM).await.state.grant.expect("it is free").fence
+    ask(world, resource, "ana", CLAIM).await.state.grant.expect("the lease is free").fence
 }
 
 pub(super) async fn assert_lease(
@@ -56,7 +56,7 @@ async fn an_asserted_lease_cannot_be_taken_until_the_transaction_ends_but_can_be
         }
         let mut taking = Box::pin(ask(&world, "caja:3", "luis", taker.clone()));
         waits(&mut taking).await;
-        // An ownership that expired may be written down as ended meanwhile; nobody gets a new one.
+        // The end of an expired ownership may be stored meanwhile, but there is no new ownership.
         let taken = "select count(*) from turno.lease where holder_user <> 'ana'";
         assert_eq!(world.number(taken).await, 0);
         end(&app, how).await;

@@ -1,11 +1,11 @@
-//! Whoever looks sees what applications' transactions have enqueued and committed; and clearing keeps off what they are
+//! Reads show items that applications' transactions have committed, and clearing skips deliveries that they are
 //! completing.
 
 use super::*;
 use turno::core::queue::SettleOutcome;
 use turno::{ItemQuery, ItemState, LaneLocks, WhyReason};
 
-async fn enqueued(world: &World, id: &str) {
+async fn enqueue(world: &World, id: &str) {
     let sql = "select turno.enqueue('q', '1', key => 'ana', id => $1)";
     world.sql.execute(sql, &[&id]).await.unwrap();
 }
@@ -15,7 +15,7 @@ async fn every_read_shows_committed_items() {
     for look in 0..8 {
         let world = World::new().await;
         let queue = world.queue("q", plain(Kind::Lane)).await;
-        enqueued(&world, "x").await;
+        enqueue(&world, "x").await;
         let seen = match look {
             0 => queue.items(ItemQuery::default()).await.unwrap().len() == 1,
             1 => {
@@ -49,9 +49,9 @@ async fn no_read_shows_an_item_that_was_rolled_back() {
 async fn an_item_that_was_just_committed_can_be_claimed_by_its_id_and_cleared() {
     let world = World::new().await;
     let queue = world.queue("q", plain(Kind::Lane)).await;
-    enqueued(&world, "x").await;
-    let got = queue.claim_item("worker", id("x")).await.unwrap().got().expect("it is there");
-    enqueued(&world, "y").await;
+    enqueue(&world, "x").await;
+    let got = queue.claim_item("worker", id("x")).await.unwrap().got().expect("the item is due");
+    enqueue(&world, "y").await;
     assert_eq!(world.turno.lane_clear().await.unwrap(), 2);
     assert_eq!(queue.ack([got.handed]).await.unwrap()[0].outcome, SettleOutcome::Stale);
 }
@@ -65,7 +65,7 @@ async fn clearing_skips_a_delivery_that_a_transaction_is_completing() {
         let got = claim(&queue).await.unwrap();
         let app = world.begin().await;
         complete(&app, &got).await.unwrap();
-        assert_eq!(soon(world.turno.lane_clear()).await.unwrap(), 2, "the others go");
+        assert_eq!(soon(world.turno.lane_clear()).await.unwrap(), 2, "the other items are cancelled");
         end(&app, how).await;
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.processed, counts.in_process, counts.cancelled), (processed, 1 - processed, 2));

@@ -1,15 +1,16 @@
-//! An application's transaction that stays open holds up nobody else, whichever function it has called.
+//! An application's open transaction blocks no other call, whichever function it has called.
 
 use super::lease::{CLAIM, ask, assert_lease, held};
 use super::*;
 use turno::Action;
 use turno::core::queue::{Act, SettleOutcome};
 
-/// Everything that others do, each in bounded time: enqueue, claim, beat, ack in the same queue and lane, and leases.
-async fn others_go_on(world: &World, queue: &QueueHandle, key: &str) {
+/// Makes all calls of other callers, each in bounded time: enqueue, claim, heartbeat and ack in the same queue and
+/// lane, and leases.
+async fn assert_others_continue(world: &World, queue: &QueueHandle, key: &str) {
     let name = format!("{}", world.number("select nextval('turno.number')").await);
     soon(queue.enqueue(vec![draft(&name, key), draft(&format!("{name}b"), "luis")])).await.unwrap();
-    let got = claim(queue).await.expect("luis's is free");
+    let got = claim(queue).await.expect("luis's lane is free");
     let beat = turno::Settlement { handed: got.handed, act: Act::Beat };
     let beaten = soon(queue.settle(vec![beat])).await.unwrap();
     assert!(matches!(beaten[0].outcome, SettleOutcome::Renewed { .. }), "{beaten:?}");
@@ -31,7 +32,7 @@ async fn an_open_transaction_that_enqueued_blocks_no_other_call() {
     let queue = world.queue("q", plain(Kind::Lane)).await;
     let app = world.begin().await;
     app.execute("select turno.enqueue('q', '1', key => 'luis')", &[]).await.unwrap();
-    others_go_on(&world, &queue, "ana").await;
+    assert_others_continue(&world, &queue, "ana").await;
     end(&app, "commit").await;
 }
 
@@ -43,11 +44,11 @@ async fn an_open_transaction_that_completed_blocks_no_other_call() {
     let got = claim(&queue).await.unwrap();
     let app = world.begin().await;
     complete(&app, &got).await.unwrap();
-    others_go_on(&world, &queue, "ana").await;
+    assert_others_continue(&world, &queue, "ana").await;
     world.pass(60_000).await;
-    others_go_on(&world, &queue, "ana").await;
+    assert_others_continue(&world, &queue, "ana").await;
     let acked = soon(queue.settle(vec![turno::Settlement { handed: got.handed, act: Act::Beat }])).await.unwrap();
-    assert_eq!(acked[0].outcome, SettleOutcome::Stale, "the worker's own time is over, which it is told at once");
+    assert_eq!(acked[0].outcome, SettleOutcome::Stale, "the worker learns at once that its delivery has expired");
     end(&app, "commit").await;
     assert!(queue.item(id("x")).await.unwrap().unwrap().done.is_some());
 }
@@ -59,7 +60,7 @@ async fn an_open_transaction_that_asserted_a_lease_blocks_no_other_call() {
     let fence = held(&world, "caja:3").await;
     let app = world.begin().await;
     assert_lease(&app, "caja:3", fence).await.unwrap();
-    others_go_on(&world, &queue, "ana").await;
+    assert_others_continue(&world, &queue, "ana").await;
     end(&app, "commit").await;
 }
 
@@ -73,7 +74,7 @@ async fn a_claim_of_an_asserted_lease_blocks_no_other_call() {
     let (turno, reason) = (world.turno.clone(), "urgent".to_owned());
     let force = turno.command("caja:3", "luis", Action::ForceClaim { reason, fence: None }).unwrap();
     let taking = tokio::spawn(async move { turno.lease(force).await });
-    others_go_on(&world, &queue, "ana").await;
+    assert_others_continue(&world, &queue, "ana").await;
     end(&app, "commit").await;
     drop(taking);
 }

@@ -1,10 +1,10 @@
-//! The guide's SQL, block by block and as it stands there, run by the roles that it names.
+//! Runs every SQL block of the guide unchanged, with the roles that it names.
 
 use super::*;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/sql.md");
 
-/// The blocks of SQL in order.
+/// Returns the SQL blocks in order.
 fn blocks(page: &str) -> Vec<String> {
     let fenced = page.split("```").skip(1).step_by(2);
     fenced.filter_map(|block| block.strip_prefix("sql\n")).map(str::to_owned).collect()
@@ -12,7 +12,7 @@ fn blocks(page: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_sql_block_of_the_guide_works_as_described() {
-    // A server of its own: the page makes a role, and roles belong to the whole server.
+    // A separate server, because the guide creates a role, and roles belong to the whole server.
     let cluster = Cluster::start().unwrap();
     let world = World::at(cluster.fresh_database().await).await;
     let queue = world.queue("orders", plain(Kind::Lane)).await;
@@ -21,7 +21,7 @@ async fn every_sql_block_of_the_guide_works_as_described() {
     let (mut got, mut run) = (None, 0);
     for block in blocks(&std::fs::read_to_string(PAGE).unwrap()) {
         let Some(rest) = block.strip_prefix("-- as the application\n") else {
-            assert!(block.starts_with("-- as the owner\n"), "who runs it? {block}");
+            assert!(block.starts_with("-- as the owner\n"), "the block names no role: {block}");
             world.sql.batch_execute(&block).await.unwrap();
             continue;
         };
@@ -43,8 +43,8 @@ async fn every_sql_block_of_the_guide_works_as_described() {
         run += 1;
     }
     assert_eq!(run, 3, "an example of each function");
-    assert_eq!(got.expect("it was enqueued").items[0].id, id("order-7"));
+    assert_eq!(got.expect("the item was enqueued").items[0].id, id("order-7"));
     assert_eq!(world.number("select count(*) from shop.orders where id = 7 and state = 'sent'").await, 1);
     let counts = queue.counts().await.unwrap();
-    assert_eq!((counts.processed, counts.pending), (1, 1), "acked; and the reminder waits");
+    assert_eq!((counts.processed, counts.pending), (1, 1), "one item is acked and the reminder waits");
 }

@@ -1,12 +1,11 @@
-//! What an application's role may do, and what it cannot smuggle in.
+//! What an application's role may do, and that it cannot redirect the functions.
 
 use super::*;
 
 const FUNCTIONS: &str = "turno.enqueue(text, jsonb, text, text, text, interval), turno.complete(text, bigint), \
                          turno.assert_lease(text, bigint)";
 
-/// A connection of a role that may call the functions and nothing else; of a name of its own, for roles are the
-/// server's.
+/// Connects as a role that may only call the functions. Its name is unique, because roles belong to the whole server.
 async fn application(world: &World) -> Client {
     let role = format!("app_{}", world.url.rsplit('/').next().unwrap());
     let sql = format!(
@@ -79,7 +78,7 @@ async fn functions_and_tables_of_the_same_name_in_other_schemas_are_ignored() {
     app.batch_execute(&path).await.unwrap();
     app.execute("select turno.enqueue('q', '1', key => 'ana')", &[]).await.unwrap();
     assert_eq!(refused(app.query("select turno.enqueue('trap', '1')", &[]).await), "TN001");
-    let got = claim(&queue).await.expect("it went where it belongs");
+    let got = claim(&queue).await.expect("the item is in Turno's own table");
     complete(&app, &got).await.unwrap();
     assert_eq!(refused(complete(&app, &got).await), "TN010");
     assert_eq!(queue.counts().await.unwrap().processed, 1);

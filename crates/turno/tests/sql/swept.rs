@@ -1,16 +1,16 @@
-//! An expired delivery that somebody else's sweep is taking back at this very moment.
+//! An expired delivery that another process is taking back at the same moment.
 
 use super::*;
 
-/// Waits until so many transactions wait for the mutex of a lane.
+/// Waits until `wanted` transactions wait for a lane's lock.
 async fn waiting(world: &World, wanted: i64) {
     let sql = "select count(*) from pg_locks where locktype = 'advisory' and not granted
                and database = (select oid from pg_database where datname = current_database())";
     let until = async { while world.number(sql).await != wanted {} };
-    tokio::time::timeout(Duration::from_secs(60), until).await.expect("they come to wait");
+    tokio::time::timeout(Duration::from_secs(60), until).await.expect("the transactions wait");
 }
 
-async fn asked(queue: &QueueHandle) -> Option<Got> {
+async fn claim_now(queue: &QueueHandle) -> Option<Got> {
     queue.claim("worker", 1, Span::ZERO).await.unwrap().pop()
 }
 
@@ -24,16 +24,16 @@ async fn a_claim_during_the_sweep_of_another_process_gets_the_expired_item() {
     let other = World::engine(&world.url, false).await;
     let elsewhere = other.queue("elsewhere").await.unwrap();
     world.pass(60_000).await;
-    // Whoever takes it back has to wait: first the other process, which has no use for it, then the claim.
+    // Both must wait for the lane's lock: first the other process, which does not want the item, then the claim.
     let keeper = world.begin().await;
     let all = "select count(pg_advisory_xact_lock(1953854062, slot)) from generate_series(0, 255) slot";
     keeper.execute(all, &[]).await.unwrap();
-    let sweeping = tokio::spawn(async move { asked(&elsewhere).await });
+    let sweeping = tokio::spawn(async move { claim_now(&elsewhere).await });
     waiting(&world, 1).await;
-    let claiming = tokio::spawn(async move { asked(&queue).await });
+    let claiming = tokio::spawn(async move { claim_now(&queue).await });
     waiting(&world, 2).await;
     end(&keeper, "commit").await;
     assert_eq!(sweeping.await.unwrap(), None);
-    let got = claiming.await.unwrap().expect("it had expired before it was asked for");
+    let got = claiming.await.unwrap().expect("the delivery had expired before the claim");
     assert!(got.handed.fence > lost.handed.fence, "{got:?}");
 }

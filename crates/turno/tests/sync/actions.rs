@@ -64,14 +64,16 @@ async fn a_change_by_a_before_trigger_is_noticed() {
 }
 
 #[tokio::test]
-async fn an_update_of_the_idper_enqueues_desactivar_for_the_old_id_and_actualizar_for_the_new_one()
-{
+async fn an_update_of_the_idper_enqueues_desactivar_for_the_old_id_and_actualizar_for_the_new_one() {
     let world = World::new().await;
     world.people(&[42]).await;
     world.run("update siper.usuarios set idper = 43 where idper = 42").await;
     world.assert_events(&["42 DESACTIVAR PENDIENTE 0", "43 ACTUALIZAR PENDIENTE 0"]).await;
-    let told = world.drain().await;
-    assert!(told[0].starts_with("ACTUALIZAR 43 {\"idper\":43") && told[1] == "DESACTIVAR 42", "{told:?}");
+    let sent_texts = world.drain().await;
+    assert!(
+        sent_texts[0].starts_with("ACTUALIZAR 43 {\"idper\":43") && sent_texts[1] == "DESACTIVAR 42",
+        "{sent_texts:?}"
+    );
 }
 
 #[tokio::test]
@@ -82,7 +84,7 @@ async fn a_user_who_stops_being_principal_enqueues_desactivar() {
     world.assert_events(&["42 DESACTIVAR PENDIENTE 0"]).await;
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
     world.run("update siper.usuarios set principal = true where idper = 42").await;
-    assert_eq!(world.drain().await, [sent(42)], "and is back as principal");
+    assert_eq!(world.drain().await, [sent(42)], "the user is principal again");
 }
 
 #[tokio::test]
@@ -122,7 +124,7 @@ async fn the_principal_moves_from_one_user_to_another_and_the_identity_stays_act
         .await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     assert!(world.drain().await[0].starts_with("ACTUALIZAR 42 {\"idper\":42,\"nombre\":\"Otra\""));
-    // The other way round the index would refuse it in between, so the second user comes from elsewhere.
+    // In the other order the index would refuse the intermediate state, so the second user comes from another id.
     world
         .run(
             "begin; update siper.usuarios set idper = 99 where mail = 'b';
@@ -137,7 +139,7 @@ async fn the_principal_moves_from_one_user_to_another_and_the_identity_stays_act
 async fn the_final_state_of_a_transaction_is_delivered_in_any_order_of_its_statements() {
     let world = World::new().await;
     world.people(&[42]).await;
-    for (statements, told) in [
+    for (statements, sent_texts) in [
         (format!("delete from siper.usuarios where idper = 42; {}", person(42)), sent(42)),
         (format!("delete from siper.usuarios; {} delete from siper.usuarios;", person(42)), "DESACTIVAR 42".to_owned()),
         (format!("{} update siper.usuarios set nombre = 'Z'; update siper.usuarios set nombre = 'Nombre 42';", person(42)), sent(42)),
@@ -145,8 +147,8 @@ async fn the_final_state_of_a_transaction_is_delivered_in_any_order_of_its_state
     ] {
         world.run(&format!("begin; {statements} commit")).await;
         let all = world.drain().await;
-        assert!(all.contains(&told), "{statements} {all:?}");
-        assert!(all.iter().all(|one| *one == told || one == "DESACTIVAR 7"), "{all:?}");
+        assert!(all.contains(&sent_texts), "{statements} {all:?}");
+        assert!(all.iter().all(|one| *one == sent_texts || one == "DESACTIVAR 7"), "{all:?}");
     }
 }
 
@@ -156,8 +158,8 @@ async fn two_people_who_swap_their_ids_are_both_sent_with_their_new_data() {
     world.people(&[1, 2]).await;
     world.run("begin; update siper.usuarios set idper = -1 where idper = 1; update siper.usuarios set idper = 1 where idper = 2;
         update siper.usuarios set idper = 2 where idper = -1; commit").await;
-    let told = world.drain().await;
-    assert!(told[0].starts_with("ACTUALIZAR 1 {\"idper\":1,\"nombre\":\"Nombre 2\""), "{told:?}");
-    assert!(told[1].starts_with("ACTUALIZAR 2 {\"idper\":2,\"nombre\":\"Nombre 1\""), "{told:?}");
-    assert_eq!(told[2..], ["DESACTIVAR -1"]);
+    let sent_texts = world.drain().await;
+    assert!(sent_texts[0].starts_with("ACTUALIZAR 1 {\"idper\":1,\"nombre\":\"Nombre 2\""), "{sent_texts:?}");
+    assert!(sent_texts[1].starts_with("ACTUALIZAR 2 {\"idper\":2,\"nombre\":\"Nombre 1\""), "{sent_texts:?}");
+    assert_eq!(sent_texts[2..], ["DESACTIVAR -1"]);
 }

@@ -1,4 +1,4 @@
-//! A table that is changed under its trigger: the application goes on, and the status says what is wrong.
+//! A table that is altered while its trigger exists: the application continues, and the status names the problem.
 
 use super::*;
 
@@ -10,17 +10,17 @@ async fn a_watched_column_that_was_dropped_does_not_stop_the_application_and_the
     world.run("update siper.usuarios set apellido = 'Otro' where idper = 42").await;
     world.run("update siper.usuarios set idper = 44 where idper = 43").await;
     world.run("delete from siper.usuarios where idper = 44").await;
-    let said = turno::Error::from(world.sync.status().await.unwrap().trouble.unwrap()).to_string();
-    assert_eq!(said, "table siper.usuarios has no column nombre");
-    assert_eq!(world.events().await.len(), 3, "whatever may have changed is marked: {:?}", world.events().await);
-    // Once the table is repaired, the state as it is then goes out.
+    let trouble = turno::Error::from(world.sync.status().await.unwrap().trouble.unwrap()).to_string();
+    assert_eq!(trouble, "table siper.usuarios has no column nombre");
+    assert_eq!(world.events().await.len(), 3, "every key that may have changed is marked: {:?}", world.events().await);
+    // After the table is repaired, the current state is sent.
     world.sql.batch_execute("alter table siper.usuarios add column nombre text default 'de vuelta'").await.unwrap();
-    let told = world.drain().await;
-    assert!(told[0].starts_with("ACTUALIZAR 42 ") && told[0].contains("de vuelta"), "{told:?}");
-    assert_eq!(told[1..], ["DESACTIVAR 43", "DESACTIVAR 44"]);
+    let sent_texts = world.drain().await;
+    assert!(sent_texts[0].starts_with("ACTUALIZAR 42 ") && sent_texts[0].contains("de vuelta"), "{sent_texts:?}");
+    assert_eq!(sent_texts[1..], ["DESACTIVAR 43", "DESACTIVAR 44"]);
     assert!(world.sync.status().await.unwrap().is_installed());
     world.run("update siper.usuarios set telefono = '1'").await;
-    assert_eq!(world.drain().await, [""; 0], "and unwatched columns are unwatched again");
+    assert_eq!(world.drain().await, [""; 0], "unwatched columns make no event again");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_condition_that_fails_for_a_row_does_not_stop_the_application_and_its_
     world.drain().await;
     world.run("update siper.usuarios set telefono = 'no number'").await;
     assert_eq!(world.queue.counts().await.unwrap().pending, 1);
-    assert!(world.sync.current(&key("42")).await.is_err(), "nothing is known of it, so nothing is sent");
+    assert!(world.sync.current(&key("42")).await.is_err(), "the row cannot be read, so nothing is sent");
     world.run("update siper.usuarios set telefono = '7'").await;
     world.queue.counts().await.unwrap();
     assert_eq!(world.drain().await.len(), 1);

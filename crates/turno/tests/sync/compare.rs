@@ -1,10 +1,11 @@
-//! D10: rows that existed before, or were loaded with triggers off, can be sent, and source and delivered compared.
+//! D10: existing rows, and rows loaded with triggers off, can be sent, and the source can be compared with the
+//! deliveries.
 
 use super::*;
 use turno::SyncProgress;
 use turno::core::sync::Difference;
 
-/// Loads people past the trigger.
+/// Loads people without firing the trigger.
 async fn load(world: &World, from: i32, to: i32) {
     let sql = format!(
         "set session_replication_role = replica;
@@ -26,8 +27,11 @@ async fn resync_of_one_key_sends_it_whether_there_is_a_row_or_not() {
     assert_eq!(world.drain().await, [""; 0]);
     world.sync.resync(key("2")).await.unwrap();
     world.sync.resync(key("99")).await.unwrap();
-    let told = world.drain().await;
-    assert!(told[0].starts_with("ACTUALIZAR 2 ") && told[1] == "DESACTIVAR 99" && told.len() == 2, "{told:?}");
+    let sent_texts = world.drain().await;
+    assert!(
+        sent_texts[0].starts_with("ACTUALIZAR 2 ") && sent_texts[1] == "DESACTIVAR 99" && sent_texts.len() == 2,
+        "{sent_texts:?}"
+    );
 }
 
 #[tokio::test]
@@ -35,11 +39,11 @@ async fn resync_of_all_walks_every_key_in_pages_and_reports_progress() {
     let world = World::new().await;
     load(&world, 1, 1_203).await;
     world.run(&user("5000", "MD5", true)).await;
-    let mut told = Vec::new();
-    let done = world.sync.resync_all(None, |progress| told.push(progress.clone())).await.unwrap();
+    let mut sent_texts = Vec::new();
+    let done = world.sync.resync_all(None, |progress| sent_texts.push(progress.clone())).await.unwrap();
     assert_eq!(done, SyncProgress { keys: 1_203, queued: 1_203, ..SyncProgress::default() });
-    assert_eq!(told.iter().map(|one| one.keys).collect::<Vec<_>>(), [500, 1_000, 1_203]);
-    assert_eq!(told[1].after.as_deref(), Some("1000"), "in the order of numbers, and not of texts");
+    assert_eq!(sent_texts.iter().map(|one| one.keys).collect::<Vec<_>>(), [500, 1_000, 1_203]);
+    assert_eq!(sent_texts[1].after.as_deref(), Some("1000"), "ordered by number, not by text");
     assert_eq!(world.queue.counts().await.unwrap().pending, 1_203);
 }
 
@@ -49,8 +53,8 @@ async fn an_interrupted_resync_continues_after_the_last_key() {
     load(&world, 1, 20).await;
     let done = world.sync.resync_all(Some("15".to_owned()), |_| {}).await.unwrap();
     assert_eq!((done.keys, done.queued), (5, 5));
-    let told = world.drain().await;
-    assert!(told.len() == 5 && told.iter().all(|one| !one.starts_with("ACTUALIZAR 15 ")), "{told:?}");
+    let sent_texts = world.drain().await;
+    assert!(sent_texts.len() == 5 && sent_texts.iter().all(|one| !one.starts_with("ACTUALIZAR 15 ")), "{sent_texts:?}");
 }
 
 #[tokio::test]
@@ -78,7 +82,7 @@ async fn check_finds_missing_differing_and_gone_keys_and_nothing_else() {
     world.sql.batch_execute(off).await.unwrap();
     let expected = [("2", Difference::Differs), ("10", Difference::Missing), ("3", Difference::Gone)];
     assert_eq!(differences(&world).await, expected.map(|(key, how)| (key.to_owned(), how)));
-    assert_eq!(world.queue.counts().await.unwrap().pending, 0, "looking queues nothing");
+    assert_eq!(world.queue.counts().await.unwrap().pending, 0, "a check without queueing queues nothing");
 }
 
 #[tokio::test]
@@ -93,7 +97,7 @@ async fn check_queues_the_differences_on_request() {
         .unwrap();
     let found = world.sync.check(true, None, |_| {}).await.unwrap();
     assert_eq!((found.differing, found.progress.queued), (3, 3));
-    assert_eq!(differences(&world).await, [], "what is on its way is no difference");
+    assert_eq!(differences(&world).await, [], "a pending change is no difference");
     assert_eq!(world.drain().await.len(), 3);
     assert_eq!(differences(&world).await, []);
 }
@@ -130,13 +134,13 @@ async fn a_late_older_delivery_does_not_replace_the_recorded_one() {
     world.pass(60_001).await;
     world.run("update siper.usuarios set nombre = 'x'").await;
     world.queue.counts().await.unwrap();
-    let new = world.claim().await.expect("the first one's time is over");
+    let new = world.claim().await.expect("the first delivery has expired");
     world.deliver(&new).await;
     world.sync.delivered(&old, "ACTUALIZAR", Some("{}")).await.unwrap();
     assert_eq!(differences(&world).await, []);
 }
 
-/// The keys' types that can be walked in order, and those that are compared as they are.
+/// Key types that are walked in order, and key types that are compared as text.
 #[tokio::test]
 async fn keys_of_every_supported_type_are_read_compared_and_resynced() {
     for (kind, values, other) in [
@@ -171,9 +175,9 @@ async fn keys_of_every_supported_type_are_read_compared_and_resynced() {
                 ))
                 .await;
         }
-        let mut told = world.drain().await;
-        told.retain(|one| one.starts_with("ACTUALIZAR"));
-        assert_eq!(told.len(), 3, "{kind}");
+        let mut sent_texts = world.drain().await;
+        sent_texts.retain(|one| one.starts_with("ACTUALIZAR"));
+        assert_eq!(sent_texts.len(), 3, "{kind}");
         for value in values {
             assert!(world.sync.current(&key(value)).await.unwrap().into_data().is_some(), "{kind} {value}");
         }
@@ -187,12 +191,15 @@ async fn keys_of_every_supported_type_are_read_compared_and_resynced() {
         assert_eq!(world.number(&shown).await, 3, "{kind}");
         world.run("delete from siper.usuarios").await;
         world.queue.counts().await.unwrap();
-        let told = world.drain().await;
-        assert!(told.len() == 3 && told.iter().all(|one| one.starts_with("DESACTIVAR ")), "{kind} {told:?}");
+        let sent_texts = world.drain().await;
+        assert!(
+            sent_texts.len() == 3 && sent_texts.iter().all(|one| one.starts_with("DESACTIVAR ")),
+            "{kind} {sent_texts:?}"
+        );
     }
 }
 
-/// A condition that fails says nothing about the row: it must not look as if it were gone (S9).
+/// A failing condition says nothing about the row, so the row must not count as gone (S9).
 #[tokio::test]
 async fn a_condition_that_fails_is_an_error_and_never_a_deactivation() {
     let source = Source { enqueue_when: Some("telefono::int > 0".to_owned()), ..siper() };
@@ -208,7 +215,7 @@ async fn a_condition_that_fails_is_an_error_and_never_a_deactivation() {
     assert_eq!(
         world.sync.current(&key("x")).await.unwrap().into_data(),
         None,
-        "no number is no key, whatever the condition says"
+        "a text cannot be a key of a numeric column"
     );
 }
 
@@ -220,7 +227,7 @@ async fn differences_with_a_pending_event_are_counted_apart() {
     world.run("update siper.usuarios set nombre = 'x' where idper = 1").await;
     world.sync.resync(key("2")).await.unwrap();
     let found = world.sync.check(false, None, |_| {}).await.unwrap();
-    assert_eq!((found.differing, found.on_its_way), (1, 1), "3 was never delivered, 1 is on its way, 2 is as it was");
+    assert_eq!((found.differing, found.on_its_way), (1, 1), "3 was never delivered, 1 is pending, 2 is unchanged");
     assert_eq!(found.differences, [("3".to_owned(), Difference::Missing)]);
 }
 

@@ -1,4 +1,4 @@
-//! Which rows take part: the conditions of entry, before and after a change.
+//! Which rows take part: the conditions of the source, before and after a change.
 
 use super::*;
 
@@ -62,7 +62,7 @@ async fn with_on_leave_deactivate_a_record_that_stops_meeting_the_conditions_is_
     assert_eq!(world.sync.status().await.unwrap().left, Some(0));
 }
 
-/// The trap of those who return early on the new row: the old id would stay active for ever.
+/// A trigger that returns early because of the new row would leave the old id active forever.
 #[tokio::test]
 async fn the_old_id_is_deactivated_even_if_the_new_row_does_not_take_part() {
     let world = World::new().await;
@@ -119,7 +119,11 @@ async fn conditions_may_use_columns_of_any_name_and_end_in_a_comment() {
     world.run("update siper.\"Rara\" set tg_op = tg_op").await;
     assert_eq!(world.drain().await, [""; 0]);
     world.run("update siper.\"Rara\" set \"a\"\"b\" = '{\"x\":  1}'").await;
-    assert_eq!(world.drain().await.len(), 1, "json has no operator to compare with, and yet a change is seen");
+    assert_eq!(
+        world.drain().await.len(),
+        1,
+        "a change of a json column is seen although json has no equality operator"
+    );
     world.run("update siper.\"Rara\" set turno_old = 7, found = null").await;
     assert_eq!(world.drain().await, [format!("DESACTIVAR {id}")]);
     let shown = world.sql.query("select \"Clave\"::text from siper.\"La cola \"\"rara\"\"\"", &[]).await.unwrap();
@@ -148,7 +152,7 @@ async fn an_invalid_key_does_not_stop_the_application_and_is_counted() {
     assert_eq!(world.sync.status().await.unwrap().refused, 3);
 }
 
-/// Whatever the application's session is set to, the trigger reads a row as the deliverer will.
+/// The trigger evaluates a row like the delivery does, with any settings of the application's session.
 #[tokio::test]
 async fn conditions_do_not_depend_on_the_settings_of_the_applications_session() {
     let cases = [
@@ -172,7 +176,7 @@ async fn conditions_do_not_depend_on_the_settings_of_the_applications_session() 
         let world = World::bare(Source { enqueue_when: Some(condition.to_owned()), ..siper() }).await;
         world.sql.batch_execute("alter table siper.usuarios add column visto timestamptz").await.unwrap();
         world.sync.install().await.unwrap();
-        assert!(world.sync.status().await.unwrap().is_installed(), "the function is as it should be");
+        assert!(world.sync.status().await.unwrap().is_installed(), "the function is as configured");
         world.run(&format!("set {setting}; {} {}", person(42), person(43))).await;
         world.run(&format!("update siper.usuarios set visto = '{takes_part}' where idper = 42")).await;
         world.run(&format!("update siper.usuarios set visto = '{does_not}' where idper = 43")).await;

@@ -1,4 +1,4 @@
-//! S12: an identity that the destination believes active and whose row is gone is deactivated or shown.
+//! S12: a key that is active at the destination and whose row is gone is deactivated or counted.
 
 use super::{World, user};
 
@@ -10,18 +10,18 @@ async fn p7_a_row_that_left_by_its_condition_and_is_then_deleted_is_deactivated(
     let world = World::new().await;
     world.people(&[42]).await;
     world.run(LEAVES).await;
-    assert!(world.events().await.is_empty(), "on_leave = ignore tells nothing");
+    assert!(world.events().await.is_empty(), "with on_leave = ignore there is no event");
     world.run(DELETED).await;
     world.assert_events(&["42 DESACTIVAR PENDIENTE 0"]).await;
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
     world.run(&user("42", "MD5", true)).await;
     world.run(DELETED).await;
-    assert!(world.events().await.is_empty(), "the destination was last told that it is inactive");
+    assert!(world.events().await.is_empty(), "the key is already inactive at the destination");
 }
 
 #[tokio::test]
 async fn s12_a_row_that_left_is_deactivated_when_it_changes_its_key_or_stops_being_current() {
-    for (change, told) in [
+    for (change, sent) in [
         ("update siper.usuarios set idper = 43 where idper = 42", "DESACTIVAR 42"),
         ("update siper.usuarios set principal = false where idper = 42", "DESACTIVAR 42"),
         ("truncate siper.usuarios", "DESACTIVAR 42"),
@@ -31,7 +31,7 @@ async fn s12_a_row_that_left_is_deactivated_when_it_changes_its_key_or_stops_bei
         world.people(&[42]).await;
         world.run(LEAVES).await;
         world.run(change).await;
-        assert_eq!(world.drain().await, [told], "{change}");
+        assert_eq!(world.drain().await, [sent], "{change}");
     }
 }
 
@@ -61,7 +61,7 @@ async fn s12_a_row_that_leaves_and_is_deleted_while_its_first_delivery_is_under_
     world.run(&super::person(42)).await;
     let got = world.claim().await.unwrap();
     let data = world.sync.current(&super::key("42")).await.unwrap().into_data();
-    // The destination has the row and Turno does not know yet.
+    // The destination has the row, but the delivery is not recorded yet.
     world.run(LEAVES).await;
     world.run(DELETED).await;
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
@@ -82,9 +82,9 @@ async fn s12_a_key_whose_row_is_gone_is_counted_until_its_deactivation_is_queued
     let missed = format!("set session_replication_role = replica; {DELETED}; reset session_replication_role");
     world.sql.batch_execute(&missed).await.unwrap();
     assert_eq!(counts().await, (Some(1), Some(1)));
-    assert_eq!(world.sync.glance().await.unwrap().gone, None, "a glance does not count");
+    assert_eq!(world.sync.glance().await.unwrap().gone, None, "`glance` does not count");
     world.sync.resync(super::key("42")).await.unwrap();
-    assert_eq!(counts().await, (Some(1), Some(0)), "it is on its way");
+    assert_eq!(counts().await, (Some(1), Some(0)), "the key is pending");
     let got = world.claim().await.unwrap();
     assert_eq!(counts().await, (Some(1), Some(0)), "in process");
     assert_eq!(world.deliver(&got).await, "DESACTIVAR 42");
@@ -95,7 +95,7 @@ async fn s12_a_key_whose_row_is_gone_is_counted_until_its_deactivation_is_queued
 async fn a_trigger_of_an_earlier_version_is_noticed_and_installing_again_replaces_it() {
     let world = World::new().await;
     world.people(&[42]).await;
-    // As 0.1.0 has it: without a look at what was delivered.
+    // The trigger's body of 0.1.0, which does not read the deliveries.
     let known = "select prosrc from pg_proc where proname = 'sync_usuarios'";
     let body: String = world.sql.query_one(known, &[]).await.unwrap().get(0);
     let (from, to) = (body.find("elsif turno_old_speaks").unwrap(), body.find("if turno_new_speaks").unwrap());
@@ -108,7 +108,7 @@ async fn a_trigger_of_an_earlier_version_is_noticed_and_installing_again_replace
     world.run(LEAVES).await;
     world.run(DELETED).await;
     assert!(world.events().await.is_empty(), "the older trigger marks nothing");
-    assert_eq!(world.sync.status().await.unwrap().gone, Some(1), "and what it missed is shown");
+    assert_eq!(world.sync.status().await.unwrap().gone, Some(1), "the status counts the missed key");
     world.sync.install().await.unwrap();
     assert_eq!(installed().await, turno::Installed::Yes);
     world.sync.check(true, None, |_| {}).await.unwrap();

@@ -5,7 +5,7 @@ use turno::core::sync::SourceRefused;
 use turno::store::PartState;
 use turno::{Error, Installed, SyncStatus};
 
-/// Everything that the catalogue knows of tables, functions, triggers, indexes, views, rights and comments.
+/// Reads everything that the catalogue has about tables, functions, triggers, indexes, views, rights and comments.
 const CATALOGUE: &str = "
     select line from (
         select concat_ws(' ', 'class', c.oid, n.nspname, c.relname, c.relkind, c.relowner, c.relacl::text, c.reloptions::text,
@@ -53,8 +53,8 @@ async fn installing_twice_changes_nothing_and_remove_restores_the_catalogue() {
     let installed = catalogue(&world).await;
     assert!(world.sync.status().await.unwrap().is_installed());
     world.sync.install().await.unwrap();
-    assert_eq!(catalogue(&world).await, installed, "nothing is made anew");
-    assert!(before.iter().all(|line| installed.contains(line)), "and nothing else is touched");
+    assert_eq!(catalogue(&world).await, installed, "nothing is created again");
+    assert!(before.iter().all(|line| installed.contains(line)), "nothing else is changed");
     assert_eq!(installed.len(), before.len() + 5, "function, two triggers, index, view");
     let removed = world.sync.remove().await.unwrap();
     let expected = [
@@ -65,10 +65,10 @@ async fn installing_twice_changes_nothing_and_remove_restores_the_catalogue() {
         "function turno.sync_usuarios",
     ];
     let mut removed: Vec<&str> = removed.iter().map(String::as_str).collect();
-    removed.sort_by_key(|one| expected.iter().position(|other| other == one));
+    removed.sort_by_key(|name| expected.iter().position(|other| other == name));
     assert_eq!(removed, expected);
     assert_eq!(catalogue(&world).await, before);
-    assert!(world.sync.remove().await.unwrap().is_empty(), "again, and there is nothing left");
+    assert!(world.sync.remove().await.unwrap().is_empty(), "a second remove finds nothing");
     world.run(&person(1)).await;
     assert_eq!(world.queue.counts().await.unwrap().pending, 0);
 }
@@ -77,18 +77,18 @@ async fn installing_twice_changes_nothing_and_remove_restores_the_catalogue() {
 async fn the_plan_is_exactly_the_sql_that_install_runs() {
     let (one, other) = (World::bare(siper()).await, World::bare(siper()).await);
     let plan = one.sync.plan().await.unwrap();
-    assert!(one.sync.status().await.unwrap().is_absent(), "to plan changes nothing");
+    assert!(one.sync.status().await.unwrap().is_absent(), "`plan` changes nothing");
     assert!(plan.contains("\nbegin;\n") && plan.ends_with("\ncommit;\n"), "{plan}");
     assert_eq!(plan, other.sync.plan().await.unwrap());
     one.sql.batch_execute(&plan).await.unwrap();
-    assert!(one.sync.status().await.unwrap().is_installed(), "whoever pastes it has installed it");
+    assert!(one.sync.status().await.unwrap().is_installed(), "running the plan installs the source");
     other.sync.install().await.unwrap();
-    // Numbers and roles of the server differ between two databases; all else is the same.
+    // Object numbers and roles differ between two databases. Everything else is equal.
     let plain = |lines: Vec<String>| -> Vec<String> {
-        let wordy =
+        let without_numbers =
             |line: &str| line.split(' ').filter(|word| word.parse::<u64>().is_err()).collect::<Vec<_>>().join(" ");
         let ours = lines.iter().filter(|line| line.contains("Turno sync source") || line.contains("tr_sincro"));
-        let mut ours: Vec<String> = ours.map(|line| wordy(line)).collect();
+        let mut ours: Vec<String> = ours.map(|line| without_numbers(line)).collect();
         ours.sort();
         ours
     };
@@ -123,7 +123,7 @@ async fn install_lists_duplicate_principals_before_the_index_fails() {
         world.run(&person(id)).await;
     }
     let Err(Error::Source(SourceRefused::Duplicates { found, count, .. })) = world.sync.install().await else {
-        panic!("it is refused");
+        panic!("the install is refused");
     };
     assert_eq!((found, count), (vec![("9".to_owned(), 3), ("8".to_owned(), 2)], 2));
     assert!(world.sync.status().await.unwrap().is_absent());
@@ -184,7 +184,7 @@ async fn parts_of_an_old_configuration_are_shown_and_removed_by_the_next_install
     assert_eq!(world.number("select count(*) from pg_trigger where tgrelid = 'siper.usuarios'::regclass").await, 0);
     assert_eq!(sync.remove().await.unwrap().len(), 4);
     let copied = "select count(*) from pg_index where indrelid = 'siper.nuevos'::regclass";
-    assert_eq!(world.number(copied).await, 2, "an index that was copied with its comment is none of ours");
+    assert_eq!(world.number(copied).await, 2, "a copied index with a copied comment does not belong to the source");
 }
 
 #[tokio::test]
@@ -205,8 +205,8 @@ async fn foreign_objects_are_neither_replaced_nor_removed() {
             other => panic!("{theirs}: {other:?}"),
         };
         let status = world.sync.status().await.unwrap();
-        assert_eq!(Installed::of(Some(&status), true), Installed::Blocked, "{theirs}: install is not what helps");
-        assert_eq!(status.taken(), Some(refused), "{theirs}: the status says what install would");
+        assert_eq!(Installed::of(Some(&status), true), Installed::Blocked, "{theirs}: installing does not help");
+        assert_eq!(status.taken(), Some(refused), "{theirs}: the status names the same object as `install`");
         assert!(world.sync.remove().await.unwrap().is_empty(), "{theirs}");
         assert_eq!(catalogue(&world).await, before, "{theirs}");
     }
@@ -230,7 +230,7 @@ async fn two_sources_on_one_table_are_independent() {
     world.run(&person(42)).await;
     assert_eq!(queue.counts().await.unwrap().pending, 1);
     assert_eq!(sync.remove().await.unwrap().len(), 3);
-    assert!(world.sync.status().await.unwrap().is_installed(), "a name that begins alike is another name");
+    assert!(world.sync.status().await.unwrap().is_installed(), "a source with a similar name is another source");
     world.run(&person(43)).await;
     assert_eq!((queue.counts().await.unwrap().pending, world.queue.counts().await.unwrap().pending), (1, 2));
 }
@@ -247,7 +247,7 @@ async fn each_invalid_source_is_refused_with_the_next_step() {
         .await
         .unwrap();
     let texts = |text: &str| vec![text.to_owned()];
-    for (source, said) in [
+    for (source, text) in [
         (Source { table: Relation::of("siper.nadie"), ..siper() }, "there is no table siper.nadie"),
         (Source { table: Relation::of("usuarios"), ..siper() }, "there is no table usuarios"),
         (Source { table: Relation::of("siper.vista"), ..siper() }, "siper.vista is not a table"),
@@ -271,14 +271,14 @@ async fn each_invalid_source_is_refused_with_the_next_step() {
     ] {
         match world.turno.sync(source).install().await {
             Err(Error::Source(refused)) => {
-                assert!(refused.to_string().contains(said), "{refused}");
+                assert!(refused.to_string().contains(text), "{refused}");
                 assert!(!refused.next().is_empty());
             }
-            other => panic!("{said}: {other:?}"),
+            other => panic!("{text}: {other:?}"),
         }
     }
     assert!(world.sync.status().await.unwrap().is_absent());
-    assert_eq!(world.number("select count(*) from siper.usuarios").await, 0, "and the table is still there");
+    assert_eq!(world.number("select count(*) from siper.usuarios").await, 0, "the table still exists");
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
-//! A key is the text that the trigger would write: however it is written by hand, it is the same key, or it is refused.
+//! A key is the text that the trigger writes: another notation of the same value is the same key, or is refused.
 
 use super::*;
 use turno::Error;
 use turno::core::sync::SourceRefused;
 
-/// A world whose key is of this type.
-async fn of_type(kind: &str) -> World {
+/// Creates a world whose key column has the type `kind`.
+async fn world_with_key(kind: &str) -> World {
     let source = Source { one_current_per_key: false, key: "clave".to_owned(), enqueue_when: None, ..siper() };
     let world = World::bare(source).await;
     let sql = format!(
@@ -31,16 +31,16 @@ async fn a_key_in_another_notation_is_converted_and_its_row_is_found() {
         ("siper.color", "rojo", vec!["rojo"]),
         ("siper.codigo", "5", vec!["05"]),
     ] {
-        let world = of_type(kind).await;
+        let world = world_with_key(kind).await;
         let add = "insert into siper.usuarios (clave, nombre, apellido, principal) values";
         world.run(&format!("{add} ('{stored}', 'a', 'b', true)")).await;
         world.drain().await;
         for text in written {
             assert_eq!(world.sync.resync(key(text)).await.unwrap().as_str(), stored, "{kind} {text:?}");
-            let told = world.drain().await;
+            let sent_texts = world.drain().await;
             assert!(
-                told.len() == 1 && told[0].starts_with(&format!("ACTUALIZAR {stored} ")),
-                "{kind} {text:?}: {told:?}"
+                sent_texts.len() == 1 && sent_texts[0].starts_with(&format!("ACTUALIZAR {stored} ")),
+                "{kind} {text:?}: {sent_texts:?}"
             );
         }
     }
@@ -56,7 +56,7 @@ async fn a_key_that_no_row_can_have_is_refused_with_the_cause() {
         ("siper.color", "negro", "invalid input value for enum"),
         ("siper.codigo", "0", "violates check constraint"),
     ] {
-        let world = of_type(kind).await;
+        let world = world_with_key(kind).await;
         let refused = world.sync.resync(key(wrong)).await.unwrap_err();
         let Error::Source(refused @ SourceRefused::NotAKey { .. }) = &refused else { panic!("{kind}: {refused}") };
         assert!(refused.to_string().contains(cause), "{kind}: {refused}");
@@ -64,14 +64,14 @@ async fn a_key_that_no_row_can_have_is_refused_with_the_cause() {
     }
 }
 
-/// On a database where the table is not there (yet), the queue is fed through the API, and keys are what is passed.
+/// If the table does not exist, the queue is fed through the API, and keys are passed unchanged.
 #[tokio::test]
 async fn without_the_table_keys_stay_unchanged() {
     let world = World::bare(Source { table: Relation::of("siper.nadie"), ..siper() }).await;
     assert_eq!(world.sync.keys(vec![key("0100")]).await.unwrap(), [key("0100")]);
 }
 
-/// Also where the column became so after the installation: a statement that fails on it says nothing that helps.
+/// Also if the column changed after the installation: the database's own error would not help.
 #[tokio::test]
 async fn walk_and_install_refuse_an_unsuitable_key_column_with_the_same_text() {
     for kind in ["json", "boolean", "timestamptz", "double precision", "point"] {

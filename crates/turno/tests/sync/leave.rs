@@ -1,4 +1,4 @@
-//! A row that stops meeting `enqueue_when` while it is still the current one: it was neither deleted nor replaced.
+//! A row that stops meeting `enqueue_when` while it is still current: it is neither deleted nor replaced.
 
 use super::{Source, World, key, sent, siper};
 use std::time::Duration;
@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 const LEAVES: &str = "update siper.usuarios set algoritmo_pass = 'MD5' where idper = 42";
 
-/// The finished events of 42, newest last: action and state.
+/// Returns the finished events of 42, newest last: action and state.
 async fn finished(world: &World) -> Vec<String> {
     let sql = "select concat_ws(' ', accion, estado) from siper.cola_sincronizacion_usuarios_modulo
         where idper = 42 and estado = 'PROCESADO' order by actualizado_en, creado_en";
@@ -29,13 +29,16 @@ async fn with_ignore_a_waiting_event_of_a_row_that_left_is_skipped_and_shown_as_
     world.assert_events(&["42 NINGUNA PENDIENTE 0"]).await;
     assert_eq!(world.drain().await, ["nothing 42"]);
     assert_eq!(finished(&world).await, ["ACTUALIZAR PROCESADO", "NINGUNA PROCESADO"]);
-    // The destination still knows what it was told last, and that is as it was wished.
+    // The destination keeps the last delivery, as configured, so the check finds no difference.
     let check = world.sync.check(false, None, |_| {}).await.unwrap();
     assert_eq!((check.differing, check.on_its_way), (0, 0), "{check:?}");
-    assert_eq!(world.sync.status().await.unwrap().left, Some(1), "it is counted");
+    assert_eq!(world.sync.status().await.unwrap().left, Some(1), "the key is counted as left");
     world.run("update siper.usuarios set algoritmo_pass = 'PG-SHA256' where idper = 42").await;
-    let told = world.drain().await;
-    assert!(told.len() == 1 && told[0].starts_with("ACTUALIZAR 42") && told[0].contains("Otro"), "{told:?}");
+    let sent_texts = world.drain().await;
+    assert!(
+        sent_texts.len() == 1 && sent_texts[0].starts_with("ACTUALIZAR 42") && sent_texts[0].contains("Otro"),
+        "{sent_texts:?}"
+    );
 }
 
 #[tokio::test]
@@ -45,7 +48,7 @@ async fn with_ignore_a_resync_of_a_key_whose_row_has_left_is_skipped() {
     world.run(LEAVES).await;
     world.sync.resync(key("42")).await.unwrap();
     assert_eq!(world.drain().await, ["nothing 42"]);
-    // Deleted it is gone, whatever it was before; and so it is without a current row.
+    // A deleted row is gone even if it had left before.
     world.run("delete from siper.usuarios where idper = 42").await;
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
 }
@@ -77,7 +80,7 @@ async fn a_skipped_item_has_its_own_event() {
     world.drain().await;
     let mut names = Vec::new();
     while names.last().is_none_or(|name| name != "item.skipped") {
-        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("it is told").unwrap();
+        let heard = tokio::time::timeout(LIMIT, listener.next()).await.expect("the event is received").unwrap();
         if let Live::Event { event, .. } = heard
             && event.name.starts_with("item.")
         {
@@ -100,7 +103,7 @@ async fn with_deactivate_a_row_that_leaves_is_deactivated_and_a_check_finds_miss
     assert_eq!(world.drain().await, [sent(42)]);
     let missed = format!("set session_replication_role = replica; {LEAVES}; reset session_replication_role");
     world.sql.batch_execute(&missed).await.unwrap();
-    assert!(world.queue.claim("worker", 1, Span::ZERO).await.unwrap().is_empty(), "nobody marked it");
+    assert!(world.queue.claim("worker", 1, Span::ZERO).await.unwrap().is_empty(), "the trigger did not mark the key");
     let check = world.sync.check(true, None, |_| {}).await.unwrap();
     assert_eq!(check.differences, [("42".to_owned(), Difference::Gone)]);
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);

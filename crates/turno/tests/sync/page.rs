@@ -1,12 +1,12 @@
-//! The guide's SQL, block by block and as it stands there, run by the roles that it names, and its tables of results.
+//! Runs every SQL block of the guide unchanged, with the roles that it names, and compares its result tables.
 
 use super::*;
 use tokio_postgres::SimpleQueryMessage;
 
 const PAGE: &str = include_str!("../../../../docs/guides/sync.md");
 
-/// Rows of a table in the page's own way to write them.
-async fn shown(client: &Client, sql: &str) -> Vec<String> {
+/// Returns the rows of a query, formatted like the guide's tables.
+async fn query_as_table(client: &Client, sql: &str) -> Vec<String> {
     let messages = client.simple_query(sql).await.unwrap();
     let rows = messages.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -31,10 +31,10 @@ async fn every_sql_block_of_the_guide_works_as_described() {
             changes += 1;
             continue;
         }
-        assert!(block.starts_with("-- as the owner\n"), "who runs it? {block}");
+        assert!(block.starts_with("-- as the owner\n"), "the block names no role: {block}");
         let table = behind.trim_start().lines().skip(2).take_while(|line| line.starts_with('|'));
         let expected: Vec<&str> = table.collect();
-        assert_eq!(shown(&world.sql, block).await, expected, "{block}");
+        assert_eq!(query_as_table(&world.sql, block).await, expected, "{block}");
         looks += 1;
     }
     assert_eq!((changes, looks), (3, 3));

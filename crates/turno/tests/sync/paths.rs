@@ -1,4 +1,4 @@
-//! S7: every way to write into the table. S5: the event commits exactly if the change does.
+//! S7: every way to write to the table marks its keys. S5: the event commits exactly if the change does.
 
 use super::*;
 
@@ -131,10 +131,10 @@ async fn all_partitions_of_a_table_are_watched_with_any_column_order() {
     };
     world.run(&insert(1)).await;
     world.assert_events(&["1 ACTUALIZAR PENDIENTE 0"]).await;
-    let told = world.drain().await;
-    assert_eq!(told, [sent(1).replace("true", "false")]);
+    let sent_text = world.drain().await;
+    assert_eq!(sent_text, [sent(1).replace("true", "false")]);
     world.run("update siper.partes set activo = true").await;
-    assert_eq!(world.drain().await, [sent(1)], "a row that moves to another part");
+    assert_eq!(world.drain().await, [sent(1)], "a row that moves to another partition");
     world.run("update siper.partes set telefono = '1'").await;
     assert_eq!(world.drain().await, [""; 0]);
     world.sql.batch_execute("create table siper.otra partition of siper.partes default").await.unwrap();
@@ -154,7 +154,7 @@ async fn adding_and_dropping_columns_does_not_disturb_a_running_session() {
     assert_eq!(world.drain().await, ["DESACTIVAR 1"]);
 }
 
-/// S10: with a negative control, a plain update of what the engine locks.
+/// S10, with a negative control: an update of a row that the engine locks.
 #[tokio::test]
 async fn an_open_transaction_with_marks_does_not_delay_a_delivery_of_the_same_key() {
     let world = World::new().await;
@@ -162,16 +162,19 @@ async fn an_open_transaction_with_marks_does_not_delay_a_delivery_of_the_same_ke
     world.run("update siper.usuarios set nombre = 'A'").await;
     let got = world.claim().await.unwrap();
     world.run("begin; update siper.usuarios set nombre = 'B'").await;
-    let told = tokio::time::timeout(std::time::Duration::from_secs(3), world.deliver(&got))
+    let sent_text = tokio::time::timeout(std::time::Duration::from_secs(3), world.deliver(&got))
         .await
-        .expect("it waits for nobody");
-    assert!(told.contains("\"nombre\":\"A\""), "{told}");
+        .expect("the delivery does not wait");
+    assert!(sent_text.contains("\"nombre\":\"A\""), "{sent_text}");
     world.run("commit").await;
     assert!(world.drain().await[0].contains("\"nombre\":\"B\""));
     world.run("update siper.usuarios set nombre = 'C'").await;
     let got = world.claim().await.unwrap();
     world.sql.batch_execute("begin; update turno.hot set attempt = attempt").await.unwrap();
     let blocked = world.queue.ack([got.handed]);
-    assert!(tokio::time::timeout(std::time::Duration::from_secs(1), blocked).await.is_err(), "the check can fail");
+    assert!(
+        tokio::time::timeout(std::time::Duration::from_secs(1), blocked).await.is_err(),
+        "a real lock does block the ack"
+    );
     world.sql.batch_execute("rollback").await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! D8: the trigger works whatever rights the application's user has, and opens no hole.
+//! D8: the trigger works with any rights of the application's user, and gives that user no further rights.
 
 use super::*;
 
@@ -28,8 +28,8 @@ async fn the_function_belongs_to_the_owner_with_a_pinned_path_and_cannot_be_call
     assert_eq!((row.get::<_, bool>(2), row.get::<_, bool>(3), row.get::<_, bool>(4)), (true, false, false));
 }
 
-/// What an attacker would put in the way: exact matches of types for which the catalogue has only a cast, and the names
-/// of everything that the function uses.
+/// Objects that an attacker would create: exact type matches where the catalogue has only a cast, and the names of
+/// everything that the function uses.
 const TRAPS: &str = "
     create function trap(varchar, varchar) returns boolean language plpgsql as $$ begin raise 'trapped'; end $$;
     create operator = (function = trap, leftarg = varchar, rightarg = varchar);
@@ -58,7 +58,7 @@ async fn operators_functions_and_tables_of_a_hostile_user_are_ignored() {
     }
     world.run("create temp table intake (n int); create temp table queue (id int, name text)").await;
     world.run(&format!("set search_path = pg_temp, {role}, public, pg_catalog")).await;
-    // The traps are real: whoever goes by the path is caught.
+    // The traps work: a statement that uses the search path fails.
     assert!(world.app.query("select 'a'::varchar = 'b'::varchar", &[]).await.is_err());
     world.sync.install().await.unwrap();
     world.run(&person(42)).await;
@@ -71,7 +71,7 @@ async fn operators_functions_and_tables_of_a_hostile_user_are_ignored() {
     assert_eq!(world.drain().await, ["DESACTIVAR 42"]);
 }
 
-/// The engine's role is no superuser, the table is somebody else's, and each has only what it needs.
+/// The engine's role is no superuser, the table belongs to another role, and each role has only the rights it needs.
 #[tokio::test]
 async fn select_and_trigger_rights_on_the_table_are_enough_for_turnos_role() {
     let url = Cluster::for_tests().fresh_database().await;
@@ -108,7 +108,7 @@ async fn select_and_trigger_rights_on_the_table_are_enough_for_turnos_role() {
     sync.remove().await.unwrap();
 }
 
-/// S9: a row that is only hidden must not look as if it were gone.
+/// S9: a hidden row must not count as gone.
 #[tokio::test]
 async fn a_table_with_row_security_is_refused_and_reading_an_installed_one_is_an_error() {
     let url = Cluster::for_tests().fresh_database().await;
@@ -128,11 +128,11 @@ async fn a_table_with_row_security_is_refused_and_reading_an_installed_one_is_an
     sync.install().await.unwrap();
     assert!(sync.current(&key("42")).await.unwrap().into_data().is_some());
     sql.batch_execute("alter table siper.usuarios enable row level security").await.unwrap();
-    assert!(sync.current(&key("42")).await.is_err(), "nothing is known, which is not the same as gone");
+    assert!(sync.current(&key("42")).await.is_err(), "a row that cannot be read does not count as gone");
     assert!(sync.install().await.unwrap_err().to_string().contains("row security"));
 }
 
-/// What the guide says about rights: with these, and with none of them less.
+/// The rights listed in the guide are sufficient, and each is necessary.
 #[tokio::test]
 async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed() {
     let url = Cluster::for_tests().fresh_database().await;
@@ -150,7 +150,7 @@ async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed()
     assert!(closed.contains("permission denied for database"), "{closed}");
     sql.batch_execute(&format!("grant create on database {database} to {engine}")).await.unwrap();
     let turno = World::engine(&as_engine).await;
-    // Once its schema is there, it is not needed any more.
+    // The right to create is not needed after the schema exists.
     sql.batch_execute(&format!("revoke create on database {database} from {engine}")).await.unwrap();
     turno.put_queue(siper().queue, policy()).await.unwrap();
     let sync = turno.sync(siper());
@@ -166,7 +166,7 @@ async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed()
     }
     sync.install().await.unwrap();
     sync.remove().await.unwrap();
-    // Without an index nothing has to be owned, and the view needs its schema.
+    // Without the index no ownership is needed, but the view needs the right to create in its schema.
     sql.batch_execute(&format!("revoke {owner} from {engine}")).await.unwrap();
     let plain = turno.sync(Source { one_current_per_key: false, ..siper() });
     let refused = plain.install().await.unwrap_err().to_string();
@@ -175,7 +175,7 @@ async fn the_rights_that_the_guide_lists_are_enough_and_each_of_them_is_needed()
     plain.install().await.unwrap();
 }
 
-/// A superuser runs the plan: then Turno's role only has to read the table.
+/// If a superuser runs the plan, Turno's role only needs to read the table.
 #[tokio::test]
 async fn a_superuser_may_run_the_plan_for_a_role_that_may_only_read() {
     let url = Cluster::for_tests().fresh_database().await;

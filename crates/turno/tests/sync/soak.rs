@@ -1,5 +1,6 @@
-//! S1, S3, S4: rows are updated, moved, deleted and reinserted over several connections while the receiver fails at random.
-//! In the end the receiver knows exactly what the source says, and no delivery of a key has overlapped another or gone back.
+//! S1, S3, S4: rows are updated, moved, deleted and inserted again over several connections while the receiver fails
+//! at random. At the end the receiver has exactly the state of the source, and no two deliveries of a key overlapped
+//! or went back.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ const WORKERS: u64 = 4;
 const ROUNDS: u64 = 120;
 const KEYS: u64 = 8;
 
-/// Chance that can be repeated.
+/// A random generator with a seed.
 struct Chance(u64);
 
 impl Chance {
@@ -21,7 +22,7 @@ impl Chance {
     }
 }
 
-/// The external module, which keeps what it was told last and notices what should not happen.
+/// The external module: stores the last delivery of each key and detects violations.
 #[derive(Default)]
 struct Module {
     known: BTreeMap<String, (i64, Option<String>)>,
@@ -46,13 +47,13 @@ impl Module {
         }
     }
 
-    /// Who is active, and with which data.
+    /// Returns the active keys with their data.
     fn active(&self) -> BTreeMap<String, String> {
         self.known.iter().filter_map(|(key, (_, data))| Some((key.clone(), data.clone()?))).collect()
     }
 }
 
-/// Who should be active, and with which data.
+/// Returns the keys that should be active, with their data.
 async fn source(world: &World) -> BTreeMap<String, String> {
     let sql = "select idper::text, row_to_json(p)::text from (select idper, nombre, apellido, activo, hashpass
         from siper.usuarios where principal and idper is not null and algoritmo_pass = 'PG-SHA256') p";
@@ -84,7 +85,7 @@ async fn write(url: String, seed: u64) {
     let app = connect(&url, Some(&role(&url, "web"))).await;
     let mut chance = Chance(seed);
     for _ in 0..ROUNDS {
-        // A second principal is refused by the index, and two writers may wait for each other: both are a rollback.
+        // The index refuses a second principal, and two writers may deadlock: both are rolled back.
         if app.batch_execute(&statement(&mut chance)).await.is_err() {
             app.batch_execute("rollback").await.unwrap();
         }
@@ -142,12 +143,12 @@ async fn after_random_changes_the_receiver_has_the_state_of_the_source() {
     let module = module.lock().unwrap();
     assert_eq!(module.wrong, [""; 0]);
     assert_eq!(module.active(), held);
-    assert!(module.known.len() > 4, "something has happened: {}", module.known.len());
-    assert_eq!(compared.differences, [], "and it is remembered so");
+    assert!(module.known.len() > 4, "keys were delivered: {}", module.known.len());
+    assert_eq!(compared.differences, [], "the check agrees");
 }
 
 impl World {
-    /// What the workers left behind: an error that was due again only after they had gone.
+    /// Delivers the rest: failed items that became due only after the workers had ended.
     async fn drain_into(&self, module: &Arc<Mutex<Module>>) {
         loop {
             self.pass(10_000).await;
@@ -161,8 +162,8 @@ impl World {
     }
 }
 
-/// The negative control: whoever reads the data before the claim loses the change in between, and the comparison of the
-/// soak says so.
+/// The negative control: a delivery that reads the data before the claim loses the change in between, and the
+/// comparison of the soak test detects that.
 #[tokio::test]
 async fn control_reading_before_the_claim_loses_a_change_and_is_detected() {
     let world = World::new().await;
@@ -176,10 +177,10 @@ async fn control_reading_before_the_claim_loses_a_change_and_is_detected() {
     module.end("42", got.revision, Some(early.clone()));
     world.sync.delivered(&got, "ACTUALIZAR", early.as_deref()).await.unwrap();
     world.queue.ack([got.handed]).await.unwrap();
-    assert!(world.claim().await.is_none(), "the ack has swallowed it");
+    assert!(world.claim().await.is_none(), "the change is lost with the ack");
     assert_ne!(module.active(), source(&world).await);
     assert_eq!(world.sync.check(false, None, |_| {}).await.unwrap().differing, 1);
     module.begin("42", got.revision - 1);
     module.begin("42", got.revision);
-    assert_eq!(module.wrong.len(), 2, "back, and at once");
+    assert_eq!(module.wrong.len(), 2, "one delivery went back and two overlapped");
 }

@@ -1,9 +1,9 @@
-//! States and the upsert: sections 5 and 6 of the specification, through the trigger's own way in.
+//! States and the upsert: sections 5 and 6 of the specification, through the trigger.
 
 use super::*;
 use turno::core::queue::SettleOutcome;
 
-/// Fails the key's event as often as it is handed out, until it is exhausted.
+/// Fails the event on every attempt until it is exhausted.
 async fn exhaust(world: &World) {
     for attempt in 1..=5 {
         let got = world.claim().await.unwrap_or_else(|| panic!("attempt {attempt} is handed out"));
@@ -34,7 +34,7 @@ async fn a_failed_execution_is_error_and_retried_and_after_five_attempts_agotado
     let got = world.claim().await.unwrap();
     world.fail(&got, "HTTP 500").await;
     world.assert_events(&["42 ACTUALIZAR ERROR 1"]).await;
-    assert!(world.claim().await.is_none(), "not before the delay is over");
+    assert!(world.claim().await.is_none(), "no retry before the delay is over");
     world.pass(3_600_000).await;
     for attempt in 2..=5 {
         let got = world.claim().await.unwrap();
@@ -48,7 +48,7 @@ async fn a_failed_execution_is_error_and_retried_and_after_five_attempts_agotado
     assert_eq!(error, "HTTP 503 (5)");
 }
 
-/// The API keeps the errors of what has ended, and so does the view.
+/// The view keeps the errors of finished events, like the API.
 #[tokio::test]
 async fn the_last_error_of_an_event_is_kept_after_it_ended() {
     let world = World::new().await;
@@ -64,7 +64,7 @@ async fn the_last_error_of_an_event_is_kept_after_it_ended() {
     world.run(&person(43)).await;
     let got = world.claim().await.unwrap();
     world.queue.ack([got.handed]).await.unwrap();
-    assert_eq!(error(43).await, None, "what never failed has none");
+    assert_eq!(error(43).await, None, "an event that never failed has no error");
 }
 
 #[tokio::test]
@@ -96,8 +96,8 @@ async fn a_change_of_a_user_in_error_updates_his_record_resets_attempts_and_over
     let before: String = world.sql.query_one(&id, &[]).await.unwrap().get(0);
     world.run("update siper.usuarios set nombre = 'Otro'").await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
-    assert_eq!(world.sql.query_one(&id, &[]).await.unwrap().get::<_, &str>(0), before, "no new row");
-    let got = world.claim().await.expect("at once, and not after the delay of the stale one");
+    assert_eq!(world.sql.query_one(&id, &[]).await.unwrap().get::<_, &str>(0), before, "the same row is updated");
+    let got = world.claim().await.expect("due at once, without the delay of the stale change");
     assert!(world.deliver(&got).await.contains("Otro"));
 }
 
@@ -123,19 +123,19 @@ async fn a_change_while_en_proceso_shows_pendiente_is_not_handed_to_a_second_wor
     let data = world.sync.current(&key("42")).await.unwrap().into_data();
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
-    assert!(world.claim().await.is_none(), "the first worker still has it");
+    assert!(world.claim().await.is_none(), "the first worker still holds it");
     world.sync.delivered(&got, "ACTUALIZAR", data.as_deref()).await.unwrap();
     let settled = world.queue.ack([got.handed]).await.unwrap();
-    assert_eq!(settled[0].outcome, SettleOutcome::Superseded, "his success does not swallow it");
+    assert_eq!(settled[0].outcome, SettleOutcome::Superseded, "the ack does not discard the newer change");
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
-    let again = world.claim().await.expect("right after");
+    let again = world.claim().await.expect("due right after the ack");
     assert!(again.revision > got.revision);
     assert!(world.deliver(&again).await.contains("\"nombre\":\"Nuevo\""));
     world.assert_events(&[]).await;
-    assert_eq!(world.number(&format!("select count(*) from {VIEW}")).await, 1, "one row all the time");
+    assert_eq!(world.number(&format!("select count(*) from {VIEW}")).await, 1, "there was always one row");
 }
 
-/// S2 where nobody took the change in before the ack: committed while in process, and found in the intake later.
+/// S2 if the change was not taken in before the ack: committed while in process, and found in the intake later.
 #[tokio::test]
 async fn a_change_still_in_the_intake_when_the_worker_acks_is_delivered() {
     let world = World::new().await;
@@ -158,10 +158,10 @@ async fn a_failure_of_the_stale_change_does_not_count_against_the_new_one() {
     world.queue.counts().await.unwrap();
     world.fail(&got, "HTTP 500").await;
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
-    assert_eq!(world.claim().await.expect("at once").attempt, 1);
+    assert_eq!(world.claim().await.expect("due at once").attempt, 1);
 }
 
-/// The claim and the data in one statement would lose an update: the data are read by a later one.
+/// The data are read after the claim. Reading them in the same statement could lose an update.
 #[tokio::test]
 async fn the_data_are_read_at_the_delivery_and_not_at_the_change() {
     let world = World::new().await;
@@ -174,7 +174,7 @@ async fn the_data_are_read_at_the_delivery_and_not_at_the_change() {
     assert_eq!(world.deliver(&got).await, "DESACTIVAR 42");
 }
 
-/// Desacoplamiento: the event stays whatever becomes of the servers.
+/// Decoupling: the event stays, with or without a running server.
 #[tokio::test]
 async fn an_event_stays_in_the_queue_until_the_service_is_back() {
     let mut world = World::new().await;

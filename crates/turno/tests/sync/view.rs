@@ -1,4 +1,4 @@
-//! The queue under its name of the specification, for people of the database.
+//! The view of the queue that the specification names, for users of the database.
 
 use super::*;
 
@@ -31,8 +31,8 @@ async fn an_event_keeps_its_id_and_its_time_when_it_is_taken_in() {
     assert_eq!(seen(world.sql.query_one(&sql, &[]).await.unwrap()), before);
 }
 
-/// Section 6: a change while EN_PROCESO updates the record, so its time of update is the change's, also after the worker
-/// has finished; and it stands still while nothing happens.
+/// Section 6: a change while EN_PROCESO updates the record. So its time of update is that of the change, even after
+/// the worker has finished, and it does not move without a change.
 #[tokio::test]
 async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards() {
     let world = World::new().await;
@@ -41,24 +41,24 @@ async fn actualizado_en_moves_with_a_change_while_en_proceso_and_never_backwards
     let got = world.claim().await.unwrap();
     let claimed = world.number(&sql).await;
     world.pass(10_000).await;
-    assert_eq!(world.number(&sql).await, claimed, "nothing has happened");
+    assert_eq!(world.number(&sql).await, claimed, "no change yet");
     world.run("update siper.usuarios set nombre = 'Nuevo'").await;
     let marked = world.number(&sql).await;
-    assert!(marked >= claimed + 10_000, "with no server running");
+    assert!(marked >= claimed + 10_000, "before the intake is read");
     world.assert_events(&["42 ACTUALIZAR PENDIENTE 0"]).await;
     let changed = world.number(&sql).await;
-    assert!(changed >= marked, "{changed} {marked}: taken in");
+    assert!(changed >= marked, "{changed} {marked}: after the intake is read");
     world.pass(10_000).await;
     assert_eq!(world.number(&sql).await, changed);
     assert_eq!(world.queue.ack([got.handed]).await.unwrap()[0].outcome, turno::core::queue::SettleOutcome::Superseded);
     let again = world.number(&sql).await;
-    assert!(again >= changed + 10_000, "it is queued again");
+    assert!(again >= changed + 10_000, "the event is queued again");
     world.pass(10_000).await;
     assert_eq!(world.number(&sql).await, again);
-    assert!(world.claim().await.is_some(), "and the time keeps it from nobody");
+    assert!(world.claim().await.is_some(), "the event can be claimed");
 }
 
-/// The same where the worker gives it back: the change counts, the giving back does not.
+/// The same if the worker returns the event: the change counts, the return does not.
 #[tokio::test]
 async fn actualizado_en_stays_that_of_the_change_after_a_return() {
     let world = World::new().await;
@@ -81,17 +81,17 @@ async fn items_enqueued_through_the_api_do_not_break_the_view() {
     world.run(&person(7)).await;
     world.queue.counts().await.unwrap();
     for text in ["seven", "99999999999999999999", "-", "2147483648", "7"] {
-        // As a program that embeds the library may do; over HTTP such keys are refused.
+        // An embedding program can enqueue such keys. Over HTTP they are refused.
         let draft = turno::Draft { key: Some(key(text)), payload: "null".into(), ..turno::Draft::default() };
         world.queue.enqueue(vec![draft]).await.unwrap();
     }
     let shown = world.sql.query(&format!("select idper from {VIEW}"), &[]).await.unwrap();
     let ids: Vec<i32> = shown.iter().filter_map(|row| row.get(0)).collect();
     assert_eq!((shown.len(), ids), (5, vec![7]));
-    let mut told = world.drain().await;
-    told.sort_by_key(String::len);
-    assert_eq!(told.len(), 5);
-    assert_eq!(told.iter().filter(|one| one.starts_with("DESACTIVAR")).count(), 4, "{told:?}");
+    let mut sent_texts = world.drain().await;
+    sent_texts.sort_by_key(String::len);
+    assert_eq!(sent_texts.len(), 5);
+    assert_eq!(sent_texts.iter().filter(|one| one.starts_with("DESACTIVAR")).count(), 4, "{sent_texts:?}");
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn only_the_owner_of_the_table_may_read_the_view_unless_granted() {
     let dba = connect(&world.url, Some(&owner)).await;
     let look = format!("select idper from {VIEW}");
     assert_eq!(dba.query_one(&look, &[]).await.unwrap().get::<_, i32>(0), 42);
-    assert_eq!(refused(dba.query("select from turno.intake", &[]).await), "42501", "it opens nothing else");
+    assert_eq!(refused(dba.query("select from turno.intake", &[]).await), "42501", "the view gives no other right");
     assert_eq!(refused(world.app.query(&look, &[]).await), "42501");
     for change in ["insert into {} (id) values ('x')", "update {} set estado = 'PROCESADO'", "delete from {}"] {
         assert!(dba.execute(&change.replace("{}", VIEW), &[]).await.is_err(), "{change}");
@@ -115,10 +115,10 @@ async fn only_the_owner_of_the_table_may_read_the_view_unless_granted() {
     world.sql.batch_execute(&format!("grant select on {VIEW} to public")).await.unwrap();
     assert_eq!(world.app.query(&look, &[]).await.unwrap().len(), 1);
     world.sync.install().await.unwrap();
-    assert_eq!(refused(world.app.query(&look, &[]).await), "42501", "public is taken out again by an install");
+    assert_eq!(refused(world.app.query(&look, &[]).await), "42501", "an install revokes the grant to public");
 }
 
-/// A function that tells what it sees is not run on rows that the view does not show.
+/// A leaking function is not run on rows that the view does not show.
 #[tokio::test]
 async fn a_leaking_function_sees_no_rows_of_other_queues() {
     let world = World::new().await;
@@ -132,10 +132,10 @@ async fn a_leaking_function_sees_no_rows_of_other_queues() {
     world.queue.counts().await.unwrap();
     world
         .run(
-            "create function app.gossip(text) returns boolean language plpgsql cost 0.0000001 as $$
+            "create function app.leak(text) returns boolean language plpgsql cost 0.0000001 as $$
         begin raise notice 'saw %', $1; if $1 = 'secreto' then raise exception 'leaked'; end if; return true; end $$",
         )
         .await;
-    let sql = format!("select id from {VIEW} where app.gossip(id) and app.gossip(idper::text)");
+    let sql = format!("select id from {VIEW} where app.leak(id) and app.leak(idper::text)");
     assert_eq!(world.app.query(&sql, &[]).await.unwrap().len(), 1);
 }
