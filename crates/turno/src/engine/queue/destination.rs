@@ -20,7 +20,7 @@ const CONSUME: Needs<'static> = Needs::permission(Permission::QueuesConsume);
 const PAGE: u32 = 64;
 
 impl Turno {
-    /// Returns the destinations that are down or have stuck keys, by queue id.
+    /// Returns the destinations that have failures or items to revive, by queue id.
     pub async fn destinations(&self) -> Result<Vec<(QueueId, Destination)>, Error> {
         self.authorize_read(Needs::READING).await?;
         Ok(self.inner.store.destinations().await?)
