@@ -1,7 +1,7 @@
-//! The command line. One file per command under `cli/`; what several commands share is here.
+//! The command line. Each command has a file under `cli/`.
 //!
-//! Some commands work directly on the database (`user`, `token`, `migrate`, `check`, `audit verify`, `backup`, `sync`),
-//! others ask a server (`lease`, `queue`, `task`, `audit list`, `why`, `events`); `run` does either.
+//! Some commands work directly on the database (`user`, `token`, `migrate`, `check`, `audit verify`, `backup`, `sync`).
+//! Others call a server (`lease`, `queue`, `task`, `audit list`, `why`, `events`). `run` does either.
 
 mod audit;
 mod backup;
@@ -34,7 +34,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::texts::{Language, terminal};
-use place::PlaceArgs;
+use place::GlobalArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,7 +62,7 @@ pub(crate) struct Cli {
     command: Command,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    global: GlobalArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,7 +107,7 @@ enum Command {
     Man(generate::ManArgs),
 }
 
-/// Reads the arguments and runs the command; wrong ones end the program here with exit code 2.
+/// Parses the arguments and runs the command. Wrong arguments end the program with exit code 2.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
     terminal::choose(language());
     let cli = match help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -117,38 +117,38 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::failed(format!("failed to start threads: {error}"), "check the limit of processes (ulimit -u)")
     })?;
-    runtime.block_on(cli.command.run(&cli.place))
+    runtime.block_on(cli.command.run(&cli.global))
 }
 
-/// What the reader reads. Whoever asks for JSON is a program, and what programs read stays as it is.
+/// Returns the language of the messages: English with `--json`, because programs match on the text.
 fn language() -> Language {
     let is_program = std::env::args().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
     match is_program {
         true => Language::English,
-        false => terminal::asked_for(|name| std::env::var(name).ok()),
+        false => terminal::from_environment(|name| std::env::var(name).ok()),
     }
 }
 
 impl Command {
-    async fn run(self, place: &PlaceArgs) -> Result<ExitCode, Failure> {
+    async fn run(self, global: &GlobalArgs) -> Result<ExitCode, Failure> {
         match self {
-            Command::Demo(arguments) => demo::run(&arguments, place).await,
-            Command::Serve(arguments) => serve::run(arguments, place).await,
-            Command::Migrate(arguments) => migrate::run(&arguments, place).await,
-            Command::Config(arguments) => config::run(arguments, place),
-            Command::Healthcheck(arguments) => healthcheck::run(&arguments, place).await,
-            Command::User(arguments) => user::run(arguments, place).await,
-            Command::Token(arguments) => token::run(arguments, place).await,
+            Command::Demo(arguments) => demo::run(&arguments, global).await,
+            Command::Serve(arguments) => serve::run(arguments, global).await,
+            Command::Migrate(arguments) => migrate::run(&arguments, global).await,
+            Command::Config(arguments) => config::run(arguments, global),
+            Command::Healthcheck(arguments) => healthcheck::run(&arguments, global).await,
+            Command::User(arguments) => user::run(arguments, global).await,
+            Command::Token(arguments) => token::run(arguments, global).await,
             Command::Lease(arguments) => lease::run(&arguments).await,
-            Command::Queue(arguments) => queue::run(&arguments, place).await,
+            Command::Queue(arguments) => queue::run(&arguments, global).await,
             Command::Task(arguments) => task::run(&arguments).await,
             Command::Why(arguments) => why::run(&arguments).await,
-            Command::Run(arguments) => return run::run(&arguments, place).await,
+            Command::Run(arguments) => return run::run(&arguments, global).await,
             Command::Events(arguments) => events::run(&arguments).await,
-            Command::Audit(arguments) => audit::run(&arguments, place).await,
-            Command::Check(arguments) => check::run(&arguments, place).await,
-            Command::Backup(arguments) => backup::run(&arguments, place).await,
-            Command::Sync(arguments) => sync::run(&arguments, place).await,
+            Command::Audit(arguments) => audit::run(&arguments, global).await,
+            Command::Check(arguments) => check::run(&arguments, global).await,
+            Command::Backup(arguments) => backup::run(&arguments, global).await,
+            Command::Sync(arguments) => sync::run(&arguments, global).await,
             Command::Completions(arguments) => generate::completions(&arguments),
             Command::Man(arguments) => generate::man(&arguments),
         }
@@ -162,12 +162,12 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definition_of_the_command_line_is_sound() {
+    fn the_definition_of_the_command_line_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn every_command_and_every_option_says_what_it_is_for() {
+    fn every_command_and_option_has_help() {
         fn look(command: &clap::Command, path: &str) {
             assert!(command.get_about().is_some(), "{path}");
             for argument in command.get_arguments() {

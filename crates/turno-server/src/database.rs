@@ -1,5 +1,4 @@
-//! The database behind the server, described in a way that can be shown to anybody: never with a user or a
-//! password.
+//! Opens the database of a command or a server, and describes it to people without its user and password.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +7,14 @@ use turno::{Error, Options, Turno};
 
 const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://USER@HOST/DATABASE";
 
-/// The open engine and where it remembers.
+/// An open engine and the database it works on.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
-    /// The engine.
     pub(crate) turno: Turno,
-    /// Where it remembers.
     pub(crate) place: Place,
 }
 
-/// Where the engine remembers, described for people.
+/// A database, described for people.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     /// `SQLite` or `PostgreSQL`.
@@ -31,14 +28,14 @@ pub(crate) async fn open(url: &str) -> Result<Database, Failure> {
     open_with(url, Options::default()).await
 }
 
-/// Opens it with other than the default options.
+/// Opens the database with these options.
 pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, Failure> {
     let place = describe(url)?;
     let turno = Turno::open_with(url, options).await.map_err(|error| cannot_open(&place, &error))?;
     Ok(Database { turno, place })
 }
 
-/// What is said of a database that could not be opened.
+/// Returns the failure of a database that could not be opened, with advice that fits its cause.
 pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
     let cause = error.to_string();
     let says = |words: &str| cause.contains(words);
@@ -66,7 +63,7 @@ pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
     Failure::failed(format!("failed to open {}: {cause}", place.name), next)
 }
 
-/// Where a URL leads, fit to be shown.
+/// Returns the kind and the visible part of a database URL.
 pub(crate) fn describe(url: &str) -> Result<Place, Failure> {
     let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
     match scheme {
@@ -80,29 +77,29 @@ pub(crate) fn describe(url: &str) -> Result<Place, Failure> {
     }
 }
 
-/// Host and database of what follows `postgres:`, without user, password and parameters.
+/// Returns host and database from the text after `postgres:`, without user, password and parameters.
 fn host_and_name(rest: &str) -> Result<String, Failure> {
     let address =
         rest.strip_prefix("//").ok_or_else(|| Failure::usage("the postgres URL has no // after its scheme", NEXT))?;
     let without_parameters = address.split('?').next().unwrap_or_default();
-    // The last @ ends the credentials: a careless password may contain one, too.
+    // The last @ ends the credentials, because a password may contain one, too.
     let visible = without_parameters.rsplit('@').next().unwrap_or_default();
     let (host, name) = visible.split_once('/').unwrap_or((visible, ""));
     let host = if host.is_empty() { "localhost" } else { host };
     Ok(if name.is_empty() { host.to_string() } else { format!("{host}/{name}") })
 }
 
-/// A place that exists only as long as the demo does.
+/// A folder that is deleted when the demo ends.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     path: PathBuf,
 }
 
 impl TemporaryFolder {
-    /// Makes a new folder that only this user can enter.
+    /// Creates a new folder that only this user can enter.
     pub(crate) fn create() -> Result<Self, Failure> {
         let parent = std::env::temp_dir();
-        // In containers process ids repeat, so that a demo that was killed may have left its folder.
+        // In containers process ids repeat, so a killed demo may have left a folder with the same name.
         for attempt in 0..100 {
             let path = parent.join(format!("turno-demo-{}-{attempt}", std::process::id()));
             match make_private(&path) {
@@ -125,7 +122,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What cannot be removed now is in the temporary folder anyway.
+        // The system cleans its temporary folder, so a folder that cannot be removed now does no harm.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
@@ -148,21 +145,21 @@ mod tests {
         assert_eq!(shown("postgres://ana:s3cr@t@db.example:5433/shop?password=other"), place);
         assert_eq!(shown("postgresql:///shop"), Ok("localhost/shop".to_string()));
         for wrong in ["postgre://ana:s3cret@db/shop", "s3cret", "postgres:s3cret"] {
-            let cause = shown(wrong).expect_err("it is no database's URL");
+            let cause = shown(wrong).expect_err("the URL is invalid");
             assert!(!cause.contains("s3cret"), "{cause}");
         }
     }
 
     #[test]
     fn a_file_is_shown_with_its_whole_path() {
-        let place = describe("sqlite:turno.db").expect("it is a URL of SQLite");
+        let place = describe("sqlite:turno.db").expect("the URL is valid");
         assert_eq!(place.kind, "SQLite");
         assert!(Path::new(&place.name).is_absolute() && place.name.ends_with("turno.db"));
         assert!(describe("sqlite:").is_err());
     }
 
     #[test]
-    fn the_temporary_folder_is_new_and_goes_with_its_owner() {
+    fn a_temporary_folder_is_new_and_is_deleted_with_its_value() {
         let (first, second) = (TemporaryFolder::create(), TemporaryFolder::create());
         let (first, second) = (first.expect("writable"), second.expect("writable"));
         assert_ne!(first.path, second.path);

@@ -1,19 +1,20 @@
-//! Where figures are gathered: the recorder behind the `metrics` crate, and its text for Prometheus.
+//! Metrics: the recorder behind the `metrics` crate, and its text for Prometheus.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// How often what was recorded is folded into buckets; in between it takes memory.
+/// How often recorded samples are folded into buckets. Until then each sample takes memory.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// From a beat that was only read to an answer that nobody waits for any more.
+/// Buckets for durations: from a heartbeat that only reads to a request that timed out.
 const SECONDS: &[f64] = &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
-/// How many commands share a commit.
+/// Buckets for the number of commands in one commit.
 const SIZES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
 
-/// The text of all figures. The recorder is one per process by its nature, hence the static.
+/// Returns the handle that renders all metrics, and installs the recorder on the first call. A process has one
+/// recorder, hence the static.
 pub(crate) fn installed() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
@@ -23,14 +24,14 @@ pub(crate) fn installed() -> &'static PrometheusHandle {
             .expect("the lists of buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();
-        // Somebody else's recorder would be a second one in this process, which there is not.
+        // Installing fails only if the process has another recorder. This program installs no other.
         let _ = metrics::set_global_recorder(recorder);
         describe();
         handle
     })
 }
 
-/// Folds what was recorded, for as long as the program runs.
+/// Folds recorded samples into buckets for as long as the program runs.
 pub(crate) async fn upkeep() {
     loop {
         tokio::time::sleep(UPKEEP).await;
@@ -38,7 +39,7 @@ pub(crate) async fn upkeep() {
     }
 }
 
-/// What each figure is. The same sentences are in `docs/operating/observability.md`.
+/// Describes each metric. `docs/operating/observability.md` has the same sentences.
 fn describe() {
     for (name, what) in [
         ("turno_http_requests_total", "Answered requests"),

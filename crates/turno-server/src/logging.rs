@@ -1,7 +1,7 @@
-//! What the program says about itself, on stderr: lines for people on a terminal, JSON for whatever collects them.
+//! The program's log on stderr: text on a terminal, JSON elsewhere.
 //!
-//! Secrets, passwords and what items carry are never handed to a log line, at any level; a test runs the program at
-//! `trace` and looks for them.
+//! No log line contains secrets, passwords or payloads of items, at any level. A test runs the program at `trace` and
+//! searches its log for them.
 
 use std::io::IsTerminal;
 
@@ -13,19 +13,19 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::LogFormat;
 use crate::failure::Failure;
 
-/// Whether it is JSON that is written to this stderr.
+/// Returns whether log lines are JSON.
 fn is_json(format: LogFormat, terminal: bool) -> bool {
     format == LogFormat::Json || (format == LogFormat::Auto && !terminal)
 }
 
-/// Ends what was begun with the log: kept until the program ends.
+/// Keeps the log and the traces running. Dropping it sends the last traces, so it lives until the program ends.
 #[derive(Debug)]
 pub(crate) struct Logging {
     #[cfg(feature = "otlp")]
     _traces: Option<crate::traces::Traces>,
 }
 
-/// Starts to log what passes the filter, and to send traces if there is somewhere to send them to.
+/// Starts the log with this filter, and the traces if there is an endpoint for them.
 pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>) -> Result<Logging, Failure> {
     let read = EnvFilter::builder().parse(filter).map_err(|error| {
         Failure::usage(
@@ -42,7 +42,7 @@ pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>
     };
     let lines = tracing_subscriber::Layer::with_filter(lines, read);
     let log = tracing_subscriber::registry().with(lines);
-    // A second start, as in tests, keeps the first one's.
+    // `try_init` fails if the process already logs, as in tests. The first log stays in use.
     #[cfg(feature = "otlp")]
     {
         let (layer, traces) = crate::traces::start(otlp_endpoint)?;
@@ -59,7 +59,7 @@ pub(crate) fn start(format: LogFormat, filter: &str, otlp_endpoint: Option<&str>
     }
 }
 
-/// The wish of <https://no-color.org>.
+/// Returns whether the environment asks for no colours: <https://no-color.org>.
 fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_get_text_and_machines_get_json_unless_told_otherwise() {
+    fn auto_format_is_text_on_a_terminal_and_json_elsewhere() {
         assert!(!is_json(LogFormat::Auto, true) && is_json(LogFormat::Auto, false));
         assert!(is_json(LogFormat::Json, true) && !is_json(LogFormat::Text, false));
     }
 
     #[test]
-    fn a_filter_that_cannot_be_read_is_wrong_usage() {
-        let failure = start(LogFormat::Text, "turno=loud", None).expect_err("there is no such level");
+    fn an_invalid_log_filter_is_wrong_usage() {
+        let failure = start(LogFormat::Text, "turno=loud", None).expect_err("the level `loud` does not exist");
         assert!(failure.cause.contains("turno=loud") && failure.next.contains("debug"), "{failure:?}");
     }
 }

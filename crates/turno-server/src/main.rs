@@ -1,7 +1,7 @@
-//! The program `turno`: command line and HTTP around the library.
+//! The program `turno`: a command line and an HTTP server around the library `turno`.
 //!
-//! Data go to stdout, talk goes to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage. There is no
-//! SQL here and no rule: what may be done is decided in the core.
+//! Data goes to stdout, messages go to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage. This crate
+//! contains no SQL and no rules: the core decides every command.
 
 mod cli;
 mod client;
@@ -21,7 +21,7 @@ mod uptime;
 
 use std::process::ExitCode;
 
-/// The C library's allocator made the threads of a busy server wait for each other.
+/// Replaces the C library's allocator, in which the threads of a busy server waited for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,8 +1,8 @@
-//! Passwords: hashed with argon2id, on hands of their own.
+//! Hashes and verifies passwords with argon2id.
 //!
-//! A hash takes a good part of a processor and 19 MiB for some hundredths of a second, and anybody may ask for one. So
-//! only few are made at once, few more may wait, and the rest is told to come back. Whether a person exists cannot be
-//! told from how long it takes.
+//! A hash takes 19 MiB and much of a processor for some hundredths of a second, and every visitor can cause one. So at
+//! most `PARALLEL` hashes run at once, `WAITING` more wait, and further calls are refused as busy. Verifying takes
+//! equally long for users that do not exist, so the time does not reveal whether a user exists.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Characters of a password at least.
+/// Minimum length of a password, in characters.
 pub(crate) const SHORTEST: usize = 8;
-/// Bytes of a password at most: nobody types more, and hashing must not become work by itself.
+/// Maximum length of a password, in bytes. It bounds the time that hashing takes.
 pub(crate) const LONGEST: usize = 1_000;
-/// Hashes at once.
-const HANDS: usize = 2;
-/// Who waits for one.
+/// How many hashes run at once.
+const PARALLEL: usize = 2;
+/// How many calls may wait for a hash.
 const WAITING: usize = 16;
 
-/// Compared with where there is nothing to compare with: the same work, and never equal. A test keeps its parameters
-/// those of every new hash.
-const NOBODYS: &str =
+/// A hash that no password matches. Verifying against it takes as long as against a real one; a test compares the
+/// parameters.
+const UNMATCHABLE: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Why a password was not taken.
+/// Why a password was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PasswordRefused {
-    /// Too short or too long.
+    /// The password is too short or too long.
     #[error("a password has at least {SHORTEST} characters and at most {LONGEST} bytes; choose another")]
     Weak,
-    /// Too many are being checked.
+    /// Too many passwords are being hashed.
     #[error("too many passwords are being checked; try again in a moment")]
     Busy,
     /// The system has no randomness, or no memory.
@@ -39,25 +39,25 @@ pub(crate) enum PasswordRefused {
     Failed,
 }
 
-/// Where passwords are hashed and compared.
+/// Hashes and verifies passwords, with a bound on parallel work.
 #[derive(Debug)]
 pub(crate) struct Passwords {
-    hands: Arc<Semaphore>,
+    parallel: Arc<Semaphore>,
     seats: Arc<Semaphore>,
 }
 
 impl Passwords {
     pub(crate) fn new() -> Passwords {
-        Passwords { hands: Arc::new(Semaphore::new(HANDS)), seats: Arc::new(Semaphore::new(HANDS + WAITING)) }
+        Passwords { parallel: Arc::new(Semaphore::new(PARALLEL)), seats: Arc::new(Semaphore::new(PARALLEL + WAITING)) }
     }
 
-    /// The hash of a new password.
+    /// Returns the hash of a new password.
     pub(crate) async fn hash(&self, password: String) -> Result<String, PasswordRefused> {
         acceptable(&password)?;
         self.work(move || hashed(&password)).await?
     }
 
-    /// Whether it is the password whose hash this is; without a hash it is not, after the same time.
+    /// Returns whether the password belongs to this hash. Without a hash returns false, after the same time.
     pub(crate) async fn matches(&self, password: String, hash: Option<String>) -> Result<bool, PasswordRefused> {
         if password.len() > LONGEST {
             return Ok(false);
@@ -67,25 +67,25 @@ impl Passwords {
 
     async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, PasswordRefused> {
         let seat = self.seats.clone().try_acquire_owned().map_err(|_| PasswordRefused::Busy)?;
-        let hand = self.hands.clone().acquire_owned().await.map_err(|_| PasswordRefused::Busy)?;
-        // Both stay with the work, which goes on even if whoever asked has left.
-        let places: [OwnedSemaphorePermit; 2] = [seat, hand];
+        let hand = self.parallel.clone().acquire_owned().await.map_err(|_| PasswordRefused::Busy)?;
+        // The permits stay with the work, because a blocking task goes on after its caller has left.
+        let permits: [OwnedSemaphorePermit; 2] = [seat, hand];
         let done = tokio::task::spawn_blocking(move || {
             let answer = work();
-            drop(places);
+            drop(permits);
             answer
         });
         done.await.map_err(|_| PasswordRefused::Failed)
     }
 }
 
-/// Refuses what is too easy to guess or too long to hash.
+/// Refuses a password that is too short or too long.
 pub(crate) fn acceptable(password: &str) -> Result<(), PasswordRefused> {
     let fits = password.chars().count() >= SHORTEST && password.len() <= LONGEST;
     if fits { Ok(()) } else { Err(PasswordRefused::Weak) }
 }
 
-/// The hash of a password, here and now; a server uses [`Passwords::hash`].
+/// Hashes a password on the calling thread. A server uses [`Passwords::hash`], which bounds the work.
 pub(crate) fn hashed(password: &str) -> Result<String, PasswordRefused> {
     let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
     hash.map(|hash| hash.to_string()).map_err(|_| PasswordRefused::Failed)
@@ -93,7 +93,7 @@ pub(crate) fn hashed(password: &str) -> Result<String, PasswordRefused> {
 
 fn same(password: &str, hash: Option<&str>) -> bool {
     let known = hash.and_then(|hash| PasswordHash::new(hash).ok());
-    let compared = known.clone().or_else(|| PasswordHash::new(NOBODYS).ok());
+    let compared = known.clone().or_else(|| PasswordHash::new(UNMATCHABLE).ok());
     let equal = compared.is_some_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
     equal && known.is_some()
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_right_password_matches_and_nobody_has_none() {
+    fn only_the_right_password_matches_its_hash() {
         let hash = hashed("correcto caballo").expect("hashed");
         assert!(same("correcto caballo", Some(&hash)));
         assert!(!same("correcto caballo ", Some(&hash)));
@@ -111,15 +111,15 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_hash_costs_what_a_real_one_costs() {
+    fn the_unmatchable_hash_has_the_cost_of_a_real_one() {
         let real = hashed("correcto caballo").expect("hashed");
         let cost = |hash: &str| hash.split('$').take(4).collect::<Vec<_>>().join("$");
-        assert_eq!(cost(&real), cost(NOBODYS));
-        assert!(PasswordHash::new(NOBODYS).is_ok(), "it can be compared with");
+        assert_eq!(cost(&real), cost(UNMATCHABLE));
+        assert!(PasswordHash::new(UNMATCHABLE).is_ok(), "the hash is valid");
     }
 
     #[test]
-    fn what_is_too_short_or_too_long_is_no_password() {
+    fn a_password_outside_its_bounds_is_refused() {
         for good in ["12345678".to_owned(), "ñandúñan".to_owned(), "x".repeat(LONGEST)] {
             assert_eq!(acceptable(&good), Ok(()), "{good}");
         }
@@ -129,9 +129,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn beyond_those_who_wait_everybody_is_turned_away() {
+    async fn a_password_check_is_refused_as_busy_once_every_seat_is_taken() {
         let passwords = Passwords::new();
-        let taken = passwords.seats.clone().acquire_many_owned((HANDS + WAITING) as u32).await.expect("free");
+        let taken = passwords.seats.clone().acquire_many_owned((PARALLEL + WAITING) as u32).await.expect("free");
         assert_eq!(passwords.matches("12345678".to_owned(), None).await, Err(PasswordRefused::Busy));
         drop(taken);
         assert_eq!(passwords.matches("12345678".to_owned(), None).await, Ok(false));

@@ -1,6 +1,7 @@
-//! What people read, in the languages of `locales/`: one file per language, the same messages in each.
+//! The texts that people read, in the languages of `locales/`. Each language has the same messages.
 //!
-//! Codes never change and stay English; sentences are looked up here, at the edge, in the reader's language.
+//! Codes stay English and never change. Only the edge (HTTP, console, command line) looks texts up in the reader's
+//! language.
 
 pub(crate) mod causes;
 mod sentences;
@@ -13,7 +14,6 @@ use fluent_bundle::{FluentArgs, FluentResource};
 use turno::core::time::Span;
 use unic_langid::LanguageIdentifier;
 
-/// The languages that people can read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     Spanish,
@@ -21,7 +21,8 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Reads `Accept-Language`: Spanish unless English is preferred. What cannot be understood is as good as absent.
+    /// Returns the preferred language of an `Accept-Language` header: Spanish unless English has a higher weight.
+    /// Entries that cannot be parsed are ignored.
     pub(crate) fn preferred(header: &str) -> Self {
         let weight = |wanted: &str| {
             let entries = header.split(',').filter_map(|entry| {
@@ -36,7 +37,7 @@ impl Language {
         if weight("en") > weight("es") { Self::English } else { Self::Spanish }
     }
 
-    /// The tag for `lang` and `Content-Language`.
+    /// Returns the tag for `lang` and `Content-Language`.
     pub(crate) fn tag(self) -> &'static str {
         match self {
             Self::Spanish => "es",
@@ -45,7 +46,7 @@ impl Language {
     }
 }
 
-/// The sentences of both languages.
+/// The messages of both languages.
 pub(crate) struct Texts {
     spanish: FluentBundle<FluentResource>,
     english: FluentBundle<FluentResource>,
@@ -57,8 +58,8 @@ impl std::fmt::Debug for Texts {
     }
 }
 
-/// The API's and the program's own sentences, then the console's, then those of its pages about tasks, then causes, then the
-/// command line's with its help. Examples come last, and in English they stand in the definition of the command line.
+/// The files of a language: API, console, tasks, sync, causes, command line, help, examples. English examples are in
+/// the definition of the command line instead.
 const SPANISH: &[&str] = &[
     include_str!("../locales/es.ftl"),
     include_str!("../locales/console.es.ftl"),
@@ -84,27 +85,27 @@ impl Texts {
         Texts { spanish: bundle("es", SPANISH), english: bundle("en", ENGLISH) }
     }
 
-    fn of(&self, language: Language) -> &FluentBundle<FluentResource> {
+    fn bundle(&self, language: Language) -> &FluentBundle<FluentResource> {
         match language {
             Language::Spanish => &self.spanish,
             Language::English => &self.english,
         }
     }
 
-    /// The sentence `id`; nothing if there is none.
+    /// Returns the message `id`, or `None` if it does not exist.
     pub(crate) fn find<'a>(&'a self, language: Language, id: &str, args: &'a FluentArgs<'a>) -> Option<Cow<'a, str>> {
-        let bundle = self.of(language);
+        let bundle = self.bundle(language);
         let (message, attribute) = id.split_once('.').map_or((id, None), |(message, name)| (message, Some(name)));
         let message = bundle.get_message(message)?;
         let pattern = match attribute {
             Some(name) => message.get_attribute(name)?.value(),
             None => message.value()?,
         };
-        // A missing argument shows as its name in braces: ugly, but still an answer.
+        // Fluent renders a missing argument as its name in braces, which is better than no text.
         Some(bundle.format_pattern(pattern, Some(args), &mut Vec::new()))
     }
 
-    /// A span as a person would say it: one number, one unit.
+    /// Renders a span with one number and one unit.
     pub(crate) fn span(&self, language: Language, span: Span) -> String {
         let seconds = (span.0 + 500) / 1_000;
         let (id, count) = match seconds {
@@ -119,7 +120,7 @@ impl Texts {
         self.find(language, id, &args).map(Cow::into_owned).unwrap_or_default()
     }
 
-    /// A permission as a person would say it, with the name that programs know.
+    /// Renders the name of a permission for people. Falls back to the name that programs use.
     pub(crate) fn permission(&self, language: Language, name: &str) -> String {
         let id = format!("permission-{}", name.replace('.', "_"));
         self.find(language, &id, &FluentArgs::new()).map_or_else(|| name.to_owned(), Cow::into_owned)
@@ -130,7 +131,7 @@ fn bundle(language: &str, sources: &[&str]) -> FluentBundle<FluentResource> {
     let mut bundle = FluentBundle::new_concurrent(language.parse::<LanguageIdentifier>().into_iter().collect());
     bundle.set_use_isolating(false);
     for source in sources {
-        // A test reads all files; a mistake in one line must not take the other sentences away.
+        // A test reads every file. In production an invalid line must not remove the other messages.
         let resource = FluentResource::try_new((*source).to_owned()).unwrap_or_else(|(partial, _)| partial);
         drop(bundle.add_resource(resource));
     }
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Message and attribute names, with the arguments that each uses.
+    /// Returns the names of messages and attributes, with the arguments that each uses.
     fn shape(source: &str) -> BTreeMap<String, Vec<String>> {
         let mut shape = BTreeMap::new();
         let mut message = String::new();
@@ -166,18 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn both_languages_say_the_same_things() {
+    fn both_languages_have_the_same_messages_with_the_same_arguments() {
         for (spanish, english) in SPANISH.iter().zip(ENGLISH) {
             assert_eq!(shape(spanish), shape(english));
         }
     }
 
-    /// Words that are the same in both languages.
+    /// Messages that are the same in both languages.
     const SAME: [&str; 7] =
         ["admin-tokens", "cli-no", "cli-preset-name-cause", "fence", "no", "shown-no-turno-sync-install", "token-id"];
 
     #[test]
-    fn no_text_was_left_in_the_other_language() {
+    fn no_text_is_the_same_in_both_languages() {
         let lines = |sources: &[&'static str]| {
             let lines = sources.iter().copied().flat_map(str::lines).filter(|line| line.contains(" = "));
             lines
@@ -195,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_both_languages_can_be_read() {
+    fn every_locale_file_is_valid_fluent() {
         for source in SPANISH.iter().chain(ENGLISH) {
             assert!(FluentResource::try_new((*source).to_owned()).is_ok());
         }
     }
 
     #[test]
-    fn english_only_for_whoever_prefers_it() {
+    fn english_is_chosen_only_if_its_weight_is_higher() {
         for spanish in ["", "es-AR,es;q=0.9,en;q=0.8", "de", "*", "en;q=0.5, es", "en;q=x", "en;q=0", "en;q=NaN"] {
             assert_eq!(Language::preferred(spanish), Language::Spanish, "{spanish}");
         }

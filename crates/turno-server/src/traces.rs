@@ -1,7 +1,7 @@
-//! Traces for an OpenTelemetry collector, over OTLP and HTTP: a span per request and a span per commit.
+//! Sends traces to an OpenTelemetry collector, over OTLP and HTTP: a span per request and a span per commit.
 //!
-//! Compiled in with the feature `otlp`, and silent without an endpoint. Sending happens on a thread of its own; when the
-//! collector does not answer, spans are dropped and nothing else is.
+//! This module exists with the feature `otlp` only, and does nothing without an endpoint. A thread of its own sends the
+//! spans; while the collector does not answer, spans are dropped and requests go on.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
@@ -15,23 +15,23 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::Failure;
 
-/// The variable that the rest of the world uses; what the configuration says comes first.
+/// The standard variable for the endpoint. The configuration has precedence.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Sends what is left when dropped.
+/// Sends the remaining spans when dropped.
 #[derive(Debug)]
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // A collector that is away loses the last spans, as it lost those before.
+        // If the collector does not answer, the last spans are lost.
         let _ = self.0.shutdown();
     }
 }
 
 type Spans<S> = Filtered<OpenTelemetryLayer<S, Tracer>, Targets, S>;
 
-/// The layer that makes spans, if there is an endpoint for them.
+/// Returns the layer that makes spans, if an endpoint is configured.
 pub(crate) fn start<S>(configured: Option<&str>) -> Result<(Option<Spans<S>>, Option<Traces>), Failure>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
@@ -41,7 +41,7 @@ where
         return Ok((None, None));
     };
     let endpoint = format!("{}/v1/traces", base.trim_end_matches('/'));
-    // Its client waits for answers and must be made where nothing else runs.
+    // The exporter's blocking client must be created outside the async runtime.
     let made = std::thread::spawn(move || SpanExporter::builder().with_http().with_endpoint(endpoint).build()).join();
     let exporter = match made {
         Ok(Ok(exporter)) => exporter,

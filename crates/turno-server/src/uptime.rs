@@ -1,16 +1,21 @@
-//! How long the program has been running, or a call has taken. It is shown to people, or makes what a server granted
-//! shorter and never longer, so it may look at the machine's own clock; every time that matters comes from the database.
+//! A stopwatch on the machine's clock.
+//!
+//! Turno's rules use the database's clock only. Reading the machine's clock is safe here for two reasons: an elapsed
+//! time is either shown to people, or it shortens what a server granted and never extends it.
 
 use std::time::{Duration, Instant};
 
-/// Started when the server is ready, or a call is made.
+/// A started stopwatch: for the uptime of the server, the duration of a call, or the age of a cached value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uptime {
     since: Instant,
 }
 
 impl Uptime {
-    #[expect(clippy::disallowed_methods, reason = "shown on a page, never compared with a time that decides")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an elapsed time is shown or shortens a grant, and decides nothing else"
+    )]
     pub(crate) fn start() -> Self {
         Self { since: Instant::now() }
     }
@@ -20,8 +25,9 @@ impl Uptime {
     }
 }
 
-/// `2 d 3 h`, `3 h 4 min`, `4 min 5 s`, `5 s`: two units are enough, and they are the same in both languages.
-pub(crate) fn shown(time: Duration) -> String {
+/// Formats a duration with at most two units, which are the same in both languages: `2 d 3 h`, `3 h 4 min`, `4 min 5
+/// s`, `5 s`.
+pub(crate) fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
@@ -37,11 +43,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_units_are_shown_at_most() {
-        let shown = |seconds| shown(Duration::from_secs(seconds));
-        assert_eq!(shown(59), "59 s");
-        assert_eq!(shown(61), "1 min 1 s");
-        assert_eq!(shown(3_600), "1 h 0 min");
-        assert_eq!(shown(2 * 86_400 + 3 * 3_600 + 4), "2 d 3 h");
+    fn a_duration_has_at_most_two_units() {
+        let format = |seconds| format_duration(Duration::from_secs(seconds));
+        assert_eq!(format(59), "59 s");
+        assert_eq!(format(61), "1 min 1 s");
+        assert_eq!(format(3_600), "1 h 0 min");
+        assert_eq!(format(2 * 86_400 + 3 * 3_600 + 4), "2 d 3 h");
     }
 }

@@ -1,4 +1,5 @@
-//! `turno audit`: reading it asks a server; following its chain works on the database, where nobody can embellish it.
+//! `turno audit`: `list` asks a server; `verify` follows the chain in the database itself, so that no server has to be
+//! trusted.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -7,7 +8,7 @@ use turno::core::text::counted;
 
 use super::check::Progress;
 use super::output::{Format, Table, cell, say, talk};
-use super::place::{PlaceArgs, refused};
+use super::place::{GlobalArgs, refused};
 use crate::client::{Client, ServerArgs, query};
 use crate::failure::Failure;
 
@@ -17,16 +18,16 @@ Examples:
   turno audit verify > head.txt                  follows the chain in --database
   turno audit verify --head \"$(cat head.txt)\"    … and compares with an old head";
 
-/// What there is to do with the audit.
+/// Arguments of `turno audit`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List entries (asks a server)
     List(List),
     /// Follow the chain from its first entry, and print its head to be kept elsewhere (on the database)
@@ -62,10 +63,10 @@ struct List {
     server: ServerArgs,
 }
 
-pub(crate) async fn run(arguments: &AuditArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    match &arguments.what {
-        What::List(wish) => list(wish).await,
-        What::Verify { head, format } => verify(*head, *format, place).await,
+pub(crate) async fn run(arguments: &AuditArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::List(wish) => list(wish).await,
+        Action::Verify { head, format } => verify(*head, *format, global).await,
     }
 }
 
@@ -103,13 +104,13 @@ async fn list(wish: &List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn verify(kept: Option<Head>, format: Format, place: &PlaceArgs) -> Result<(), Failure> {
-    let database = place.open_existing().await?;
+async fn verify(kept: Option<Head>, format: Format, global: &GlobalArgs) -> Result<(), Failure> {
+    let database = global.open_existing().await?;
     let mut progress = Progress::start();
-    let told = |done: i64, of: i64| {
+    let report = |done: i64, of: i64| {
         progress.tell(usize::try_from(done).unwrap_or(0), usize::try_from(of).unwrap_or(0), "entries");
     };
-    let followed = database.turno.audit_verify(kept, told).await.map_err(refused)?;
+    let followed = database.turno.audit_verify(kept, report).await.map_err(refused)?;
     progress.end();
     match followed {
         Ok(head) => {

@@ -1,4 +1,4 @@
-//! `turno backup`: a copy of an SQLite database, consistent as of one instant, while work goes on.
+//! `turno backup`: copies an SQLite database while it is in use. The copy is consistent as of one instant.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use turno::Error;
 use turno::store::StoreError;
 
 use super::output::talk;
-use super::place::{PlaceArgs, refused};
+use super::place::{GlobalArgs, refused};
 use crate::config::Overrides;
 use crate::database;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ Examples:
 Works beside a running server; a copy is a database like any other. PostgreSQL
 has its own tools (pg_dump): Turno's tables are in the schema `turno`.";
 
-/// What a backup takes.
+/// Arguments of `turno backup`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BackupArgs {
@@ -27,15 +27,15 @@ pub(crate) struct BackupArgs {
     file: PathBuf,
 }
 
-pub(crate) async fn run(arguments: &BackupArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let from = database::describe(&place.settings(Overrides::default())?.database)?;
+pub(crate) async fn run(arguments: &BackupArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let from = database::describe(&global.settings(Overrides::default())?.database)?;
     if from.kind == "PostgreSQL" {
         return Err(Failure::failed(
             format!("{} is a PostgreSQL database, which has its own tools for that", from.name),
             "use pg_dump, for example: pg_dump --format=custom --schema=turno --file=turno.dump DATABASE",
         ));
     }
-    let database = place.open_existing().await?;
+    let database = global.open_existing().await?;
     database.turno.backup(&arguments.file).await.map_err(|error| match error {
         Error::Store(StoreError::Rejected(cause)) => {
             Failure::failed(cause, "name a file that does not exist yet, in a folder that can be written")

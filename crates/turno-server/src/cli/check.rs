@@ -1,4 +1,4 @@
-//! `turno check`: whether what is stored keeps the promises; with `--repair`, mends what can be mended.
+//! `turno check`: verifies that the stored data keeps the invariants. With `--repair`, repairs damaged lanes.
 
 use std::io::{IsTerminal, Write};
 
@@ -9,9 +9,9 @@ use turno::core::text::counted;
 use turno::store::Finding;
 
 use super::output::{Format, say, talk};
-use super::place::{PlaceArgs, refused};
+use super::place::{GlobalArgs, refused};
 use crate::failure::Failure;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ cannot be settled is given back, and a late ack of it is stale. Each repaired
 lane leaves an audit entry (queue_repair). Keep a copy of the database first.
 docs/internals/invariants.md explains the invariants.";
 
-/// What checking takes.
+/// Arguments of `turno check`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
@@ -38,8 +38,8 @@ pub(crate) struct CheckArgs {
     format: Format,
 }
 
-pub(crate) async fn run(arguments: &CheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let database = place.open_existing().await?;
+pub(crate) async fn run(arguments: &CheckArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let database = global.open_existing().await?;
     let mut progress = Progress::start();
     let tell = |at: turno::CheckProgress| progress.step(at.done, at.of, at.invariant);
     let (mended, findings) = if arguments.repair {
@@ -73,10 +73,10 @@ pub(crate) async fn run(arguments: &CheckArgs, place: &PlaceArgs) -> Result<(), 
 }
 
 fn render_finding(finding: &Finding) -> String {
-    format!("{}  {}  {}", finding.invariant, told(&finding.subject), told(&finding.detail))
+    format!("{}  {}  {}", finding.invariant, translate(&finding.subject), translate(&finding.detail))
 }
 
-/// One line per lane: what it is, and what was done to it.
+/// Renders a repaired lane on one line: its subject, and what was done.
 fn render_mended(mended: &Mended) -> String {
     let repaired = &mended.repaired;
     let done = [
@@ -87,8 +87,8 @@ fn render_mended(mended: &Mended) -> String {
         (repaired.merged.len(), "item merged", "items merged"),
     ];
     let done = done.into_iter().filter(|(count, _, _)| *count > 0);
-    let done: Vec<String> = done.map(|(count, one, many)| told(&counted(count as u64, one, many))).collect();
-    format!("{}  {}  {}", told("mended"), told(&mended.subject), done.join(", "))
+    let done: Vec<String> = done.map(|(count, one, many)| translate(&counted(count as u64, one, many))).collect();
+    format!("{}  {}  {}", translate("mended"), translate(&mended.subject), done.join(", "))
 }
 
 fn to_json(mended: Option<&[Mended]>, findings: &[Finding]) -> Value {
@@ -117,7 +117,7 @@ fn mended_to_json(mended: &Mended) -> Value {
     view
 }
 
-/// How far something long is: one line that changes on a terminal, plain lines elsewhere.
+/// Reports progress: one changing line on a terminal, plain lines elsewhere.
 #[derive(Debug)]
 pub(super) struct Progress {
     live: bool,
@@ -129,12 +129,12 @@ impl Progress {
         Progress { live: std::io::stderr().is_terminal(), last: None }
     }
 
-    /// So much of it is done.
+    /// Reports how many are done.
     pub(super) fn tell(&mut self, done: usize, of: usize, what: &str) {
         self.line((done, of), &format!("checked {done} of {of}: {what}"));
     }
 
-    /// With so many behind it, it is at this one: the first is 1 and not 0.
+    /// Reports which one is being checked, counted from 1.
     fn step(&mut self, done: usize, of: usize, what: &str) {
         if done == of {
             return self.tell(done, of, what);
@@ -145,7 +145,7 @@ impl Progress {
 
     fn line(&mut self, (done, of): (usize, usize), line: &str) {
         if self.live {
-            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", told(line));
+            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", translate(line));
         } else if self.last != Some((done, of)) {
             talk(line);
         }

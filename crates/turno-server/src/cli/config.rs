@@ -1,7 +1,7 @@
-//! `turno config`: which settings are in force, and where each comes from.
+//! `turno config`: shows the settings in force and the origin of each.
 
 use super::output::{Format, say};
-use super::place::PlaceArgs;
+use super::place::GlobalArgs;
 use crate::config::{Overrides, origin};
 use crate::database;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ Passwords are masked. Exit code 2 if `serve` would refuse to start with it: in
 production for what is unsafe, everywhere for a missing `secret_env`.
 docs/reference/configuration.md explains every key.";
 
-/// What showing settings takes: the same flags as serving.
+/// Arguments of `turno config`: the same flags as `turno serve`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ConfigArgs {
@@ -26,8 +26,8 @@ pub(crate) struct ConfigArgs {
     format: Format,
 }
 
-pub(crate) fn run(arguments: ConfigArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let settings = place.settings(arguments.flags)?;
+pub(crate) fn run(arguments: ConfigArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let settings = global.settings(arguments.flags)?;
     let rows = settings.explain();
     if arguments.format.json {
         let text = serde_json::to_string(rows).expect("texts and nothing else become JSON");

@@ -1,4 +1,4 @@
-//! `turno demo`: everything in a temporary place, for whoever gives Turno two minutes.
+//! `turno demo`: a server with sample data and simulated users, in a temporary place.
 
 mod office;
 mod siper;
@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::TcpListener;
 
 use super::output::say;
-use super::place::PlaceArgs;
+use super::place::GlobalArgs;
 use super::serve::Listen;
 use crate::config::{Environment, Limits, LogFormat, Origin, Overrides, Shown};
 use crate::database::{self, TemporaryFolder};
@@ -20,17 +20,17 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::http::{App, Server};
 use crate::logging;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const ABOUT: &str = "\
 Everything is in a temporary place and gone at the end. With --database and an
 empty database of PostgreSQL, sync is shown with real triggers on a table of
 users; drop that database afterwards.";
 
-/// The demo is looked at, not read: only what is wrong.
+/// The demo logs warnings and errors only, because visitors read the printed lines.
 const LOG_LEVEL: &str = "warn";
 
-/// What the demo takes.
+/// Arguments of `turno demo`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = ABOUT)]
 pub(crate) struct DemoArgs {
@@ -38,9 +38,9 @@ pub(crate) struct DemoArgs {
     listen: Listen,
 }
 
-/// Serves until told to stop, then leaves nothing behind.
-pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let postgres = match place.typed_database() {
+/// Serves until it is asked to stop, then removes the temporary data.
+pub(crate) async fn run(arguments: &DemoArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let postgres = match global.typed_database() {
         None => None,
         Some(url) if url.starts_with("postgres") => Some(url),
         Some(_) => {
@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     };
     let _logging = logging::start(LogFormat::Auto, LOG_LEVEL, None)?;
     figures::installed();
-    // Dropped at the very end, after the last answer.
+    // Dropped after the last answer, because dropping deletes the database.
     let folder = TemporaryFolder::create()?;
     let users = match postgres {
         Some(url) => Some(siper::connect(url).await?),
@@ -62,7 +62,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     let office = office::open(&database.turno).await.map_err(failed)?;
     let server = Server::bind(&arguments.listen.listen).await?;
     let mut app = App::new(database.clone(), Environment::Development, Limits::default(), server.stopping());
-    app.settings = in_force(&database.place.name, &server.address().to_string())?;
+    app.settings = settings_rows(&database.place.name, &server.address().to_string())?;
     let module = TcpListener::bind("127.0.0.1:0").await.map_err(|error| {
         Failure::failed(format!("no port for the demo's module: {error}"), "see why the machine has none left")
     })?;
@@ -83,7 +83,7 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         ),
         format!("  console   {base}/   API {base}/docs"),
     ];
-    // Whoever looks around closes tabs and opens the links again.
+    // Links of the demo stay valid, because visitors close tabs and open the links again.
     app.open_doors = office.entrances.iter().map(|person| (person.link.clone(), person.user.clone())).collect();
     lines.extend(office.entrances.iter().enumerate().map(|(at, person)| entrance(server.address(), at, person)));
     let sync = if users.is_some() { " · 4 in SQL, update siper.usuarios" } else { "" };
@@ -91,8 +91,8 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
         "  try       1 as Ana, process a task · 2 as Leo, ask for the same one · 3 as Eva, take it away{sync}"
     ));
     lines.push(format!("  API       curl -H 'Authorization: Bearer {}' {base}/v1/tasks", office.token));
-    let mut lines: Vec<String> = lines.iter().map(|line| told(line)).collect();
-    // Programs wait for this one.
+    let mut lines: Vec<String> = lines.iter().map(|line| translate(line)).collect();
+    // Scripts wait for this line.
     lines.push(format!("listening on {base}"));
     say(&lines);
     tokio::select! {
@@ -103,8 +103,8 @@ pub(crate) async fn run(arguments: &DemoArgs, place: &PlaceArgs) -> Result<(), F
     }
 }
 
-/// One person's way in. A browser keeps one person per host name, so the first two, who are to be looked at side by side,
-/// have one each; the third needs a private window.
+/// Renders the line with a person's sign-in link. A browser keeps one session per host name, so the first two people
+/// get different host names and can be open side by side. The third needs a private window.
 fn entrance(address: SocketAddr, at: usize, person: &office::Entrance) -> String {
     let two = address.ip() == Ipv4Addr::LOCALHOST;
     let (host, hint) = match (at, two) {
@@ -116,11 +116,11 @@ fn entrance(address: SocketAddr, at: usize, person: &office::Entrance) -> String
         "  {:<9} http://{host}/sign-in?link={}   {}",
         person.name,
         person.link,
-        told(&format!("{}{hint}", person.what))
+        translate(&format!("{}{hint}", person.what))
     )
 }
 
-/// On PostgreSQL the application and the module; elsewhere the queue is fed with the rest of the traffic.
+/// Runs the application and the module on PostgreSQL. On SQLite `traffic` feeds the sync queue instead.
 async fn synchronise(users: Option<siper::Siper>, module: TcpListener) -> Result<(), turno::Error> {
     match users {
         None => std::future::pending().await,
@@ -128,8 +128,8 @@ async fn synchronise(users: Option<siper::Siper>, module: TcpListener) -> Result
     }
 }
 
-/// What the console shows as configuration: the defaults, and what the demo brings along instead.
-fn in_force(database: &str, listen: &str) -> Result<Vec<Shown>, Failure> {
+/// Returns the settings that the console shows: the defaults, and the demo's own values.
+fn settings_rows(database: &str, listen: &str) -> Result<Vec<Shown>, Failure> {
     let mut rows = crate::config::parse(Overrides::default(), None, |_| None)?.explain().to_vec();
     for (key, value) in [("database", database), ("listen", listen), ("log.level", LOG_LEVEL)] {
         for row in rows.iter_mut().filter(|row| row.key == key) {

@@ -1,11 +1,11 @@
-//! Lengths of time as people write them: `30s`, `5m`, `1h30m`, `7d`, `500ms`.
+//! Durations as people write them: `30s`, `5m`, `1h30m`, `7d`, `500ms`.
 
 use std::time::Duration;
 
-/// The units, the longest name first, so that `ms` is not read as `m`.
+/// The units. `ms` comes first, so that it is not parsed as `m`.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// Reads a length of time; for clap.
+/// Parses a duration, for clap.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a length of time such as 30s, 5m, 1h30m, 7d or 500ms".to_owned();
     let (mut rest, mut total) = (text.trim(), 0_u64);
@@ -27,10 +27,10 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
-/// As it would be typed: `30s`, `1h30m`.
+/// Renders a duration as a person would type it: `30s`, `1h30m`.
 pub(crate) fn typed(ms: u64) -> String {
     let (mut left, mut text) = (ms, String::new());
-    // `ms` stands first so that it is read first, and is what is left over.
+    // From the largest unit to the smallest. `ms` is first in `UNITS` and last here.
     for (unit, size) in UNITS[1..].iter().rev().chain(&UNITS[..1]) {
         if left >= *size {
             text.push_str(&format!("{}{unit}", left / size));
@@ -40,7 +40,7 @@ pub(crate) fn typed(ms: u64) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// Milliseconds, as the API takes them.
+/// Returns the milliseconds, as the API takes them.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_read_as_people_write_them() {
+    fn durations_are_parsed_and_rendered_alike() {
         for (text, ms) in [
             ("500ms", 500),
             ("30s", 30_000),
@@ -62,12 +62,12 @@ mod tests {
             (" 0s ", 0),
         ] {
             assert_eq!(parse(text).map(millis), Ok(ms), "{text}");
-            assert_eq!(typed(ms.unsigned_abs()), text.trim(), "and written so");
+            assert_eq!(typed(ms.unsigned_abs()), text.trim(), "it is rendered the same");
         }
     }
 
     #[test]
-    fn what_is_no_length_of_time_is_refused_with_an_example() {
+    fn an_invalid_duration_is_refused_with_an_example() {
         for text in ["", "s", "-5s", "1.5h", "5 m", "5x", "1h30", "99999999999999999999s", "18446744073709551615d"] {
             let refused = parse(text).expect_err(text);
             assert!(refused.contains("30s"), "{text}: {refused}");

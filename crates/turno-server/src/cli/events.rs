@@ -1,4 +1,4 @@
-//! `turno events`: what happens, as it happens.
+//! `turno events`: prints live events.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ Examples:
 One line per event; --json prints what the event says. A lost connection is
 taken up again where it broke.";
 
-/// What to follow.
+/// Arguments of `turno events`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EventsArgs {
@@ -37,7 +37,7 @@ pub(crate) struct EventsArgs {
     server: ServerArgs,
 }
 
-/// Before it is tried again after the connection was lost.
+/// The pause before reconnecting.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(arguments: &EventsArgs) -> Result<(), Failure> {
@@ -58,20 +58,20 @@ pub(crate) async fn run(arguments: &EventsArgs) -> Result<(), Failure> {
             }
             None => {
                 talk(&format!("the connection to {} was lost; trying again", client.base()));
-                events = again(&client, &path, after.as_deref()).await?;
+                events = reconnect(&client, &path, after.as_deref()).await?;
             }
         }
     }
     Ok(())
 }
 
-/// Connects anew, until it works or is refused.
-async fn again(client: &Client, path: &str, after: Option<&str>) -> Result<crate::client::Events, Failure> {
+/// Reconnects until it succeeds or the server refuses.
+async fn reconnect(client: &Client, path: &str, after: Option<&str>) -> Result<crate::client::Events, Failure> {
     loop {
         tokio::time::sleep(PAUSE).await;
         match client.events(path, after).await {
             Ok(events) => return Ok(events),
-            // Without a code nobody refused; there was just nobody.
+            // A refusal without a code means that no server answered.
             Err(refusal) if refusal.code.is_none() || refusal.problem["status"].as_u64() >= Some(500) => {}
             Err(refusal) => return Err(refusal.into()),
         }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_a_line() {
+    fn an_event_is_printed_on_one_line() {
         let data = r#"{"topic":"leases","resource":"caja:3","at":"2026-01-15T10:30:00.000Z","fence":42,"holder":{}}"#;
         let sent = Sent { id: Some("7".into()), event: "lease.claimed".into(), data: data.into() };
         assert_eq!(line(&sent, false), "2026-01-15T10:30:00.000Z  lease.claimed  caja:3  fence=42");

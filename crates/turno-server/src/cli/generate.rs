@@ -1,4 +1,4 @@
-//! What is made from the definition of the command line: completions and the manual.
+//! `turno completions` and `turno man`: generated from the definition of the command line.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ Examples:
   turno completions zsh > \"${fpath[1]}/_turno\"
   turno completions fish > ~/.config/fish/completions/turno.fish";
 
-/// What completions take.
+/// Arguments of `turno completions`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = COMPLETIONS)]
 pub(crate) struct CompletionsArgs {
@@ -28,7 +28,7 @@ Examples:
   turno man | man -l -                     read it
   turno man ~/.local/share/man/man1        a page for every command";
 
-/// What the manual takes.
+/// Arguments of `turno man`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = MAN)]
 pub(crate) struct ManArgs {
@@ -40,7 +40,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command(), "turno", &mut script);
-    // Whoever closed stdout does not want to hear.
+    // A closed stdout is ignored.
     let _ = std::io::stdout().write_all(&script);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! `turno healthcheck`: for supervisors and containers.
+//! `turno healthcheck`: asks a server whether it is ready, for supervisors and containers.
 
 use super::output::say;
-use super::place::PlaceArgs;
+use super::place::GlobalArgs;
 use crate::client::{Client, TokenArgs};
 use crate::config::Overrides;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ Examples:
 Exit code 0 if the server answers, reaches its database, and its schema fits;
 1 if not. Needs no token.";
 
-/// What a health check takes.
+/// Arguments of `turno healthcheck`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HealthcheckArgs {
@@ -25,19 +25,19 @@ pub(crate) struct HealthcheckArgs {
     server: Option<String>,
 }
 
-pub(crate) async fn run(arguments: &HealthcheckArgs, place: &PlaceArgs) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: &HealthcheckArgs, global: &GlobalArgs) -> Result<(), Failure> {
     let server = match &arguments.server {
         Some(server) => server.clone(),
-        None => reached(&place.settings(Overrides::default())?.listen),
+        None => local_url(&global.settings(Overrides::default())?.listen),
     };
     Client::of(&server, &TokenArgs::default())?.get("/readyz").await?;
     say(&[word("server", "ready")]);
     Ok(())
 }
 
-/// How a server is reached that listens here, as in a container. It may listen on all addresses; this machine's own
-/// always reaches it then.
-pub(super) fn reached(listen: &str) -> String {
+/// Returns the URL of a server on this machine that listens on `listen`. A server on all addresses is reached over
+/// loopback.
+pub(super) fn local_url(listen: &str) -> String {
     match listen.rsplit_once(':') {
         Some(("0.0.0.0" | "[::]", port)) => format!("http://127.0.0.1:{port}"),
         _ => format!("http://{listen}"),
@@ -49,10 +49,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_on_all_addresses_is_reached_by_this_machines_own() {
-        assert_eq!(reached("0.0.0.0:80"), "http://127.0.0.1:80");
-        assert_eq!(reached("[::]:80"), "http://127.0.0.1:80");
-        assert_eq!(reached("[::1]:8080"), "http://[::1]:8080");
-        assert_eq!(reached("127.0.0.1:7171"), "http://127.0.0.1:7171");
+    fn a_server_on_all_addresses_is_reached_over_loopback() {
+        assert_eq!(local_url("0.0.0.0:80"), "http://127.0.0.1:80");
+        assert_eq!(local_url("[::]:80"), "http://127.0.0.1:80");
+        assert_eq!(local_url("[::1]:8080"), "http://[::1]:8080");
+        assert_eq!(local_url("127.0.0.1:7171"), "http://127.0.0.1:7171");
     }
 }

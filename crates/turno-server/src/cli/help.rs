@@ -1,7 +1,7 @@
-//! The definition of the command line as the reader meets it: in their language, with what a command does not take left out.
+//! The definition of the command line in the reader's language.
 //!
-//! English stands in the definition itself. Spanish is put in its place, text by text: `locales/help.*.ftl` has what stands beside
-//! a command or an option, `locales/examples.es.ftl` what stands below. What clap says itself is replaced in what it prints.
+//! The definition contains the English texts. For Spanish, each text is replaced: `locales/help.*.ftl` has the help of
+//! commands and options, `locales/examples.es.ftl` the examples. Texts that clap generates are replaced in its output.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,29 +14,29 @@ use super::Cli;
 use crate::failure::Failure;
 use crate::texts::{Language, terminal};
 
-/// The widest line: what a usual terminal shows.
+/// The widest line, as wide as a common terminal.
 const WIDEST: usize = 80;
 
-/// Everything that can be typed.
+/// Returns the definition of all commands, in the reader's language.
 pub(super) fn command() -> Command {
-    let command = Cli::command().max_term_width(WIDEST).mut_subcommand("demo", of_the_demo);
+    let command = Cli::command().max_term_width(WIDEST).mut_subcommand("demo", demo_options);
     match terminal::language() {
         Language::English => command,
-        Language::Spanish => translated(command, "turno"),
+        Language::Spanish => translate_command(command, "turno"),
     }
 }
 
-/// The demo looks at neither variable nor file: the options of every command say less there.
-fn of_the_demo(demo: Command) -> Command {
+/// Redefines the global options for the demo, which reads neither variables nor files.
+fn demo_options(demo: Command) -> Command {
     let heading = "Global options";
     let database = Arg::new("database").long("database").value_name("URL").help_heading(heading);
-    // Of the same type as everywhere else: it is read from here as one of every command's options.
+    // The same type as elsewhere, because every command reads this option in the same way.
     let config = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
     let config = config.hide(true).help("Not used by the demo");
     demo.arg(database.help("An empty database of PostgreSQL, to show sync with real triggers")).arg(config)
 }
 
-fn translated(mut command: Command, path: &str) -> Command {
+fn translate_command(mut command: Command, path: &str) -> Command {
     if let Some(about) = command.get_about().map(ToString::to_string) {
         command = command.about(terminal::help(&about));
     }
@@ -49,21 +49,21 @@ fn translated(mut command: Command, path: &str) -> Command {
         command = command.after_help(examples);
     }
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
-    let command = command.mut_args(of_an_option);
+    let command = command.mut_args(translate_option);
     names.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |inner| translated(inner, &format!("{path}-{name}")))
+        command.mut_subcommand(name, |inner| translate_command(inner, &format!("{path}-{name}")))
     })
 }
 
-fn of_an_option(option: Arg) -> Arg {
+fn translate_option(option: Arg) -> Arg {
     let (help, heading) = (option.get_help().map(ToString::to_string), option.get_help_heading().and_then(heading));
-    // clap would say it in English, and what is put in its place afterwards is longer than the line was wrapped for.
+    // clap would render the default in English. Replacing it afterwards would break the line wrapping.
     let defaults: Vec<_> = option.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     let default = (!defaults.is_empty() && !option.is_hide_default_value_set())
         .then(|| format!(" {DEFAULT}{}]", defaults.join(" ")));
     let option = match (help, default) {
-        (Some(help), Some(default)) => option.help(beside(&help) + &default).hide_default_value(true),
-        (Some(help), None) => option.help(beside(&help)),
+        (Some(help), Some(default)) => option.help(translate_help(&help) + &default).hide_default_value(true),
+        (Some(help), None) => option.help(translate_help(&help)),
         (None, _) => option,
     };
     match heading {
@@ -72,7 +72,7 @@ fn of_an_option(option: Arg) -> Arg {
     }
 }
 
-/// A group of options. clap wants to keep its name for ever.
+/// Translates the heading of a group of options. clap requires a static text.
 fn heading(english: &str) -> Option<&'static str> {
     match english {
         "Global options" => Some("Opciones de todos los comandos"),
@@ -83,8 +83,8 @@ fn heading(english: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands beside an option; defaults and variables in brackets are no part of the sentence.
-fn beside(help: &str) -> String {
+/// Translates the help of an option. Defaults and variables in brackets are no part of the sentence.
+fn translate_help(help: &str) -> String {
     let (sentence, brackets) = help.split_once(" [").unwrap_or((help, ""));
     let within = |bracket: &str| match bracket.strip_prefix("default: ").and_then(|rest| rest.strip_suffix(']')) {
         Some(default) => format!(" {DEFAULT}{}]", terminal::help(default)),
@@ -94,7 +94,7 @@ fn beside(help: &str) -> String {
     terminal::help(sentence) + &brackets.collect::<String>()
 }
 
-/// Shows the help that was asked for, or says what is wrong with the arguments.
+/// Prints the requested help, or reports what is wrong with the arguments.
 pub(super) fn end(error: &clap::Error) -> Result<ExitCode, Failure> {
     if let Some(failure) = below_zero(error) {
         return Err(failure);
@@ -103,7 +103,7 @@ pub(super) fn end(error: &clap::Error) -> Result<ExitCode, Failure> {
         Language::English => error.exit(),
         Language::Spanish => {
             let text = clap_in_spanish(&error.to_string(), error.use_stderr());
-            // Whoever closed it does not want to hear.
+            // A closed stream is ignored.
             let _ = if error.use_stderr() {
                 std::io::stderr().write_all(text.as_bytes())
             } else {
@@ -114,7 +114,7 @@ pub(super) fn end(error: &clap::Error) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A number below zero is taken for an option, and the advice how to pass it on is of no use: nothing here is below zero.
+/// Explains a negative number. clap takes it for an option and advises how to pass it, but no value here is negative.
 fn below_zero(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
     let digit = given.strip_prefix('-')?.starts_with(|one: char| one.is_ascii_digit());
@@ -127,7 +127,7 @@ fn below_zero(error: &clap::Error) -> Option<Failure> {
 }
 
 const DEFAULT: &str = "[por omisión: ";
-/// What clap says itself in a page of help.
+/// Texts that clap generates in a page of help.
 const CLAPS: [(&str, &str); 14] = [
     ("Usage:", "Uso:"),
     ("\nCommands:", "\nComandos:"),
@@ -146,7 +146,7 @@ const CLAPS: [(&str, &str); 14] = [
 ];
 
 fn clap_in_spanish(text: &str, is_error: bool) -> String {
-    let text = if is_error { terminal::told(text) } else { text.to_owned() };
+    let text = if is_error { terminal::translate(text) } else { text.to_owned() };
     let text = format!("{}\n", text.trim_end());
     CLAPS.iter().fold(text, |text, (english, spanish)| text.replace(english, spanish))
 }
@@ -159,19 +159,19 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use crate::cli::place::PlaceArgs;
+    use crate::cli::place::GlobalArgs;
 
-    /// Every text of the definition: beside commands and options, and the paths of those with something below.
-    fn texts(command: &Command, path: &str, beside: &mut BTreeSet<String>, below: &mut BTreeSet<String>) {
+    /// Collects every text of the definition: help of commands and options, and the paths of commands with examples.
+    fn texts(command: &Command, path: &str, translate_help: &mut BTreeSet<String>, below: &mut BTreeSet<String>) {
         let about = command.get_about().into_iter().chain(command.get_long_about()).map(ToString::to_string);
-        beside.extend(about.flat_map(|about| about.split("\n\n").map(str::to_owned).collect::<Vec<_>>()));
+        translate_help.extend(about.flat_map(|about| about.split("\n\n").map(str::to_owned).collect::<Vec<_>>()));
         for option in command.get_arguments() {
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();
             let (sentence, brackets) = help.split_once(" [").unwrap_or((&help, ""));
-            beside.insert(sentence.to_owned());
+            translate_help.insert(sentence.to_owned());
             let default = |bracket: &str| bracket.strip_prefix("default: ")?.strip_suffix(']').map(str::to_owned);
-            // Of words, that is: a value is the same in every language.
-            beside.extend(brackets.split(" [").filter_map(default).filter(|text| text.contains(' ')));
+            // Only defaults in words: a plain value is the same in every language.
+            translate_help.extend(brackets.split(" [").filter_map(default).filter(|text| text.contains(' ')));
             assert!(
                 option.get_help_heading().is_none_or(|english| heading(english).is_some()),
                 "{path} {}",
@@ -183,16 +183,16 @@ mod tests {
         }
         command
             .get_subcommands()
-            .for_each(|inner| texts(inner, &format!("{path}-{}", inner.get_name()), beside, below));
+            .for_each(|inner| texts(inner, &format!("{path}-{}", inner.get_name()), translate_help, below));
     }
 
     #[test]
-    fn everything_that_can_be_typed_is_explained_in_spanish_and_nothing_else() {
-        let (mut beside, mut below) = (BTreeSet::new(), BTreeSet::new());
-        texts(&command(), "turno", &mut beside, &mut below);
-        let missing: Vec<_> = beside.iter().filter(|text| help_in_spanish(text).is_none()).collect();
+    fn every_command_and_option_has_spanish_help() {
+        let (mut translate_help, mut below) = (BTreeSet::new(), BTreeSet::new());
+        texts(&command(), "turno", &mut translate_help, &mut below);
+        let missing: Vec<_> = translate_help.iter().filter(|text| help_in_spanish(text).is_none()).collect();
         assert!(missing.is_empty(), "add them to locales/help.*.ftl: {missing:#?}");
-        let orphans: Vec<_> = helps().filter(|text| !beside.contains(text)).collect();
+        let orphans: Vec<_> = helps().filter(|text| !translate_help.contains(text)).collect();
         assert!(orphans.is_empty(), "nobody says this any more: {orphans:#?}");
         for path in below {
             let examples = examples_in_spanish(&path).unwrap_or_else(|| panic!("{path} in locales/examples.es.ftl"));
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The words that lead to every command.
+    /// Collects the words that lead to each command.
     fn typed(command: &Command, path: &[String], found: &mut Vec<Vec<String>>) {
         for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
             let path = [path, &[inner.get_name().to_owned()]].concat();
@@ -216,17 +216,17 @@ mod tests {
         assert!(commands.len() > 60, "{}", commands.len());
         let global = ["--database", "postgres://db/turno", "--config", "turno.toml"].map(str::to_owned);
         for words in commands {
-            // What else it needs is another affair: with that left out, what was given is still read.
+            // Other required arguments are missing here; clap still parses the given ones.
             let matches = command().ignore_errors(true).try_get_matches_from([words.clone(), global.to_vec()].concat());
             let matches = matches.unwrap_or_else(|error| panic!("{words:?}: {error}"));
-            let place = PlaceArgs::from_arg_matches(&matches).unwrap_or_else(|error| panic!("{words:?}: {error}"));
-            assert_eq!(place.typed_database(), Some("postgres://db/turno"), "{words:?}");
-            assert_eq!(place.typed_config(), Some(Path::new("turno.toml")), "{words:?}");
+            let place = GlobalArgs::from_arg_matches(&matches).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            assert_eq!(global.typed_database(), Some("postgres://db/turno"), "{words:?}");
+            assert_eq!(global.typed_config(), Some(Path::new("turno.toml")), "{words:?}");
         }
     }
 
     #[test]
-    fn no_page_of_help_is_wider_than_a_usual_terminal() {
+    fn no_help_is_wider_than_a_common_terminal() {
         fn look(command: &mut Command, path: &str) {
             for help in [command.render_help(), command.render_long_help()] {
                 for line in help.to_string().lines() {

@@ -1,4 +1,4 @@
-//! `turno lease`: the leases of a server.
+//! `turno lease`: claims, keeps and shows the leases of a server.
 
 mod show;
 mod wait;
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use turno::core::id::{BadName, Resource};
 
 pub(super) use show::sentence;
-pub(super) use show::{card, how, person, state};
+pub(super) use show::{card, person, render_ending, state};
 pub(super) use wait::{claim, try_claim};
 
 use super::duration;
 use super::output::{Table, cell, span, talk};
 use crate::client::{Answer, Client, ServerArgs, part, query};
 use crate::failure::Failure;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,12 +31,12 @@ Examples:
 Asks a server, as whoever owns the token in TURNO_TOKEN. To hold a lease while
 a command runs, use `turno run`.";
 
-/// What there is to do with leases.
+/// Arguments of `turno lease`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LeaseArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
     /// Print the server's JSON, for programs
     #[arg(long, global = true)]
     json: bool,
@@ -45,7 +45,7 @@ pub(crate) struct LeaseArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Show the lease of a resource; one never seen is free
     Get {
         /// Which resource
@@ -107,12 +107,12 @@ struct List {
     page: Page,
 }
 
-/// The name of something to hold, or its beginning. An empty one names nothing, and begins every name.
+/// Checks the name of a resource, or a prefix of names. Refuses an empty text, because it would match every name.
 pub(super) fn resource(text: &str) -> Result<String, BadName> {
     Resource::new(text).map(|_| text.to_owned())
 }
 
-/// Which part of a list.
+/// A page of a list.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Page {
     /// At most so many
@@ -132,7 +132,7 @@ struct Claim {
     wish: ClaimWish,
 }
 
-/// How something is to be claimed.
+/// The options of a claim.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ClaimWish {
     /// Which process holds it; machines must say so
@@ -161,7 +161,7 @@ struct Heartbeat {
     worked: bool,
 }
 
-/// Which ownership.
+/// The ownership that a command is about.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Own {
     /// The fence that the claim was answered with
@@ -209,7 +209,7 @@ impl Force {
     }
 }
 
-/// A body of a request: only what was given.
+/// The body of a request, with the given fields only.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[serde(transparent)]
 pub(super) struct Body(Map<String, Value>);
@@ -238,33 +238,33 @@ impl Body {
 
 pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
-    let of = |resource: &str, verb: &str| format!("/v1/leases/{}/{verb}", part(resource));
-    let answer = match &arguments.what {
-        What::Get { resource } => client.get(&format!("/v1/leases/{}", part(resource))).await?,
-        What::List(wish) => return list(&client, wish, arguments.json).await,
-        What::History { resource, page } => return history(&client, resource, page, arguments.json).await,
-        What::Claim(Claim { resource, wish }) => claim(&client, &of(resource, "claim"), wish).await?,
-        What::Heartbeat(beat) => {
+    let path = |resource: &str, verb: &str| format!("/v1/leases/{}/{verb}", part(resource));
+    let answer = match &arguments.action {
+        Action::Get { resource } => client.get(&format!("/v1/leases/{}", part(resource))).await?,
+        Action::List(wish) => return list(&client, wish, arguments.json).await,
+        Action::History { resource, page } => return history(&client, resource, page, arguments.json).await,
+        Action::Claim(Claim { resource, wish }) => claim(&client, &path(resource, "claim"), wish).await?,
+        Action::Heartbeat(beat) => {
             let body = beat.own.body().span("idle_ms", beat.idle).maybe("worked", beat.worked.then_some(true));
-            client.post(&of(&beat.resource, "heartbeat"), &body).await?
+            client.post(&path(&beat.resource, "heartbeat"), &body).await?
         }
-        What::Release(wish) => {
+        Action::Release(wish) => {
             let body = wish.own.body().maybe("claim", wish.claim);
-            client.post(&of(&wish.resource, "release"), &body).await?
+            client.post(&path(&wish.resource, "release"), &body).await?
         }
-        What::ForceClaim(force) => client.post(&of(&force.resource, "force-claim"), &force.body()).await?,
-        What::ForceRelease(force) => client.post(&of(&force.resource, "force-release"), &force.body()).await?,
-        What::RequestRelease { resource, message } => {
+        Action::ForceClaim(force) => client.post(&path(&force.resource, "force-claim"), &force.body()).await?,
+        Action::ForceRelease(force) => client.post(&path(&force.resource, "force-release"), &force.body()).await?,
+        Action::RequestRelease { resource, message } => {
             let body = Body::new().maybe("message", message.clone());
-            let answer = client.post(&of(resource, "request-release"), &body).await?;
-            return said(&answer, arguments.json, asked(&answer.json));
+            let answer = client.post(&path(resource, "request-release"), &body).await?;
+            return report(&answer, arguments.json, asked(&answer.json));
         }
-        What::Turn { resource, leave: true, .. } => {
-            let answer = client.delete(&of(resource, "turn")).await?;
-            return said(&answer, arguments.json, "you are not in line any more");
+        Action::Turn { resource, leave: true, .. } => {
+            let answer = client.delete(&path(resource, "turn")).await?;
+            return report(&answer, arguments.json, "you are not in line any more");
         }
-        What::Turn { resource, instance, .. } => {
-            let answer = client.post(&of(resource, "turn"), &Body::new().maybe("instance", instance.clone())).await?;
+        Action::Turn { resource, instance, .. } => {
+            let answer = client.post(&path(resource, "turn"), &Body::new().maybe("instance", instance.clone())).await?;
             return turn(&answer, arguments.json);
         }
     };
@@ -276,21 +276,22 @@ pub(crate) async fn run(arguments: &LeaseArgs) -> Result<(), Failure> {
     not_renewed(&answer.json)
 }
 
-/// A beat that did not renew is an answer for programs, and a failure for scripts.
+/// Fails if a heartbeat did not renew. For programs that is an answer, for scripts a failure.
 fn not_renewed(lease: &Value) -> Result<(), Failure> {
     if lease["renewed"] != false {
         return Ok(());
     }
     let reason = lease["reason"].as_str().unwrap_or("unknown").replace('_', " ");
-    let until = lease["expires_in_ms"].as_i64().map_or_else(|| told("soon"), |ms| told(&format!("in {}", span(ms))));
+    let until =
+        lease["expires_in_ms"].as_i64().map_or_else(|| translate("soon"), |ms| translate(&format!("in {}", span(ms))));
     Err(Failure::failed(
         format!("it was not renewed ({reason}) and ends {until}"),
         "do some work and say so with --worked, or claim it again once it is free",
     ))
 }
 
-/// An answer with nothing to show but that it worked.
-pub(super) fn said(answer: &Answer, json: bool, sentence: &str) -> Result<(), Failure> {
+/// Prints the answer as JSON, or a sentence if there is nothing else to show.
+pub(super) fn report(answer: &Answer, json: bool, sentence: &str) -> Result<(), Failure> {
     if json && !answer.json.is_null() {
         answer.print_json();
     } else {
@@ -299,7 +300,7 @@ pub(super) fn said(answer: &Answer, json: bool, sentence: &str) -> Result<(), Fa
     Ok(())
 }
 
-/// Whether there was anybody to ask.
+/// Returns whether a holder was asked.
 fn asked(answer: &Value) -> &'static str {
     if answer["told"] == false { "nobody holds it, so nobody was asked" } else { "the holder was asked to let go" }
 }
@@ -317,7 +318,7 @@ fn turn(answer: &Answer, json: bool) -> Result<(), Failure> {
         Some(ms) => format!("number {position} in line, kept for {}", span(ms)),
         None => format!("number {position} in line"),
     };
-    super::output::say(&[told(&sentence)]);
+    super::output::say(&[translate(&sentence)]);
     Ok(())
 }
 
@@ -354,7 +355,7 @@ async fn history(client: &Client, resource: &str, page: &Page, json: bool) -> Re
     let mut table = Table::new(&["FENCE", "HOLDER", "FROM", "TO", "HOW IT ENDED"]);
     for ending in answer.items() {
         let (from, to) = (answer.when(&ending["locked_at"]), answer.when(&ending["ended_at"]));
-        table.row([cell(&ending["fence"]), show::person(&ending["holder"]), from, to, show::how(ending)]);
+        table.row([cell(&ending["fence"]), show::person(&ending["holder"]), from, to, show::render_ending(ending)]);
     }
     table.print("nobody held it before");
     answer.say_more();

@@ -1,9 +1,9 @@
-//! `turno migrate`: the schema of the database, created or upgraded.
+//! `turno migrate`: creates or upgrades the schema of the database.
 
 use turno::SchemaState;
 
 use super::output::talk;
-use super::place::PlaceArgs;
+use super::place::GlobalArgs;
 use crate::config::Overrides;
 use crate::database::{self, Place};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ Examples:
 
 `turno serve` does it too, unless it is started with --no-migrate.";
 
-/// What migrating takes.
+/// Arguments of `turno migrate`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MigrateArgs {
@@ -24,8 +24,8 @@ pub(crate) struct MigrateArgs {
     check: bool,
 }
 
-pub(crate) async fn run(arguments: &MigrateArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let url = place.settings(Overrides::default())?.database;
+pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let url = global.settings(Overrides::default())?.database;
     let at = database::describe(&url)?;
     let before = turno::schema(&url).await.map_err(|error| database::cannot_open(&at, &error))?;
     if before.compatible {
@@ -35,8 +35,8 @@ pub(crate) async fn run(arguments: &MigrateArgs, place: &PlaceArgs) -> Result<()
     if arguments.check {
         return Err(outdated(&at, before));
     }
-    // A schema that is too new is refused here, with the reason.
-    place.open().await?;
+    // Opening migrates. It refuses a schema that is too new, with the reason.
+    global.open().await?;
     let SchemaState { found, wanted, .. } = before;
     talk(&match found {
         0 => format!("{}: created with schema {wanted}", at.name),

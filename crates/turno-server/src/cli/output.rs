@@ -1,4 +1,4 @@
-//! What commands print: data on stdout, talk on stderr; tables for people, JSON for programs.
+//! The output of commands: data on stdout, messages on stderr; tables for people, JSON for programs.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::texts::terminal::{heading, shown, told};
+use crate::texts::terminal::{heading, translate, translate_value};
 use crate::uptime;
 
-/// Whether programs read the output.
+/// The output format.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Format {
     /// Print JSON, for programs
@@ -17,7 +17,7 @@ pub(crate) struct Format {
     pub(crate) json: bool,
 }
 
-/// Writes lines to stdout. Whoever closed it does not want to hear; that is no reason to stop.
+/// Writes lines to stdout. A closed stdout is ignored, because the command itself goes on.
 pub(crate) fn say<T: AsRef<str>>(lines: &[T]) {
     let mut stdout = std::io::stdout().lock();
     for line in lines {
@@ -28,12 +28,12 @@ pub(crate) fn say<T: AsRef<str>>(lines: &[T]) {
     let _ = stdout.flush();
 }
 
-/// Writes a line to stderr: talk, which scripts do not read, in the reader's language.
+/// Writes a message to stderr, in the reader's language. Scripts do not parse it.
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", told(line));
+    let _ = writeln!(std::io::stderr(), "{}", translate(line));
 }
 
-/// Whether a person looks at stdout and wants colours: see <https://no-color.org>.
+/// Returns whether stdout is a terminal that shows colours: see <https://no-color.org>.
 fn coloured() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb") && std::io::stdout().is_terminal()
@@ -57,7 +57,7 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| printable(&cell.to_string())).collect());
     }
 
-    /// Prints it; of nothing, says on stderr that there is none.
+    /// Prints the table. Without rows prints `nothing` to stderr instead.
     pub(crate) fn print(&self, nothing: &str) {
         if self.rows.is_empty() {
             talk(nothing);
@@ -82,17 +82,17 @@ impl Table {
     }
 }
 
-/// Names and values of one thing, one per line.
+/// The properties of one thing, one per line.
 #[derive(Debug, Default)]
 pub(crate) struct Card {
     rows: Vec<(String, String)>,
 }
 
 impl Card {
-    /// A line; left out where there is nothing to say.
+    /// Adds a line, unless the value is empty.
     pub(crate) fn line(&mut self, name: &str, value: impl Into<Option<String>>) {
         if let Some(value) = value.into().filter(|value| !value.is_empty()) {
-            self.rows.push((heading(name), printable(&shown(&value))));
+            self.rows.push((heading(name), printable(&translate_value(&value))));
         }
     }
 
@@ -105,15 +105,15 @@ impl Card {
     }
 }
 
-/// Without what a terminal would obey: names and errors come from strangers.
+/// Replaces control characters, because names and errors come from users and a terminal would obey them.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
 
-/// `12 s ago`, `in 3 min 4 s`, seen from `now`.
+/// Renders a time relative to `now`: `12 s ago`, `in 3 min 4 s`.
 pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     let ms = then.as_millisecond().saturating_sub(now.as_millisecond());
-    told(&match ms {
+    translate(&match ms {
         -999..=0 => "just now".to_owned(),
         1..=999 => "in a moment".to_owned(),
         ms if ms < 0 => format!("{} ago", rounded(ms)),
@@ -121,19 +121,19 @@ pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     })
 }
 
-/// How long from one time to the other: `12 s`, `3 min 4 s`.
+/// Renders the time from one instant to another: `12 s`, `3 min 4 s`.
 pub(crate) fn between(from: Timestamp, to: Timestamp) -> String {
     rounded(to.as_millisecond().saturating_sub(from.as_millisecond()))
 }
 
-/// How long something has lasted, at most two units and none that is zero: `5 min`, `5 min 3 s`.
+/// Renders a duration with at most two units, without a trailing zero: `5 min`, `5 min 3 s`.
 pub(crate) fn rounded(ms: i64) -> String {
-    let shown = uptime::shown(Duration::from_millis(ms.unsigned_abs()));
-    let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| shown.strip_suffix(rest));
-    short.unwrap_or(&shown).to_owned()
+    let text = uptime::format_duration(Duration::from_millis(ms.unsigned_abs()));
+    let short = [" 0 s", " 0 min", " 0 h"].into_iter().find_map(|rest| text.strip_suffix(rest));
+    short.unwrap_or(&text).to_owned()
 }
 
-/// A length of time of a policy: `30 s`, `500 ms`.
+/// Renders a duration of a policy: `30 s`, `500 ms`.
 pub(crate) fn span(ms: i64) -> String {
     if ms.abs() < 1_000 || ms % 1_000 != 0 && ms < 10_000 {
         return format!("{ms} ms");
@@ -141,7 +141,7 @@ pub(crate) fn span(ms: i64) -> String {
     rounded(ms)
 }
 
-/// A member of an answer as a person reads it: texts without quotes, nothing as `-`.
+/// Renders a JSON value as a cell: texts without quotes, null as `-`.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_cell_speaks_to_the_terminal() {
+    fn control_characters_in_a_cell_are_replaced() {
         let mut table = Table::new(&["NAME"]);
         table.row(["a\u{1b}[31mb\nc"]);
         assert_eq!(table.lines(false)[1], "a [31mb c");
     }
 
     #[test]
-    fn times_are_told_from_now() {
+    fn times_are_relative_to_now() {
         let at = |ms| Timestamp::from_millisecond(ms).expect("a time");
         assert_eq!(relative(at(100_000), at(40_000)), "1 min ago");
         assert_eq!(relative(at(100_000), at(130_500)), "in 30 s");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_time_are_short_and_exact_enough() {
+    fn policy_durations_have_at_most_two_units() {
         assert_eq!((span(500), span(1_500), span(15_000)), ("500 ms".into(), "1500 ms".into(), "15 s".into()));
         assert_eq!((span(3_600_000), span(604_800_000)), ("1 h".into(), "7 d".into()));
     }

@@ -1,4 +1,4 @@
-//! Where Turno remembers, for the commands that work directly on the database.
+//! The options of every command, and access to the database for commands that work on it directly.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use crate::failure::Failure;
 /// The options of every command.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
-pub(crate) struct PlaceArgs {
-    // The variable is read with the other settings, so that the file's value has its place between them.
+pub(crate) struct GlobalArgs {
+    // clap does not read the variable. The configuration does, because the file comes between flags and variables.
     /// sqlite:PATH, or postgres://USER@HOST/DATABASE [default: sqlite:turno.db] [env: TURNO_DATABASE]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
@@ -24,38 +24,40 @@ pub(crate) struct PlaceArgs {
     config: Option<PathBuf>,
 }
 
-impl PlaceArgs {
-    /// Whether somebody typed `--database` and expects that it matters.
+impl GlobalArgs {
+    /// Returns whether `--database` was given.
     pub(crate) fn database_was_typed(&self) -> bool {
         self.database.is_some()
     }
 
-    /// The database that somebody typed.
+    /// Returns the value of `--database`.
     pub(crate) fn typed_database(&self) -> Option<&str> {
         self.database.as_deref()
     }
 
-    /// The configuration file that somebody typed.
+    /// Returns the value of `--config`.
     #[cfg(test)]
     pub(crate) fn typed_config(&self) -> Option<&std::path::Path> {
         self.config.as_deref()
     }
 
-    /// What is in force: flags, variables, the file, defaults.
+    /// Resolves the settings from flags, variables, the file and defaults.
     pub(crate) fn settings(&self, flags: Overrides) -> Result<Settings, Failure> {
         let flags = flags.with("database", self.database.clone());
         config::parse(flags, self.config.as_deref(), |name| std::env::var(name).ok())
     }
 
-    /// Opens the database for one command, also beside a server. Nothing runs in the background: a command that looks at
-    /// something should not be the one that moves it.
+    /// Opens the database for one command, even while a server uses it. No background work runs, so that a command that
+    /// only looks changes nothing.
     pub(crate) async fn open(&self) -> Result<Database, Failure> {
         let settings = self.settings(Overrides::default())?;
         database::open_with(&settings.database, Options { sweep: false, ..options(&settings) }).await
     }
 
-    /// The same for a command that has nothing to do on a new database. One that nobody named, and that is not there, is
-    /// not made: whoever only looks, in the wrong folder, should neither leave a file behind nor be told that all is well.
+    /// Opens the database for a command that makes no sense on a new one.
+    ///
+    /// If the default database file does not exist, fails and creates nothing. Otherwise a command in the wrong folder
+    /// would leave a file behind and report that all is well.
     pub(crate) async fn open_existing(&self) -> Result<Database, Failure> {
         let settings = self.settings(Overrides::default())?;
         let file = settings.database.strip_prefix("sqlite:").map(std::path::Path::new);
@@ -70,19 +72,19 @@ impl PlaceArgs {
         let is_new = file.is_some_and(|file| !file.exists());
         let database = self.open().await?;
         if is_new {
-            // It may be a slip in the name, and all that is looked for is somewhere else.
+            // Warns, because the name may be misspelt and the wanted database somewhere else.
             talk(&format!("a new, empty database was made: {}", database.place.name));
         }
         Ok(database)
     }
 }
 
-/// How the engine is opened under these settings.
+/// Returns the engine's options for these settings.
 pub(crate) fn options(settings: &Settings) -> Options {
     Options { leases: settings.leases.clone(), keep: settings.keep_history, ..Options::default() }
 }
 
-/// What a refusal of the library is to whoever typed a command.
+/// Turns an error of the library into a failure, with advice for the command line.
 pub(crate) fn refused(error: Error) -> Failure {
     if let Error::Source(refused) = &error {
         return Failure::failed(refused.to_string(), refused.next());
@@ -99,7 +101,7 @@ pub(crate) fn refused(error: Error) -> Failure {
     };
     let cause = error.to_string();
     match &error {
-        // Whoever asks for what can never be has typed something wrong; so it is at a server.
+        // A value that can never be valid is wrong usage, as it is for a server.
         Error::Invalid(_) | Error::Policy(_) | Error::TooDeep { .. } | Error::Refused(ChangeRefused::Invalid(_)) => {
             Failure::usage(cause, next)
         }

@@ -1,4 +1,4 @@
-//! `turno queue`: the queues of a server.
+//! `turno queue`: fills, works and shows the queues of a server.
 
 mod enqueue;
 mod look;
@@ -11,8 +11,8 @@ use clap::{Args, Subcommand};
 
 pub(super) use enqueue::read;
 
-use super::lease::said;
-use super::place::PlaceArgs;
+use super::lease::report;
+use super::place::GlobalArgs;
 use crate::client::{Client, ServerArgs, part};
 use crate::failure::Failure;
 
@@ -29,12 +29,12 @@ Examples:
 
 Asks a server, as whoever owns the token in TURNO_TOKEN.";
 
-/// What there is to do with queues.
+/// Arguments of `turno queue`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QueueArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
     /// Print the server's JSON, for programs
     #[arg(long, global = true)]
     json: bool,
@@ -43,11 +43,11 @@ pub(crate) struct QueueArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List the queues with what is in them
     List(look::List),
     /// Show one queue: policy, counts, rates
-    Get(Named),
+    Get(QueueArg),
     /// Make a queue, or change its policy; needs queues.manage
     Put(policy::Put),
     /// Put an item, or many, into a queue
@@ -70,19 +70,19 @@ enum What {
     /// Give it back untried
     Return(work::Delivery),
     /// Run a command for every delivery: a script as a worker
-    Work(worker::Work),
+    Work(worker::WorkArgs),
     /// List items in the order of arrival
     Items(look::Items),
     /// Show one item with its attempts and errors
-    Item(OfItem),
+    Item(ItemArg),
     /// Let an exhausted or failed item be tried again, perhaps corrected; needs queues.manage
     Retry(repair::Retry),
     /// Cancel an item that waits; needs queues.manage
-    Cancel(OfItem),
+    Cancel(ItemArg),
     /// Hand nothing out any more; needs queues.manage
-    Pause(Named),
+    Pause(QueueArg),
     /// Hand out again; needs queues.manage
-    Resume(Named),
+    Resume(QueueArg),
     /// Let exhausted items be tried again, all or those that match; needs queues.manage
     RetryExhausted(repair::RetryExhausted),
     /// Forget processed and cancelled items beyond the retention now; needs queues.manage
@@ -92,66 +92,66 @@ enum What {
 }
 
 #[derive(Args, Debug)]
-struct Named {
+struct QueueArg {
     /// Which queue
     queue: String,
 }
 
 #[derive(Args, Debug)]
-struct OfItem {
+struct ItemArg {
     /// Which queue
     queue: String,
     /// The item's id
     item: String,
 }
 
-impl OfItem {
+impl ItemArg {
     fn path(&self) -> String {
         format!("/v1/queues/{}/items/{}", part(&self.queue), part(&self.item))
     }
 }
 
-/// The path of a queue.
+/// Returns the path of a queue.
 fn path(queue: &str) -> String {
     format!("/v1/queues/{}", part(queue))
 }
 
-pub(crate) async fn run(arguments: &QueueArgs, place: &PlaceArgs) -> Result<(), Failure> {
+pub(crate) async fn run(arguments: &QueueArgs, global: &GlobalArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
     let (client, json) = (&client, arguments.json);
     let nothing = serde_json::json!({});
-    match &arguments.what {
-        What::List(wish) => look::list(client, wish, json).await,
-        What::Get(wish) => look::get(client, &wish.queue, json).await,
-        What::Put(wish) => policy::put(client, wish, json).await,
-        What::Enqueue(wish) => enqueue::run(client, wish, json).await,
-        What::Typing { queue, key } => {
+    match &arguments.action {
+        Action::List(wish) => look::list(client, wish, json).await,
+        Action::Get(wish) => look::get(client, &wish.queue, json).await,
+        Action::Put(wish) => policy::put(client, wish, json).await,
+        Action::Enqueue(wish) => enqueue::run(client, wish, json).await,
+        Action::Typing { queue, key } => {
             let answer = client.post(&format!("{}/typing", path(queue)), &serde_json::json!({ "key": key })).await?;
-            said(&answer, json, "noted")
+            report(&answer, json, "noted")
         }
-        What::Claim(wish) => work::claim(client, wish, json).await,
-        What::Heartbeat(wish) => work::plain(client, wish, "heartbeat", json).await,
-        What::Ack(wish) => work::ack(client, wish, json).await,
-        What::Fail(wish) => work::fail(client, wish, json).await,
-        What::Return(wish) => work::plain(client, wish, "return", json).await,
-        What::Work(wish) => worker::work(client.clone(), wish, place).await,
-        What::Items(wish) => look::items(client, wish, json).await,
-        What::Item(wish) => look::item(client, &wish.path(), json).await,
-        What::Retry(wish) => repair::retry(client, wish, json).await,
-        What::Cancel(wish) => {
+        Action::Claim(wish) => work::claim(client, wish, json).await,
+        Action::Heartbeat(wish) => work::plain(client, wish, "heartbeat", json).await,
+        Action::Ack(wish) => work::ack(client, wish, json).await,
+        Action::Fail(wish) => work::fail(client, wish, json).await,
+        Action::Return(wish) => work::plain(client, wish, "return", json).await,
+        Action::Work(wish) => worker::work(client.clone(), wish, global).await,
+        Action::Items(wish) => look::items(client, wish, json).await,
+        Action::Item(wish) => look::item(client, &wish.path(), json).await,
+        Action::Retry(wish) => repair::retry(client, wish, json).await,
+        Action::Cancel(wish) => {
             let answer = client.post(&format!("{}/cancel", wish.path()), &nothing).await?;
-            said(&answer, json, &format!("{} is cancelled", wish.item))
+            report(&answer, json, &format!("{} is cancelled", wish.item))
         }
-        What::Pause(wish) => {
+        Action::Pause(wish) => {
             let answer = client.post(&format!("{}/pause", path(&wish.queue)), &nothing).await?;
-            said(&answer, json, &format!("{} is paused: nothing is handed out until it is resumed", wish.queue))
+            report(&answer, json, &format!("{} is paused: nothing is handed out until it is resumed", wish.queue))
         }
-        What::Resume(wish) => {
+        Action::Resume(wish) => {
             let answer = client.post(&format!("{}/resume", path(&wish.queue)), &nothing).await?;
-            said(&answer, json, &format!("{} hands out again", wish.queue))
+            report(&answer, json, &format!("{} hands out again", wish.queue))
         }
-        What::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
-        What::Purge(wish) => repair::purge(client, wish, json).await,
-        What::Why(wish) => look::why(client, wish, json).await,
+        Action::RetryExhausted(wish) => repair::retry_exhausted(client, wish, json).await,
+        Action::Purge(wish) => repair::purge(client, wish, json).await,
+        Action::Why(wish) => look::why(client, wish, json).await,
     }
 }

@@ -1,4 +1,4 @@
-//! The page `docs/reference/cli.md`, made from the definition of the command line. A test compares.
+//! The page `docs/reference/cli.md`, generated from the definition of the command line. A test compares them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn write(page: &mut String, command: &Command, path: &str, top: bool) {
             let _ = writeln!(page, "| [`{name}`](#{link}) | {} |", escaped(&about));
         }
     }
-    // What a group hands on to its commands stands with the group.
+    // Options that a group passes on to its commands are listed with the group only.
     let shown = |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");
     let inherited = |argument: &&Arg| top || !is_global(argument);
     let group = !commands.is_empty();
@@ -67,7 +67,7 @@ fn is_global(argument: &Arg) -> bool {
     argument.is_global_set()
 }
 
-/// The options of every command stand once, at the top.
+/// The options of every command are listed once, at the top.
 fn is_everywhere(argument: &Arg) -> bool {
     matches!(argument.get_id().as_str(), "database" | "config")
 }
@@ -109,7 +109,7 @@ fn extras(argument: &Arg) -> String {
 }
 
 #[test]
-fn the_page_about_the_command_line_is_that_of_this_program() {
+fn the_reference_page_matches_the_command_line() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let page = page();
     if std::env::var_os("TURNO_UPDATE_DOCS").is_some() {

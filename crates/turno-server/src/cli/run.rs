@@ -1,7 +1,7 @@
-//! `turno run`: a command that runs only while a lease is held.
+//! `turno run`: runs a command while it holds a lease.
 //!
-//! The lease is renewed as long as the command runs. If it is lost, somebody else may be at the same work already, so the
-//! command is stopped: asked first, killed after a while.
+//! The lease is renewed as long as the command runs. If the lease is lost, another process may already do the same
+//! work, so the command is stopped: first with SIGTERM, later with SIGKILL.
 
 mod child;
 mod held;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::duration;
 use super::lease::resource;
 use super::output::talk;
-use super::place::PlaceArgs;
+use super::place::GlobalArgs;
 use crate::client::TokenArgs;
 use crate::failure::Failure;
 use child::Child;
@@ -35,7 +35,7 @@ stopped: with SIGTERM, and with SIGKILL 10 s later.
 Exit codes: those of CMD (128 + N if signal N ended it), 75 if the lease was
 not granted, 1 if it was lost, 126 or 127 if CMD cannot be run.";
 
-/// What to run, and under which lease.
+/// Arguments of `turno run`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArgs {
@@ -61,14 +61,14 @@ pub(crate) struct RunArgs {
     token: TokenArgs,
 }
 
-/// The command is told to stop, and killed if it has not by then.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often it is noted that a running command works: leases may have a bound on time without work.
+/// How often a running command counts as work, because a policy may have a rolling timeout.
 const WORKING: Duration = Duration::from_secs(1);
-/// The exit code of a lease that was not granted: "try again later", as sendmail has it.
+/// The exit code if the lease was not granted: "try again later" (EX_TEMPFAIL).
 pub(in crate::cli) const NOT_GRANTED: u8 = 75;
 
-pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(arguments: &RunArgs, global: &GlobalArgs) -> Result<ExitCode, Failure> {
     let wish = Wish {
         resource: arguments.resource.clone(),
         instance: arguments.instance.clone().map_or_else(held::instance, Ok)?,
@@ -76,9 +76,9 @@ pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCo
         wait: arguments.wait.unwrap_or_default(),
     };
     let held = match &arguments.server {
-        // Somebody who types a database means it, whatever the variable says.
-        Some(server) if !place.database_was_typed() => Held::at(server, &arguments.token, wish).await?,
-        _ => Held::on(place, wish).await?,
+        // `--database` has precedence over the variable `TURNO_URL`.
+        Some(server) if !global.database_was_typed() => Held::claim_at_server(server, &arguments.token, wish).await?,
+        _ => Held::claim_on_database(global, wish).await?,
     };
     let child = Child::start(&arguments.command, &held);
     let ended = match child {
@@ -91,7 +91,7 @@ pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCo
     let name = arguments.command.first().map_or("", String::as_str);
     match ended {
         Ok(code) => match held.release().await {
-            // It went on for a moment that was not its own: nobody should take that for a success.
+            // The command ran for a moment without its lease, so its success does not count.
             Some(loss) => Err(lost(format!("{name} went on for a moment without its lease: {loss}"))),
             None => Ok(ExitCode::from(code)),
         },
@@ -99,12 +99,12 @@ pub(crate) async fn run(arguments: &RunArgs, place: &PlaceArgs) -> Result<ExitCo
     }
 }
 
-/// Waits for the command's end; answers its code, or why the lease was lost.
+/// Waits for the command to end. Returns its exit code, or why the lease was lost.
 async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
     let mut loss = None;
-    // Started anew when the command is told to stop; until then nobody looks at it.
+    // Restarted when the command is asked to stop; not polled before.
     let mut grace = Box::pin(tokio::time::sleep(GRACE));
-    let mut working = tokio::time::interval(WORKING);
+    let mut work_tick = tokio::time::interval(WORKING);
     loop {
         tokio::select! {
             ended = child.ended() => if let Some(code) = ended {
@@ -117,12 +117,12 @@ async fn supervise(mut child: Child, held: &Held) -> Result<u8, String> {
                 grace = Box::pin(tokio::time::sleep(GRACE));
             }
             () = &mut grace, if loss.is_some() => child.kill(),
-            _ = working.tick() => held.worked(),
+            _ = work_tick.tick() => held.worked(),
         }
     }
 }
 
-/// What a loss says is a sentence of its own, from a server also a whole one: nothing is joined to its end.
+/// Appends nothing to the cause, because a server's cause is a complete sentence.
 fn lost(cause: String) -> Failure {
     let next = "see `turno why` or the lease's history for who has it now; what the command has done may be half done";
     Failure::failed(cause, next)

@@ -1,4 +1,4 @@
-//! `turno serve`: the server, for programs and people who mean it.
+//! `turno serve`: starts the server with the configured settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use turno::store::PushChange;
 use turno::{Error, LinkFor, Options, Turno};
 
 use super::demo::DEMO;
-use super::healthcheck::reached;
+use super::healthcheck::local_url;
 use super::output::{say, talk};
-use super::place::{PlaceArgs, options, refused};
+use super::place::{GlobalArgs, options, refused};
 use crate::config::production::{self, Problem};
 use crate::config::queue::QueueSettings;
 use crate::config::{Environment, Overrides, Settings};
@@ -34,7 +34,7 @@ Once it is ready it prints one line to stdout: listening on http://ADDR.
 It ends well on SIGTERM and Ctrl-C. --help shows more options than -h;
 `turno config` shows what is in force and from where.";
 
-/// What serving takes: everything that can be configured.
+/// Arguments of `turno serve`: every key of the configuration.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ServeArgs {
@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     flags: Overrides,
 }
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Listen {
     /// Address and port; port 0 takes a free one
@@ -50,12 +50,12 @@ pub(crate) struct Listen {
     pub(crate) listen: String,
 }
 
-/// Serves until told to stop. Scripts wait for the one line on stdout.
-pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let settings = place.settings(arguments.flags)?;
+/// Serves until it is asked to stop. Scripts wait for the line on stdout.
+pub(crate) async fn run(arguments: ServeArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let settings = global.settings(arguments.flags)?;
     settings.check(|name| std::env::var(name).ok())?;
     let _logging = logging::start(settings.log.format, &settings.log.level, settings.otlp_endpoint.as_deref())?;
-    // Before anything is opened: what is counted before there is a recorder is counted nowhere.
+    // Installed before the database opens, because the engine's figures need a recorder.
     figures::installed();
     let database =
         database::open_with(&settings.database, Options { migrate: settings.migrate, ..options(&settings) }).await?;
@@ -78,7 +78,7 @@ pub(crate) async fn run(arguments: ServeArgs, place: &PlaceArgs) -> Result<(), F
     server.run(app).await
 }
 
-/// What is sent where, as the file says.
+/// Returns the deliveries that the file configures.
 fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure> {
     let guard = Guard::new(&settings.push, settings.environment);
     let env = |name: &str| std::env::var(name).ok();
@@ -89,7 +89,7 @@ fn deliveries(settings: &Settings, turno: &Turno) -> Result<Deliveries, Failure>
     Deliveries::of(guard, &settings.queues, &settings.sync, env, turno)
 }
 
-/// What production does not start with and only the open database can tell.
+/// Returns the problems of production that only the open database shows.
 async fn database_problems(turno: &Turno) -> Result<Vec<Problem>, Failure> {
     let mut problems = Vec::new();
     for setting in turno.unsafe_settings().await.map_err(refused)? {
@@ -112,16 +112,16 @@ async fn database_problems(turno: &Turno) -> Result<Vec<Problem>, Failure> {
     }
 }
 
-/// People looked at in one go.
+/// Page size when reading people.
 const PEOPLE_PAGE: u32 = 500;
 
-/// Makes the queues of the file what the file says; over the API they are read-only then.
+/// Applies the queues of the file. The API cannot change them afterwards.
 async fn put_queues(
     turno: &Turno,
     queues: &BTreeMap<QueueName, QueueSettings>,
 ) -> Result<BTreeSet<QueueName>, Failure> {
     for (name, settings) in queues {
-        // Where it is pushed is the file's affair, too: what was set over the API before ends here.
+        // Removes an endpoint that was set over the API, because the file decides for its queues.
         let put = turno.put_queue_pushed(name.clone(), settings.policy.clone(), PushChange::Remove);
         put.await.map_err(|error| {
             let cause = format!("the queue {name} cannot be what the configuration says: {error}");
@@ -131,24 +131,24 @@ async fn put_queues(
     Ok(queues.keys().cloned().collect())
 }
 
-/// How long the link for the first administrator lives.
+/// How long the link for the first administrator is valid.
 const INVITATION: Span = Span::from_secs(30 * 60);
 
-/// Prints how to become the first administrator, if there is none. The link's own transaction decides whether there is
-/// one, because an administrator can be added at any moment of the start.
+/// Prints a link for the first administrator, if there is none. The transaction that makes the link checks that,
+/// because an administrator can be added at any moment.
 async fn invite(turno: &Turno, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
     let link = match turno.make_link(LinkFor::Setup, INVITATION).await {
         Err(Error::Refused(ChangeRefused::HasAdmin)) => return Ok(()),
         link => link.map_err(refused)?,
     };
-    let base = settings.public_url.clone().unwrap_or_else(|| reached(&address.to_string()));
+    let base = settings.public_url.clone().unwrap_or_else(|| local_url(&address.to_string()));
     talk("there is no administrator yet; become the first");
     talk(&format!("  in a browser, once, within 30 minutes: {base}/setup?link={link}"));
     talk("  or on the command line: turno user add YOUR-ID --role admin --password-stdin");
     Ok(())
 }
 
-/// `HOST:PORT`, where the host may be a name.
+/// Checks an address `HOST:PORT`. The host may be a name.
 fn address(text: &str) -> Result<String, String> {
     let named = text
         .rsplit_once(':')

@@ -1,4 +1,4 @@
-//! `turno sync`: triggers that carry changes of an application's tables to a destination, directly on the database.
+//! `turno sync`: installs and checks the triggers of sources, directly on the database.
 
 mod broken;
 mod status;
@@ -11,7 +11,7 @@ use turno::store::StoreError;
 use turno::{Error, SyncHandle};
 
 use super::output::{Format, say, talk};
-use super::place::{self, PlaceArgs};
+use super::place::{self, GlobalArgs};
 use crate::config::sync::SyncSource;
 use crate::config::{Overrides, Settings};
 use crate::database::Database;
@@ -30,15 +30,15 @@ Sources come from [[sync.source]] in the configuration; `preset = \"siper\"` is
 a complete example. Triggers need PostgreSQL: on SQLite a sync queue is fed
 through the API. Works beside a running server.";
 
-/// What there is to do with synchronisation.
+/// Arguments of `turno sync`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SyncArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
-/// Which sources, and for whom the answer is.
+/// The sources that a command is about, and its output format.
 #[derive(Args, Clone, Debug)]
 struct Chosen {
     /// Only this source of the configuration
@@ -50,7 +50,7 @@ struct Chosen {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Print exactly the SQL that `install` runs
     Plan(Chosen),
     /// Install the triggers of the configured sources, each in one transaction; again and again with the same end
@@ -65,23 +65,23 @@ enum What {
     Remove(Chosen),
 }
 
-pub(crate) async fn run(arguments: &SyncArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    let settings = place.settings(Overrides::default())?;
-    match &arguments.what {
-        What::Plan(chosen) => plan(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
-        What::Install(chosen) => install(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
-        What::Status(chosen) => status::run(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
-        What::Resync(arguments) => {
-            walk::resync(&Sources::open(place, &settings, &arguments.chosen).await?, arguments).await
+pub(crate) async fn run(arguments: &SyncArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    let settings = global.settings(Overrides::default())?;
+    match &arguments.action {
+        Action::Plan(chosen) => plan(&Sources::open(global, &settings, chosen).await?, chosen.format).await,
+        Action::Install(chosen) => install(&Sources::open(global, &settings, chosen).await?, chosen.format).await,
+        Action::Status(chosen) => status::run(&Sources::open(global, &settings, chosen).await?, chosen.format).await,
+        Action::Resync(arguments) => {
+            walk::resync(&Sources::open(global, &settings, &arguments.chosen).await?, arguments).await
         }
-        What::Check(arguments) => {
-            walk::check(&Sources::open(place, &settings, &arguments.chosen).await?, arguments).await
+        Action::Check(arguments) => {
+            walk::check(&Sources::open(global, &settings, &arguments.chosen).await?, arguments).await
         }
-        What::Remove(chosen) => remove(&Sources::open(place, &settings, chosen).await?, chosen.format).await,
+        Action::Remove(chosen) => remove(&Sources::open(global, &settings, chosen).await?, chosen.format).await,
     }
 }
 
-/// The chosen sources on an open database.
+/// The chosen sources, with an open database.
 struct Sources<'a> {
     database: Database,
     settings: &'a Settings,
@@ -89,9 +89,9 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    async fn open(place: &PlaceArgs, settings: &'a Settings, chosen: &Chosen) -> Result<Sources<'a>, Failure> {
+    async fn open(global: &GlobalArgs, settings: &'a Settings, chosen: &Chosen) -> Result<Sources<'a>, Failure> {
         let sources = choose(&settings.sync, chosen.source.as_deref())?;
-        Ok(Sources { database: place.open_existing().await?, settings, chosen: sources })
+        Ok(Sources { database: global.open_existing().await?, settings, chosen: sources })
     }
 
     fn handles(&self) -> impl Iterator<Item = (&'a SyncSource, SyncHandle)> {
@@ -103,7 +103,7 @@ impl<'a> Sources<'a> {
     }
 
     async fn plan(&self, source: &SyncSource, handle: &SyncHandle) -> Result<String, Failure> {
-        // A DBA may run what is printed: the trigger must find its queue then.
+        // The queue must exist, because a DBA may run the printed SQL and the trigger then uses the queue.
         if handle.has_triggers() {
             self.put_queue(&source.queue).await?;
         }
@@ -117,7 +117,7 @@ impl<'a> Sources<'a> {
         handle.install().await.map_err(refused)
     }
 
-    /// Makes the queue what the configuration says, as a server does when it starts.
+    /// Applies the configured policy to the queue, as a server does when it starts.
     async fn put_queue(&self, name: &QueueName) -> Result<(), Failure> {
         if let Some(queue) = self.settings.queues.get(name) {
             self.database.turno.put_queue(name.clone(), queue.policy.clone()).await.map_err(refused)?;
@@ -202,10 +202,10 @@ async fn remove(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     broken.end()
 }
 
-/// What a refusal is to whoever typed the command.
+/// Turns an error of the library into a failure, with advice for sources.
 fn refused(error: Error) -> Failure {
     match &error {
-        // The SQLSTATE of missing rights, as the store passes it on.
+        // The SQLSTATE for insufficient privileges, as the store reports it.
         Error::Store(StoreError::Rejected(cause)) if cause.contains("42501") => Failure::failed(
             error.to_string(),
             "give this role what it lacks: usage on the table's schema, select and trigger on the table, create on the schema \
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_source_or_with_an_unknown_one_the_next_step_is_said() {
+    fn a_missing_or_unknown_source_is_refused_with_advice() {
         let none = choose(&[], None).unwrap_err();
         assert!(none.next.contains("--config"), "{none:?}");
         let unknown = choose(&[], Some("x")).unwrap_err();

@@ -1,4 +1,4 @@
-//! `turno task`: the tasks of a server.
+//! `turno task`: creates, processes and shows the tasks of a server.
 
 mod create;
 mod show;
@@ -10,7 +10,7 @@ use super::lease::{ClaimWish, Own, Page, card, claim};
 use super::output::{Table, cell};
 use crate::client::{Answer, Client, ServerArgs, query};
 use crate::failure::Failure;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,12 +23,12 @@ Examples:
 Asks a server, as whoever owns the token in TURNO_TOKEN. The lease behind task
 7 is task:7, and `turno lease heartbeat task:7` and the like work on it.";
 
-/// What there is to do with tasks.
+/// Arguments of `turno task`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TaskArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
     /// Print the server's JSON, for programs
     #[arg(long, global = true)]
     json: bool,
@@ -37,19 +37,19 @@ pub(crate) struct TaskArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List tasks
     List(List),
     /// Show a task with its lines
-    Get(Of),
+    Get(TaskArg),
     /// Make a task
     Create(create::Create),
     /// Say that a draft can be processed
-    Ready(Of),
+    Ready(TaskArg),
     /// Cancel a task
     Cancel {
         #[command(flatten)]
-        of: Of,
+        target: TaskArg,
         /// Cancel it although lines are applied; their effects stay
         #[arg(long)]
         keep_applied: bool,
@@ -57,7 +57,7 @@ enum What {
     /// Take a task for processing
     Claim {
         #[command(flatten)]
-        of: Of,
+        target: TaskArg,
         #[command(flatten)]
         wish: ClaimWish,
     },
@@ -76,14 +76,14 @@ enum What {
     /// Show what happened to a task
     History {
         #[command(flatten)]
-        of: Of,
+        target: TaskArg,
         #[command(flatten)]
         page: Page,
     },
 }
 
 #[derive(Args, Debug)]
-struct Of {
+struct TaskArg {
     /// The task's number
     #[arg(value_name = "TASK", value_parser = number)]
     task: u64,
@@ -92,7 +92,7 @@ struct Of {
 #[derive(Args, Debug)]
 struct Owned {
     #[command(flatten)]
-    of: Of,
+    target: TaskArg,
     #[command(flatten)]
     own: Own,
 }
@@ -112,7 +112,7 @@ struct List {
     page: Page,
 }
 
-/// A number, also as the name of the lease behind it.
+/// Parses a task's number, also in the form `task:7`.
 fn number(text: &str) -> Result<u64, String> {
     let number = text.strip_prefix("task:").unwrap_or(text);
     number.parse().map_err(|_| "expected a task's number, for example 7".to_owned())
@@ -121,36 +121,38 @@ fn number(text: &str) -> Result<u64, String> {
 pub(crate) async fn run(arguments: &TaskArgs) -> Result<(), Failure> {
     let client = Client::new(&arguments.server)?;
     let json = arguments.json;
-    let of = |of: &Of, verb: &str| format!("/v1/tasks/{}/{verb}", of.task);
+    let path = |target: &TaskArg, verb: &str| format!("/v1/tasks/{}/{verb}", target.task);
     let nothing = json!({});
-    match &arguments.what {
-        What::List(wish) => list(&client, wish, json).await,
-        What::Get(task) => shown(&client.get(&format!("/v1/tasks/{}", task.task)).await?, json),
-        What::Create(wish) => shown(&client.post("/v1/tasks", &create::body(wish)?).await?, json),
-        What::Ready(task) => shown(&client.post(&of(task, "ready"), &nothing).await?, json),
-        What::Cancel { of: task, keep_applied } => {
+    match &arguments.action {
+        Action::List(wish) => list(&client, wish, json).await,
+        Action::Get(task) => print_answer(&client.get(&format!("/v1/tasks/{}", task.task)).await?, json),
+        Action::Create(wish) => print_answer(&client.post("/v1/tasks", &create::body(wish)?).await?, json),
+        Action::Ready(task) => print_answer(&client.post(&path(task, "ready"), &nothing).await?, json),
+        Action::Cancel { target: task, keep_applied } => {
             let body = json!({ "keep_applied": keep_applied });
-            shown(&client.post(&of(task, "cancel"), &body).await?, json)
+            print_answer(&client.post(&path(task, "cancel"), &body).await?, json)
         }
-        What::Claim { of: task, wish } => shown(&claim(&client, &of(task, "claim"), wish).await?, json),
-        What::Release(wish) => shown(&client.post(&of(&wish.of, "release"), &wish.own.body()).await?, json),
-        What::Finalize(wish) => {
-            let answer = client.post(&of(&wish.of, "finalize"), &wish.own.body()).await?;
-            show::finalized(&answer, wish.of.task, json)
+        Action::Claim { target: task, wish } => print_answer(&claim(&client, &path(task, "claim"), wish).await?, json),
+        Action::Release(wish) => {
+            print_answer(&client.post(&path(&wish.target, "release"), &wish.own.body()).await?, json)
         }
-        What::Validate { owned, line } => {
-            let path = of(&owned.of, &format!("lines/{line}/validate"));
-            shown(&client.post(&path, &owned.own.body()).await?, json)
+        Action::Finalize(wish) => {
+            let answer = client.post(&path(&wish.target, "finalize"), &wish.own.body()).await?;
+            show::finalized(&answer, wish.target.task, json)
         }
-        What::History { of: task, page } => {
+        Action::Validate { owned, line } => {
+            let path = path(&owned.target, &format!("lines/{line}/validate"));
+            print_answer(&client.post(&path, &owned.own.body()).await?, json)
+        }
+        Action::History { target: task, page } => {
             let asked = query(&[("limit", Some(page.limit.to_string())), ("cursor", page.cursor.clone())]);
-            show::history(&client.get(&of(task, &format!("history{asked}"))).await?, json)
+            show::history(&client.get(&path(task, &format!("history{asked}"))).await?, json)
         }
     }
 }
 
-/// A task or a lease, whichever came.
-fn shown(answer: &Answer, json: bool) -> Result<(), Failure> {
+/// Prints a task, a line or a lease, depending on the answer.
+fn print_answer(answer: &Answer, json: bool) -> Result<(), Failure> {
     if json {
         answer.print_json();
     } else if answer.json["lines"].is_array() {
@@ -187,5 +189,5 @@ async fn list(client: &Client, wish: &List, json: bool) -> Result<(), Failure> {
 }
 
 fn status(task: &Value) -> String {
-    told(&cell(&task["status"]).replace('_', " "))
+    translate(&cell(&task["status"]).replace('_', " "))
 }

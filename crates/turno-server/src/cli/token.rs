@@ -1,4 +1,4 @@
-//! `turno token`: tokens for the API, directly on the database.
+//! `turno token`: manages tokens for the API, directly on the database.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use turno::{Error, NewToken, Permission, Turno};
 
 use super::duration;
 use super::output::{Format, Table, say, talk};
-use super::place::{PlaceArgs, refused};
+use super::place::{GlobalArgs, refused};
 use super::user::user_id;
 use crate::failure::Failure;
 use crate::http::{RESOURCES_MAX, Stamp};
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,16 +29,16 @@ Examples:
 Works directly on --database, also while a server runs on it. A token is shown
 once; only its hash is kept.";
 
-/// What there is to do with tokens.
+/// Arguments of `turno token`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Make a token and print it, and nothing else, to stdout
     Create(Create),
     /// List tokens, without their secrets
@@ -75,14 +75,14 @@ struct Create {
     expires: Option<Duration>,
 }
 
-/// The permissions, so that a wrong one is answered with all of them.
+/// Parses a permission. A wrong one is answered with the list of permissions.
 fn permission() -> impl TypedValueParser<Value = Permission> {
     PossibleValuesParser::new(Permission::ALL.map(Permission::as_str))
         .map(|name| name.parse().expect("only names of permissions are let through"))
 }
 
-pub(crate) async fn run(arguments: TokenArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    if let What::Create(wish) = &arguments.what
+pub(crate) async fn run(arguments: TokenArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    if let Action::Create(wish) = &arguments.action
         && wish.resource.len() > RESOURCES_MAX
     {
         let next = "give the beginnings that they share";
@@ -91,11 +91,11 @@ pub(crate) async fn run(arguments: TokenArgs, place: &PlaceArgs) -> Result<(), F
             next,
         ));
     }
-    let turno = place.open_existing().await?.turno;
-    match arguments.what {
-        What::Create(wish) => create(&turno, wish).await,
-        What::List { user, format } => list(&turno, user, format).await,
-        What::Revoke { id } => {
+    let turno = global.open_existing().await?.turno;
+    match arguments.action {
+        Action::Create(wish) => create(&turno, wish).await,
+        Action::List { user, format } => list(&turno, user, format).await,
+        Action::Revoke { id } => {
             turno.revoke_token(&id).await.map_err(|error| not_revoked(error, &id))?;
             talk(&format!("{id} is dead"));
             Ok(())
@@ -122,7 +122,7 @@ async fn create(turno: &Turno, wish: Create) -> Result<(), Failure> {
 fn not_revoked(error: Error, id: &str) -> Failure {
     match error {
         Error::Refused(ChangeRefused::Unknown(_)) => Failure::failed(
-            // Somebody may have given the secret; it must not end in a log.
+            // A long id may be the secret itself, which must not appear in a log.
             if id.len() > 40 {
                 "there is no such token; its id is needed, not the token itself".to_owned()
             } else {
@@ -134,10 +134,10 @@ fn not_revoked(error: Error, id: &str) -> Failure {
     }
 }
 
-/// Tokens read at a time.
+/// Page size when reading tokens.
 const PAGE: u32 = 500;
 
-/// All tokens, of one person or of everybody.
+/// Returns all tokens, of one person or of all people.
 pub(super) async fn all(turno: &Turno, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
     let (mut tokens, mut after) = (Vec::new(), None);
     loop {
@@ -157,14 +157,14 @@ async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(),
     let mut table = Table::new(&["ID", "USER", "FOR", "MAY", "RESOURCES", "EXPIRES", "LAST USED"]);
     for token in &tokens {
         let day = |time: Option<turno::core::time::Time>, never: &str| {
-            time.map_or_else(|| told(never), |time| Stamp(time).to_string()[..16].replace('T', " "))
+            time.map_or_else(|| translate(never), |time| Stamp(time).to_string()[..16].replace('T', " "))
         };
         table.row([
             token.id.clone(),
             token.user.to_string(),
-            told(if token.machine { "machine" } else { "person" }),
-            token.scope.map_or_else(|| told("all of theirs"), |scope| scope.to_string()),
-            if token.resources.is_empty() { told("all") } else { token.resources.join(" ") },
+            translate(if token.machine { "machine" } else { "person" }),
+            token.scope.map_or_else(|| translate("all of theirs"), |scope| scope.to_string()),
+            if token.resources.is_empty() { translate("all") } else { token.resources.join(" ") },
             day(token.expires_at, "never"),
             day(token.last_used_at, "never"),
         ]);
@@ -173,7 +173,7 @@ async fn list(turno: &Turno, user: Option<UserId>, format: Format) -> Result<(),
     Ok(())
 }
 
-/// As the API shows a token: never with its hash.
+/// Returns the token as the API does, without its hash.
 pub(super) fn view(token: &Token) -> Value {
     let scope = token.scope.map(|scope| scope.iter().map(Permission::as_str).collect::<Vec<_>>());
     json!({

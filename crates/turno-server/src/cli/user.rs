@@ -1,4 +1,4 @@
-//! `turno user`: people, directly on the database.
+//! `turno user`: manages people, directly on the database.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -11,11 +11,11 @@ use turno::core::time::Time;
 use turno::{NewPerson, PersonChange, Role, Turno};
 
 use super::output::{Card, Format, Table, say, talk};
-use super::place::{PlaceArgs, refused};
+use super::place::{GlobalArgs, refused};
 use crate::failure::Failure;
 use crate::http::{Stamp, person_called};
 use crate::passwords;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,16 +27,16 @@ Examples:
 Works directly on --database, also while a server runs on it. A viewer reads,
 an editor also works (tasks, leases, queues), an admin may do everything.";
 
-/// What there is to do with people.
+/// Arguments of `turno user`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UserArgs {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Add a person
     Add {
         /// Their id, as it appears in leases and in the audit
@@ -111,59 +111,59 @@ struct PasswordArgs {
     password_stdin: bool,
 }
 
-/// The roles, so that a wrong one is answered with all of them.
+/// Parses a role. A wrong one is answered with the list of roles.
 fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(["viewer", "editor", "admin"])
         .map(|name| name.parse().expect("only names of roles are let through"))
 }
 
-/// An id that can be one.
+/// Parses a user id.
 pub(super) fn user_id(text: &str) -> Result<UserId, BadName> {
     UserId::new(text)
 }
 
-pub(crate) async fn run(arguments: UserArgs, place: &PlaceArgs) -> Result<(), Failure> {
-    if let What::Change { id, role: None, name: None } = &arguments.what {
+pub(crate) async fn run(arguments: UserArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    if let Action::Change { id, role: None, name: None } = &arguments.action {
         let next = format!("say what: turno user change {id} --role viewer|editor|admin, or --name NAME");
         return Err(Failure::usage("there is nothing to change", next));
     }
-    // Read before the database is opened: nobody should wait for a person who types.
-    let password = match &arguments.what {
-        What::Add { id, role, password, .. } if password.password_stdin => {
+    // Reads the password before the database is opened, because a person may take long to type it.
+    let password = match &arguments.action {
+        Action::Add { id, role, password, .. } if password.password_stdin => {
             Some(password_hash(&format!("turno user add {id} --role {} --password-stdin < FILE", role.as_str()))?)
         }
-        What::Password { id, .. } => Some(password_hash(&format!("turno user password {id} < FILE"))?),
+        Action::Password { id, .. } => Some(password_hash(&format!("turno user password {id} < FILE"))?),
         _ => None,
     };
-    let turno = match &arguments.what {
-        What::Add { .. } => place.open().await?.turno,
-        _ => place.open_existing().await?.turno,
+    let turno = match &arguments.action {
+        Action::Add { .. } => global.open().await?.turno,
+        _ => global.open_existing().await?.turno,
     };
-    match arguments.what {
-        What::Add { id, role, name, .. } => add(&turno, id, role, name, password).await,
-        What::List { format } => list(&turno, format).await,
-        What::Show { id, format } => show(&turno, id, format).await,
-        What::Change { id, role, name } => {
+    match arguments.action {
+        Action::Add { id, role, name, .. } => add(&turno, id, role, name, password).await,
+        Action::List { format } => list(&turno, format).await,
+        Action::Show { id, format } => show(&turno, id, format).await,
+        Action::Change { id, role, name } => {
             let person = change(&turno, id, PersonChange { role, name, ..PersonChange::default() }).await?;
             talk(&format!("{} is {} now, called {}", person.id, person.role.as_str(), person.name));
             Ok(())
         }
-        What::Disable { id } => {
+        Action::Disable { id } => {
             let person = change(&turno, id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await?;
             talk(&format!("{} is locked out, and what they held is free", person.id));
             Ok(())
         }
-        What::Enable { id } => {
+        Action::Enable { id } => {
             let person = change(&turno, id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await?;
             talk(&format!("{} is let in again", person.id));
             Ok(())
         }
-        What::Password { id, .. } => {
+        Action::Password { id, .. } => {
             let person = change(&turno, id, PersonChange { password, ..PersonChange::default() }).await?;
             talk(&format!("{} has a new password", person.id));
             Ok(())
         }
-        What::Remove { id } => {
+        Action::Remove { id } => {
             turno.remove_person(id.clone()).await.map_err(refused)?;
             talk(&format!("{id} is gone, with all their tokens"));
             Ok(())
@@ -191,7 +191,7 @@ async fn change(turno: &Turno, id: UserId, change: PersonChange) -> Result<Perso
     turno.change_person(id, change).await.map_err(refused)
 }
 
-/// People read at a time.
+/// Page size when reading people.
 const PAGE: u32 = 500;
 
 async fn list(turno: &Turno, format: Format) -> Result<(), Failure> {
@@ -239,22 +239,22 @@ async fn show(turno: &Turno, id: UserId, format: Format) -> Result<(), Failure> 
     Ok(())
 }
 
-/// How many still work; those that have expired stay in the list for a while.
+/// Renders the number of valid tokens, and of expired ones that are still listed.
 fn live_tokens(ends: impl Iterator<Item = Option<Time>>, now: Time) -> String {
     let (expired, live): (Vec<_>, Vec<_>) = ends.partition(|end| end.is_some_and(|at| at <= now));
     let (expired, live) = (expired.len(), live.len());
-    if expired == 0 { live.to_string() } else { told(&format!("{live}, and {expired} expired")) }
+    if expired == 0 { live.to_string() } else { translate(&format!("{live}, and {expired} expired")) }
 }
 
 fn state(person: &Person) -> String {
-    told(if person.disabled { "locked out" } else { "active" })
+    translate(if person.disabled { "locked out" } else { "active" })
 }
 
 fn has_password(person: &Person) -> String {
-    told(if person.password.is_some() { "yes" } else { "no" })
+    translate(if person.password.is_some() { "yes" } else { "no" })
 }
 
-/// As the API shows a person: never with the password's hash.
+/// Returns the person as the API does, without the password's hash.
 fn view(person: &Person) -> Value {
     json!({
         "id": person.id.as_str(),
@@ -266,7 +266,7 @@ fn view(person: &Person) -> Value {
     })
 }
 
-/// The hash of the password on stdin.
+/// Reads a password from stdin and returns its hash.
 fn password_hash(example: &str) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() {
         talk("type the password and press Enter (it is shown as you type):");
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_that_have_expired_are_counted_apart() {
+    fn expired_tokens_are_counted_separately() {
         let now = Time(1_000);
         assert_eq!(live_tokens([None, Some(Time(1_001))].into_iter(), now), "2");
         assert_eq!(live_tokens([None, Some(now), Some(Time(1_001))].into_iter(), now), "2, and 1 expired");

@@ -1,4 +1,4 @@
-//! `turno why`: one sentence for whoever wonders.
+//! `turno why`: explains in one sentence who holds something, or why it is not running.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::lease;
 use super::output::{Format, cell, say, span};
 use crate::client::{Answer, Client, Refusal, ServerArgs, part};
 use crate::failure::Failure;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   turno why bot/msg-81          why this item of the queue `bot` does not run
   turno why bot key 54911223    why nothing of this key runs";
 
-/// What to wonder about.
+/// Arguments of `turno why`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WhyArgs {
@@ -34,7 +34,7 @@ pub(crate) async fn run(arguments: &WhyArgs) -> Result<(), Failure> {
     let words: Vec<&str> = arguments.thing.iter().map(String::as_str).collect();
     let (answer, sentence) = match words.as_slice() {
         [queue, "key", key] => queued(client.get(&format!("/v1/queues/{}/keys/{}/why", part(queue), part(key))).await?),
-        [thing] => one(&client, thing).await?,
+        [thing] => explain(&client, thing).await?,
         _ => {
             return Err(Failure::usage(
                 "that is more than one thing",
@@ -50,22 +50,22 @@ pub(crate) async fn run(arguments: &WhyArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn one(client: &Client, thing: &str) -> Result<(Answer, String), Failure> {
+async fn explain(client: &Client, thing: &str) -> Result<(Answer, String), Failure> {
     if let Some(task) = thing.strip_prefix("task:") {
         match client.try_get(&format!("/v1/tasks/{}", part(task))).await {
             Ok(answer) => {
-                let status = told(&format!("Task {task} is {}", word(&answer.json["status"])));
+                let status = translate(&format!("Task {task} is {}", word(&answer.json["status"])));
                 let sentence = format!("{status}. {}", held(&answer));
                 return Ok((answer, sentence));
             }
             Err(refusal) => not_found(refusal)?,
         }
     }
-    // A resource may have a slash in its name as well; a queue is asked first, since its items have no other way.
+    // A resource name may contain a slash, too. The queue is asked first, because items have no other notation.
     if let Some((queue, item)) = thing.split_once('/') {
         match client.try_get(&format!("/v1/queues/{}/items/{}/why", part(queue), part(item))).await {
             Ok(answer) => return Ok(queued(answer)),
-            // Of a queue that exists it is the item that does not.
+            // If the queue exists, the item does not, and the refusal says so.
             Err(refusal) if client.try_get(&format!("/v1/queues/{}", part(queue))).await.is_ok() => {
                 return Err(refusal.into());
             }
@@ -75,19 +75,19 @@ async fn one(client: &Client, thing: &str) -> Result<(Answer, String), Failure> 
     }
     let lease = client.get(&format!("/v1/leases/{}", part(thing))).await?;
     let sentence = lease::sentence(&lease, &lease.json);
-    // Whoever may not look at queues hears of the lease alone.
+    // Without permission to read queues, the caller gets the lease only.
     match client.try_get(&format!("/v1/queues/{}", part(thing))).await {
         Ok(queue) if is_untouched(&lease.json) => {
-            let sentence = of_queue(&queue, thing);
+            let sentence = queue_sentence(&queue, thing);
             Ok((queue, sentence))
         }
-        Ok(queue) => Ok((lease, format!("{sentence} {}", of_queue(&queue, thing)))),
+        Ok(queue) => Ok((lease, format!("{sentence} {}", queue_sentence(&queue, thing)))),
         Err(_) => Ok((lease, sentence)),
     }
 }
 
-/// A name with a slash that is no item: a lease, if anybody ever had one of that name. Otherwise it is more likely that the
-/// queue was mistyped than that somebody asks about what never was.
+/// Explains a lease whose name contains a slash. If no lease of that name ever existed, reports an error, because the
+/// name of the queue is probably misspelt.
 async fn leased(client: &Client, thing: &str, queue: &str) -> Result<(Answer, String), Failure> {
     let path = format!("/v1/leases/{}", part(thing));
     let lease = client.get(&path).await?;
@@ -101,13 +101,13 @@ async fn leased(client: &Client, thing: &str, queue: &str) -> Result<(Answer, St
     Ok((lease, sentence))
 }
 
-/// Nobody has it, and nobody waits for it.
+/// Returns whether the lease is free and its waiting line is empty.
 fn is_untouched(lease: &Value) -> bool {
     lease::state(lease) == "free" && lease["waiting"].as_i64().unwrap_or_default() == 0
 }
 
-/// How a queue as a whole is doing, and what keeps it.
-fn of_queue(answer: &Answer, name: &str) -> String {
+/// Summarises a queue: its condition and its counts.
+fn queue_sentence(answer: &Answer, name: &str) -> String {
     let queue = &answer.json;
     let count = |state: &str| queue["counts"][state].as_u64().unwrap_or_default();
     let (waiting, at_work) = (count("pending") + count("error"), count("in_process"));
@@ -122,17 +122,17 @@ fn of_queue(answer: &Answer, name: &str) -> String {
     } else {
         format!("{name} is being worked on")
     };
-    let mut words = vec![told(&condition)];
+    let mut words = vec![translate(&condition)];
     let counted = [(waiting, "waiting"), (at_work, "in process"), (count("exhausted"), "exhausted")];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    words.extend(counted.map(|(count, state)| told(&format!("{count} {state}"))));
+    words.extend(counted.map(|(count, state)| translate(&format!("{count} {state}"))));
     if let Some(ms) = queue["oldest_waiting_ms"].as_i64().filter(|_| waiting > 0) {
-        words.push(told(&format!("the oldest waits {}", told(&format!("for {}", span(ms))))));
+        words.push(translate(&format!("the oldest waits {}", translate(&format!("for {}", span(ms))))));
     }
     format!("{}.", words.join("; "))
 }
 
-/// Goes on with the next guess if there is no such thing.
+/// Ignores "not found", so that the caller tries the next interpretation.
 fn not_found(refusal: Refusal) -> Result<(), Failure> {
     if refusal.code.as_deref() == Some("not_found") { Ok(()) } else { Err(refusal.into()) }
 }
@@ -148,7 +148,7 @@ fn word(value: &Value) -> String {
 fn queued(answer: Answer) -> (Answer, String) {
     let sentence = match answer.json["detail"].as_str() {
         Some(detail) => detail.to_owned(),
-        None => told(&word(&answer.json["reason"])),
+        None => translate(&word(&answer.json["reason"])),
     };
     (answer, sentence)
 }

@@ -1,4 +1,4 @@
-//! Sentences that are looked up by their English text, with places for what varies.
+//! Finds the message of an English sentence, and translates the sentence with its variable parts.
 
 use std::cell::Cell;
 
@@ -6,38 +6,38 @@ use fluent_bundle::FluentArgs;
 
 use super::{Language, Texts};
 
-/// A sentence within a sentence, and no further: what people name must not keep us busy.
+/// How deep sentences may be nested in sentences. It bounds the work for texts that users chose.
 const DEPTH_MAX: u32 = 6;
-/// Lookups for one sentence, with all that is within it: a text of many parts fits many sentences.
+/// How many lookups one sentence may cost, because a text with many parts matches many sentences.
 const LOOKUPS_MAX: u32 = 200;
-/// Words that stand in English sentences and in no Spanish one: what has them, and has no translation, is prose that was
-/// forgotten. What comes translated from a server has none of them, and neither have most names.
+/// Words that occur in English sentences and in no Spanish one. A part that contains one of them and has no translation
+/// is an untranslated sentence. Texts that a server has translated contain none of them, and neither do most names.
 const ENGLISH: [&str; 31] = [
     "the", "is", "are", "was", "were", "be", "been", "has", "have", "not", "of", "to", "and", "or", "for", "with",
     "from", "an", "it", "its", "this", "that", "cannot", "must", "did", "does", "when", "which", "but", "nothing",
     "by",
 ];
-/// How it begins when something is wrong with a key of the configuration.
+/// How the cause begins if a key of the configuration is wrong.
 const WRONG: [&str; 8] = ["is ", "has ", "must ", "needs ", "names ", "gives ", "belongs ", "leads "];
-/// What `turno sync install` makes.
+/// The kinds of objects that `turno sync install` creates.
 const PARTS: [&str; 5] = ["trigger", "function", "view", "index", "table"];
 
-/// A part of a sentence.
+/// A piece of a sentence: fixed text or a placeholder.
 #[derive(Debug)]
 enum Piece {
-    Said(String),
-    /// What varies, by its name.
-    Open(&'static str),
+    Fixed(String),
+    /// A placeholder, by its name.
+    Placeholder(&'static str),
 }
 
-/// Sentences with their names. The first that fits is taken.
+/// Sentences with their message names. The first match wins.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     sentences: Vec<(&'static str, Vec<Piece>)>,
 }
 
 impl Book {
-    /// With the messages of a file whose names begin so.
+    /// Adds the messages of a file whose names have this prefix.
     pub(super) fn with(mut self, english: &'static str, prefix: &str) -> Book {
         let lines = english.lines().filter(|line| line.starts_with(prefix));
         let named = lines.filter_map(|line| line.split_once(" = "));
@@ -45,15 +45,15 @@ impl Book {
         self
     }
 
-    /// The sentence in this language; nothing, if it is none of these.
-    pub(super) fn told(&self, texts: &Texts, language: Language, sentence: &str) -> Option<String> {
+    /// Translates a sentence. Returns `None` if no sentence matches.
+    pub(super) fn translate(&self, texts: &Texts, language: Language, sentence: &str) -> Option<String> {
         let search = Search { texts, language, left: Cell::new(LOOKUPS_MAX) };
-        self.translated(&search, sentence, DEPTH_MAX)
+        self.translate_nested(&search, sentence, DEPTH_MAX)
     }
 
-    /// The first sentence that fits with all that is within it. One with a part that has no translation does not: a reader is
-    /// told in one language or in the other, and never in both at once.
-    fn translated(&self, search: &Search<'_>, sentence: &str, depth: u32) -> Option<String> {
+    /// Translates by the first sentence that matches with all of its parts. A sentence with an untranslatable part does
+    /// not match, so that a reader never sees two languages in one sentence.
+    fn translate_nested(&self, search: &Search<'_>, sentence: &str, depth: u32) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         search.left.set(search.left.get().checked_sub(1)?);
         self.sentences.iter().find_map(|(name, pieces)| {
@@ -65,28 +65,28 @@ impl Book {
         })
     }
 
-    /// What stands in an open place: translated, or as it is if it is no prose of ours.
+    /// Translates the text of a placeholder. Keeps it as it is unless it is English prose.
     fn part(&self, search: &Search<'_>, open: &str, text: &str, depth: u32) -> Option<String> {
         let is_inner = matches!(open, "cause" | "then" | "what" | "expected" | "count" | "wrong" | "one" | "two");
-        let told = is_inner.then(|| self.translated(search, text, depth)).flatten();
+        let translated = is_inner.then(|| self.translate_nested(search, text, depth)).flatten();
         let may_stay = match open {
             "count" => false,
             _ if is_inner => !is_english(text),
-            // What is named at a sentence's end must not take the next sentence in.
+            // A name at the end of a sentence must not include the next sentence.
             _ => !text.split("; ").skip(1).any(is_english),
         };
-        told.or_else(|| may_stay.then(|| text.to_owned()))
+        translated.or_else(|| may_stay.then(|| text.to_owned()))
     }
 }
 
-/// What one search goes on with.
+/// The state of one translation.
 struct Search<'a> {
     texts: &'a Texts,
     language: Language,
     left: Cell<u32>,
 }
 
-/// Whether it is English prose, apart from what it quotes.
+/// Returns whether the text is English prose, apart from its quotations.
 fn is_english(text: &str) -> bool {
     let unquoted = text.split(['"', '`']).step_by(2);
     let mut words = unquoted.flat_map(|part| part.split(|one: char| !one.is_alphabetic()));
@@ -96,26 +96,27 @@ fn is_english(text: &str) -> bool {
 fn pieces(sentence: &'static str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (at, part) in sentence.split("{ $").enumerate() {
-        let said = match part.split_once(" }").filter(|_| at > 0) {
-            Some((open, said)) => {
-                pieces.push(Piece::Open(open));
-                said
+        let fixed = match part.split_once(" }").filter(|_| at > 0) {
+            Some((open, fixed)) => {
+                pieces.push(Piece::Placeholder(open));
+                fixed
             }
             None => part,
         };
-        if !said.is_empty() {
-            pieces.push(Piece::Said(plain(said)));
+        if !fixed.is_empty() {
+            pieces.push(Piece::Fixed(plain(fixed)));
         }
     }
     pieces
 }
 
-/// Without the marks that keep a file's reader from taking a character for more than itself.
-fn plain(said: &str) -> String {
-    ["{", "}", "[", "*", "."].iter().fold(said.to_owned(), |said, one| said.replace(&format!("{{\"{one}\"}}"), one))
+/// Removes the quotes that Fluent needs around special characters.
+fn plain(fixed: &str) -> String {
+    ["{", "}", "[", "*", "."].iter().fold(fixed.to_owned(), |fixed, one| fixed.replace(&format!("{{\"{one}\"}}"), one))
 }
 
-/// What may stand in an open place: a word for a field, a number for a bound, and anything else elsewhere.
+/// Returns whether the text is valid for the placeholder: one word for a field, a number for a bound, anything
+/// elsewhere.
 fn fits(name: &str, open: &str) -> bool {
     match name {
         "field" => !open.contains(char::is_whitespace),
@@ -132,18 +133,18 @@ fn fits(name: &str, open: &str) -> bool {
     }
 }
 
-/// What stands in the open places, if the text is this sentence.
+/// Returns the text of each placeholder if the text matches this sentence.
 fn captured<'t>(pieces: &[Piece], text: &'t str) -> Option<Vec<(&'static str, &'t str)>> {
     let (mut rest, mut found) = (text, Vec::new());
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
-            Piece::Said(said) if at == 0 => rest = rest.strip_prefix(said.as_str())?,
-            // Taken together with the open place before it.
-            Piece::Said(_) => {}
-            Piece::Open(name) => {
+            Piece::Fixed(fixed) if at == 0 => rest = rest.strip_prefix(fixed.as_str())?,
+            // Matched together with the placeholder before it.
+            Piece::Fixed(_) => {}
+            Piece::Placeholder(name) => {
                 let end = match pieces.get(at + 1) {
-                    Some(Piece::Said(said)) if at + 2 == pieces.len() => rest.strip_suffix(said.as_str())?.len(),
-                    Some(Piece::Said(said)) => rest.find(said.as_str())?,
+                    Some(Piece::Fixed(fixed)) if at + 2 == pieces.len() => rest.strip_suffix(fixed.as_str())?.len(),
+                    Some(Piece::Fixed(fixed)) => rest.find(fixed.as_str())?,
                     _ => rest.len(),
                 };
                 let (open, after) = rest.split_at(end);
@@ -152,7 +153,7 @@ fn captured<'t>(pieces: &[Piece], text: &'t str) -> Option<Vec<(&'static str, &'
                 }
                 found.push((*name, open));
                 rest = match pieces.get(at + 1) {
-                    Some(Piece::Said(said)) => after.strip_prefix(said.as_str())?,
+                    Some(Piece::Fixed(fixed)) => after.strip_prefix(fixed.as_str())?,
                     _ => after,
                 };
             }

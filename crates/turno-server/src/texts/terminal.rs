@@ -1,7 +1,7 @@
-//! What is said on a terminal, in the language of whoever typed.
+//! Translates the messages of the command line.
 //!
-//! The code says it in English, in plain sight; `locales/cli.*.ftl` has each sentence under its English text, and a test goes
-//! through the sources for what was added without its translation. What programs read is not looked up: codes, keys, JSON.
+//! The code contains the English sentences. `locales/cli.*.ftl` has a message for each of them, and a test searches the
+//! sources for sentences without one. Output for programs is not translated: codes, keys, JSON.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -14,102 +14,106 @@ use super::{Language, Texts, causes};
 const ENGLISH: &str = include_str!("../../locales/cli.en.ftl");
 const HELP: &str = include_str!("../../locales/help.en.ftl");
 
-/// Who speaks here, once it is chosen; until then it is English.
-static SPEAKER: OnceLock<Speaker> = OnceLock::new();
+/// The chosen language and its texts. Unset means English.
+static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 
 #[derive(Debug)]
-struct Speaker {
+struct Chosen {
     language: Language,
     texts: Texts,
 }
 
-/// Everything that is said: the command line's own sentences, then those from further inside.
+/// All sentences: those of the command line first, then the causes from the library.
 static SENTENCES: LazyLock<Book> = LazyLock::new(|| {
     let own = Book::default().with(ENGLISH, "cli-");
     own.with(ENGLISH, "shown-").with(causes::ENGLISH, "because-").with(ENGLISH, "rest-")
 });
-/// What may stand beside what people have named, and is not mistaken for it.
-static SHOWN: LazyLock<Book> = LazyLock::new(|| Book::default().with(ENGLISH, "shown-"));
-/// What stands beside commands and options.
+/// Sentences that no text of a user can be mistaken for. Only these translate values.
+static VALUES: LazyLock<Book> = LazyLock::new(|| Book::default().with(ENGLISH, "shown-"));
+/// The help of commands and options.
 static HELPS: LazyLock<Book> = LazyLock::new(|| Book::default().with(HELP, "help-"));
-/// Headings by their English text.
+/// Message names of headings, by their English text.
 static HEADINGS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let lines = ENGLISH.lines().filter(|line| line.starts_with("head-"));
     lines.filter_map(|line| line.split_once(" = ").map(|(name, text)| (text, name))).collect()
 });
 
-/// The language that the environment asks for: `TURNO_LANG`, then the variables of every program. Whoever says nothing that is
-/// understood reads English.
-pub(crate) fn asked_for(env: impl Fn(&str) -> Option<String>) -> Language {
+/// Returns the language that the environment asks for: `TURNO_LANG` first, then the standard variables. Other languages
+/// than Spanish mean English.
+pub(crate) fn from_environment(env: impl Fn(&str) -> Option<String>) -> Language {
     let names = ["TURNO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
-    let said = names.into_iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
-    match said.unwrap_or_default().to_ascii_lowercase().split(['_', '-', '.', '@']).next() {
+    let translate_lines = names.into_iter().find_map(|name| env(name).filter(|value| !value.is_empty()));
+    match translate_lines.unwrap_or_default().to_ascii_lowercase().split(['_', '-', '.', '@']).next() {
         Some("es") => Language::Spanish,
         _ => Language::English,
     }
 }
 
-/// Speaks this language from now on; the first who says so is heard.
+/// Sets the language of this process. Only the first call has an effect.
 pub(crate) fn choose(language: Language) {
-    // English needs no book.
     if language == Language::Spanish {
-        SPEAKER.get_or_init(|| Speaker { language, texts: Texts::load() });
+        CHOSEN.get_or_init(|| Chosen { language, texts: Texts::load() });
     }
 }
 
-/// What is spoken.
+/// Returns the language of this process.
 pub(crate) fn language() -> Language {
-    SPEAKER.get().map_or(Language::English, |speaker| speaker.language)
+    CHOSEN.get().map_or(Language::English, |chosen| chosen.language)
 }
 
-/// A sentence, or several lines of them, as the reader knows it; as it is, where nothing is known about it.
-pub(crate) fn told(text: &str) -> String {
-    said(text, &SENTENCES)
+/// Translates one or more lines. Lines without a translation stay as they are.
+pub(crate) fn translate(text: &str) -> String {
+    translate_lines(text, &SENTENCES)
 }
 
-/// The same for a value that may be somebody's own words: only what can be nothing but ours is looked up.
-pub(crate) fn shown(text: &str) -> String {
-    said(text, &SHOWN)
+/// The former name, which the client still uses.
+pub(crate) use self::translate as told;
+
+/// Translates a value that may be a user's own words. Only sentences that no user's text can be mistaken for are
+/// translated.
+pub(crate) fn translate_value(text: &str) -> String {
+    translate_lines(text, &VALUES)
 }
 
-/// The heading of a column, or the name of a value.
+/// Translates the heading of a column or the label of a value.
 pub(crate) fn heading(text: &str) -> String {
     let none = FluentArgs::new();
-    let found = SPEAKER.get().zip(HEADINGS.get(text)).and_then(|(speaker, name)| {
-        speaker.texts.find(speaker.language, name, &none).map(std::borrow::Cow::into_owned)
-    });
+    let found = CHOSEN
+        .get()
+        .zip(HEADINGS.get(text))
+        .and_then(|(chosen, name)| chosen.texts.find(chosen.language, name, &none).map(std::borrow::Cow::into_owned));
     found.unwrap_or_else(|| text.to_owned())
 }
 
-/// A state or an outcome, as it is said of this kind of thing; programs know it by the code.
+/// Translates a state or an outcome of this kind of thing. Programs read the code instead.
 pub(crate) fn word(of: &str, code: &str) -> String {
     let (id, none) = (format!("word-{of}-{}", code.replace(['_', ' '], "-")), FluentArgs::new());
-    let found = SPEAKER
+    let found = CHOSEN
         .get()
-        .and_then(|speaker| speaker.texts.find(speaker.language, &id, &none).map(std::borrow::Cow::into_owned));
+        .and_then(|chosen| chosen.texts.find(chosen.language, &id, &none).map(std::borrow::Cow::into_owned));
     found.unwrap_or_else(|| code.to_owned())
 }
 
-/// What stands beside a command or an option.
+/// Translates the help of a command or an option.
 pub(crate) fn help(text: &str) -> String {
-    said(text, &HELPS)
+    translate_lines(text, &HELPS)
 }
 
-/// What stands below the help of a command, where it is not the definition's own English.
+/// Returns the examples of a command in the chosen language. `None` in English, where the definition has them.
 pub(crate) fn examples(command: &str) -> Option<String> {
-    let speaker = SPEAKER.get()?;
+    let chosen = CHOSEN.get()?;
     let none = FluentArgs::new();
-    let found = speaker.texts.find(speaker.language, &format!("examples-{command}"), &none);
+    let found = chosen.texts.find(chosen.language, &format!("examples-{command}"), &none);
     found.map(std::borrow::Cow::into_owned)
 }
 
-fn said(text: &str, book: &Book) -> String {
-    let Some(speaker) = SPEAKER.get() else { return text.to_owned() };
+fn translate_lines(text: &str, book: &Book) -> String {
+    let Some(chosen) = CHOSEN.get() else { return text.to_owned() };
     let line = |line: &str| {
         let sentence = line.trim_start_matches([' ', '-', '\n']);
         let (before, _) = line.split_at(line.len() - sentence.len());
-        let told = book.told(&speaker.texts, speaker.language, sentence);
-        format!("{before}{}", told.as_deref().unwrap_or(sentence))
+        let translated = book.translate(&chosen.texts, chosen.language, sentence);
+        format!("{before}{}", translated.as_deref().unwrap_or(sentence))
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }

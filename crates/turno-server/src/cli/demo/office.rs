@@ -1,6 +1,6 @@
-//! People with tasks: three whom a visitor can be, and colleagues who work beside them.
+//! People with tasks: three that a visitor can sign in as, and simulated colleagues.
 //!
-//! Their ids end in `@demo`, so that production can refuse to start where such accounts exist.
+//! Their ids end in `@demo`, so that production can refuse to start with such accounts.
 
 use std::time::Duration;
 
@@ -11,34 +11,34 @@ use turno::core::task::{Action, Goods, Movement, NewLine, Status, TaskId};
 use turno::core::time::Span;
 use turno::{Error, LinkFor, NewPerson, NewToken, Role, TaskQuery, Turno};
 
-/// How ids of demo people end.
+/// The suffix of the demo's user ids.
 pub(crate) const DEMO: &str = "@demo";
-/// As long as anybody will look at it.
+/// How long the sign-in links are valid.
 const LINKS: Span = Span::from_secs(86_400);
-/// Tasks that there are from the beginning.
+/// Number of tasks at the start.
 const OPEN: usize = 16;
-/// The lock of somebody who is about to leave, and how long they say to have been away.
+/// The ttl and the reported idle time of a colleague who is about to leave.
 const COFFEE: Span = Span::from_secs(30);
 const IDLE: Span = Span::from_secs(180);
 
-/// The way in for one person.
+/// The sign-in link of one person.
 pub(super) struct Entrance {
     pub(super) name: &'static str,
     pub(super) user: UserId,
     pub(super) link: String,
-    /// Why one would come in as them.
+    /// Describes the person's role.
     pub(super) what: &'static str,
 }
 
-/// What a visitor needs.
+/// What the demo prints for a visitor.
 pub(super) struct Office {
     pub(super) entrances: Vec<Entrance>,
     pub(super) token: String,
-    /// In Eva's name, to step in.
+    /// A handle in Eva's name, for overrides.
     eva: Turno,
 }
 
-/// Makes the people, their ways in, and the first tasks.
+/// Adds the people, their links, and the first tasks.
 pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
     let mut entrances = Vec::new();
     for (id, name, role, what) in [
@@ -62,19 +62,19 @@ pub(super) async fn open(turno: &Turno) -> Result<Office, Error> {
 }
 
 const COLLEAGUES: [(&str, &str); 3] = [("mar", "Mar"), ("paz", "Paz"), ("sol", "Sol")];
-/// Tasks that colleagues leave for a visitor.
+/// Number of tasks that the colleagues leave for a visitor.
 const LEFT: usize = 4;
 const TITLES: [&str; 4] =
     ["Recepción de tornillos", "Alta de notebooks", "Entrada de resmas y entrega de etiquetas", "Reposición de cables"];
 
 async fn new_task(turno: &Turno, number: usize) -> Result<(), Error> {
     let title = format!("{} #{}", TITLES[number % TITLES.len()], number + 1);
-    // Every ninth is still being written, so that there is something to mark as ready.
+    // Every ninth task is a draft, so that a visitor can mark it as ready.
     let ready = number % 9 != 8;
     turno.task_create(holder("eva", "Eva")?, &title, lines(number)?, ready, None).await.map(drop)
 }
 
-/// What moves: units and serial numbers, and now and then more going out than there is.
+/// Returns the lines of a task: quantities, serial numbers, and sometimes more outgoing units than there are in stock.
 fn lines(number: usize) -> Result<Vec<NewLine>, Error> {
     let line = |movement, sku: &str, goods| -> Result<NewLine, Error> {
         Ok(NewLine { movement, sku: sku.try_into()?, goods })
@@ -101,7 +101,7 @@ fn holder(id: &str, name: &str) -> Result<Holder, Error> {
     Ok(Holder { user: UserId::new(format!("{id}{DEMO}"))?, name: name.to_owned(), instance: None })
 }
 
-/// Colleagues take tasks, work a while, finish most of them and forget some; new ones come in. Until it is dropped.
+/// Runs the colleagues: they claim tasks, work, finalize most of them and abandon some. New tasks arrive.
 pub(super) async fn colleagues(turno: Turno, office: Office) -> Result<(), Error> {
     let [mar, paz, sol] = COLLEAGUES.map(|(id, name)| holder(id, name));
     let supervisor = supervise(&office.eva, holder("eva", "Eva")?, |holder| is_colleague(&holder.user));
@@ -116,7 +116,7 @@ fn is_colleague(user: &UserId) -> bool {
 async fn refill(turno: &Turno) {
     for number in OPEN.. {
         tokio::time::sleep(Duration::from_secs(7)).await;
-        // A hiccup of the database costs one task of a demo.
+        // If the database fails, the demo skips one task.
         let _ = new_task(turno, number).await;
     }
 }
@@ -125,17 +125,17 @@ async fn work(turno: &Turno, who: Holder, mut turn: u64) {
     loop {
         turn += 1;
         tokio::time::sleep(Duration::from_secs(2 + turn % 3)).await;
-        // What fails is left, as a person would: the next task is tried.
+        // A failed step is skipped, and the colleague tries the next task.
         let _ = process(turno, &who, turn).await;
-        let _ = bump(turno, &who).await;
+        let _ = claim_held(turno, &who).await;
         if turn.is_multiple_of(3) {
-            let _ = ask(turno, &who).await;
+            let _ = request_release(turno, &who).await;
         }
     }
 }
 
-/// Reaches for a task that another colleague has, and is refused.
-async fn bump(turno: &Turno, who: &Holder) -> Result<(), Error> {
+/// Claims a task that another colleague holds, and is refused.
+async fn claim_held(turno: &Turno, who: &Holder) -> Result<(), Error> {
     let page = turno.tasks(TaskQuery { locked: Some(true), limit: 50, ..TaskQuery::default() }).await?;
     let others = |lease: &State| {
         let grant = lease.live(page.now);
@@ -148,8 +148,8 @@ async fn bump(turno: &Turno, who: &Holder) -> Result<(), Error> {
     turno.task(Some(task.id), who.clone(), Action::Lease(claim)).await.map(drop)
 }
 
-/// Asks a visitor for the task that they have, as colleagues do.
-async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
+/// Asks a visitor to release the task that they hold.
+async fn request_release(turno: &Turno, who: &Holder) -> Result<(), Error> {
     let page = turno.tasks(TaskQuery { locked: Some(true), limit: 50, ..TaskQuery::default() }).await?;
     let theirs = |lease: &State| lease.live(page.now).is_some_and(|grant| !is_colleague(&grant.holder.user));
     let unasked = |lease: &State| lease.requests.iter().all(|request| request.by.user != who.user);
@@ -161,7 +161,7 @@ async fn ask(turno: &Turno, who: &Holder) -> Result<(), Error> {
     turno.lease(turno.command_of(task.id.resource(), who.clone(), action)).await.map(drop)
 }
 
-/// One task from the end of the list, where a visitor looks last.
+/// Processes one task from the end of the list, where a visitor looks last.
 async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     let query = TaskQuery { status: Some(Status::Ready), locked: Some(false), limit: 50, ..TaskQuery::default() };
     let page = turno.tasks(query).await?;
@@ -169,7 +169,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
         return Ok(());
     };
     let (id, lines): (TaskId, usize) = (task.id, task.lines.len());
-    // Whoever goes for a coffee has less time than usual, so that a visitor sees them lose it.
+    // A colleague who leaves claims with a short ttl, so that a visitor sees the lease expire.
     let coffee = turn.is_multiple_of(4);
     let claim = LeaseAction::Claim { ttl: coffee.then_some(COFFEE), wait: false };
     let claimed = turno.task(Some(id), who.clone(), Action::Lease(claim)).await?;
@@ -180,7 +180,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
     for step in 0..(2 + turn % 4) {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let number = 1 + (step as usize % lines) as u32;
-        // A line that cannot be applied is refused, and the task goes on without it.
+        // A line that cannot be applied is refused, and the task continues without it.
         turno.task(Some(id), who.clone(), Action::Validate { fence, number }).await?;
         let idle = Some(if coffee { IDLE } else { Span::ZERO });
         let beat = LeaseAction::Heartbeat { fence, idle, worked: !coffee };
@@ -189,7 +189,7 @@ async fn process(turno: &Turno, who: &Holder, turn: u64) -> Result<(), Error> {
             return Ok(());
         }
         if coffee {
-            // Nobody is there: the lock runs out by itself, and others can take the task.
+            // No heartbeats from here on: the lease expires, and others can claim the task.
             tokio::time::sleep(Duration::from_secs(40)).await;
             return Ok(());
         }

@@ -1,7 +1,7 @@
-//! On PostgreSQL: users in a table of an application's own, real triggers, and a module that is down at times.
+//! Sync on PostgreSQL: a table of an application, real triggers, and a module that is down at times.
 //!
-//! The demo plays both sides here: the application that changes its table over a connection of its own, and the module that
-//! is called over HTTP. Between them there is only what an installation has: the trigger, the queue and the deliveries.
+//! The demo plays both sides: the application, which changes its table over its own connection, and the module, which
+//! is called over HTTP. Between them is only what a real installation has: trigger, queue and deliveries.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,12 +27,12 @@ use crate::config::{Environment, PushGuard};
 use crate::deliver::{Deliveries, Guard};
 use crate::failure::Failure;
 
-/// How often the module is asked again while it is down.
+/// The interval between two probes while the module is down.
 const PROBE: Span = Span::from_secs(4);
-/// How many people there are: not a divisor of what happens, so that in time everything happens to everybody.
+/// Number of users. It shares no divisor with the number of changes, so every change reaches every user.
 const PEOPLE: usize = 11;
-/// What happens to them, one after another.
-const DEEDS: [&str; 8] = [
+/// The changes, one after another.
+const CHANGES: [&str; 8] = [
     include_str!("siper/add.sql"),
     include_str!("siper/rename.sql"),
     include_str!("siper/add.sql"),
@@ -44,12 +44,12 @@ const DEEDS: [&str; 8] = [
 ];
 const NAMES: [&str; 5] = ["Ana", "Luis", "Eva", "Mar", "Paz"];
 
-/// The application's side: a connection to its table.
+/// The application: a connection to its table.
 pub(super) struct Siper {
     sql: Client,
 }
 
-/// Connects to a database in which nothing is in the way.
+/// Connects to the database. Refuses one that already has a schema the demo would create.
 pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
     let next = "name a database that exists and can be reached without TLS, or leave out --database";
     let failed = |error: tokio_postgres::Error| Failure::failed(format!("failed to reach the database: {error}"), next);
@@ -63,7 +63,7 @@ pub(super) async fn connect(url: &str) -> Result<Siper, Failure> {
     Ok(Siper { sql })
 }
 
-/// Makes the table and installs its source; answers the source, with the module as its destination.
+/// Creates the table and installs its source. Returns the source with the module as its destination.
 pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) -> Result<SyncSource, Failure> {
     let table = include_str!("../../../../../docs/guides/sync-siper.sql");
     let failed =
@@ -86,25 +86,25 @@ pub(super) async fn install(siper: &Siper, turno: &Turno, module: &TcpListener) 
     Ok(SyncSource { source, probe: PROBE, deliver: Some(endpoint), deliver_is_presets: false })
 }
 
-/// What is sent to the module.
+/// Returns the deliveries to the module.
 pub(super) fn deliveries(source: &SyncSource, turno: &Turno) -> Result<Deliveries, Failure> {
     let guard = Guard::new(&PushGuard::default(), Environment::Development);
     Deliveries::of(guard, &BTreeMap::new(), std::slice::from_ref(source), |_| None, turno)
 }
 
-/// The application changes its table until it is dropped.
+/// Changes the application's table until the future is dropped.
 pub(super) async fn change(siper: Siper) -> Result<(), Error> {
     for n in 0usize.. {
         let person = 1_000 + i32::try_from(n / 2 % PEOPLE).unwrap_or(0);
         let name = NAMES[n % NAMES.len()];
-        // A hiccup of the database costs one change of a demo.
-        let _ = siper.sql.execute(DEEDS[n % DEEDS.len()], &[&person, &name]).await;
+        // If the database fails, the demo skips one change.
+        let _ = siper.sql.execute(CHANGES[n % CHANGES.len()], &[&person, &name]).await;
         tokio::time::sleep(Duration::from_millis(900)).await;
     }
     Ok(())
 }
 
-/// The module, until it is dropped. After so many calls it is down for some.
+/// Serves the module until the future is dropped. Of 60 calls in a row, the last ones find it down.
 pub(super) async fn module(listener: TcpListener) -> Result<(), Error> {
     let calls = Arc::new(AtomicU32::new(0));
     while let Ok((stream, _)) = listener.accept().await {
@@ -119,7 +119,7 @@ pub(super) async fn module(listener: TcpListener) -> Result<(), Error> {
                 Ok::<_, Infallible>(response)
             }
         });
-        // Whoever calls may leave at any time.
+        // A caller may disconnect at any time.
         tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) });
     }
     Ok(())

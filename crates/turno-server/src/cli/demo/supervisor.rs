@@ -1,5 +1,4 @@
-//! Somebody who steps in: frees what a colleague left, and decides what no number of attempts will settle. So the audit has
-//! something to tell.
+//! A simulated supervisor, who force-releases abandoned leases and decides exhausted items. This fills the audit.
 
 use std::time::Duration;
 
@@ -10,16 +9,16 @@ use turno::core::time::{Span, Time};
 use turno::store::LeaseQuery;
 use turno::{Error, ItemQuery, Turno};
 
-/// Between two interventions.
+/// The interval between two interventions.
 const EVERY: Duration = Duration::from_secs(12);
-/// Whoever has not worked for so long has gone for a coffee.
+/// The time without work after which a colleague counts as away.
 const AWAY: Span = Span::from_secs(18);
 
-/// Steps in every so often, until it is dropped. `eva` is the handle in her name.
+/// Intervenes at regular intervals, until the future is dropped. `eva` is the handle in her name.
 pub(super) async fn supervise(eva: &Turno, who: Holder, ours: impl Fn(&Holder) -> bool) {
     for turn in 0u64.. {
         tokio::time::sleep(EVERY).await;
-        // What fails is left: the next look finds something else.
+        // A failed intervention is skipped.
         let _ = match turn % 3 {
             0 => free(eva, &who, &ours).await,
             1 => settle(eva, "chat", true).await,
@@ -28,7 +27,7 @@ pub(super) async fn supervise(eva: &Turno, who: Holder, ours: impl Fn(&Holder) -
     }
 }
 
-/// Frees the lock of a colleague who is away; never a visitor's.
+/// Force-releases the lease of a colleague who is away, and never a visitor's.
 async fn free(eva: &Turno, who: &Holder, ours: impl Fn(&Holder) -> bool) -> Result<(), Error> {
     let held = eva.leases(LeaseQuery { limit: 50, ..LeaseQuery::default() }).await?;
     let left = |state: &&State| {
@@ -38,13 +37,13 @@ async fn free(eva: &Turno, who: &Holder, ours: impl Fn(&Holder) -> bool) -> Resu
     let Some(state) = held.states.iter().find(left) else {
         return Ok(());
     };
-    // By the time it arrives somebody else may have it.
+    // The fence binds the override to this grant, because another holder may have the lease by then.
     let fence = state.grant.as_ref().map(|grant| grant.fence);
     let action = Action::ForceRelease { reason: "Salió a almorzar y la tarea urge".to_owned(), fence };
     eva.lease(eva.command_of(state.resource.clone(), who.clone(), action)).await.map(drop)
 }
 
-/// Gives up on the oldest exhausted item of a queue, or lets it try again. The last one is left for the visitor.
+/// Cancels or retries the oldest exhausted item of a queue. Leaves the last one for the visitor.
 async fn settle(eva: &Turno, queue: &str, give_up: bool) -> Result<(), Error> {
     let queue = eva.queue(QueueName::new(queue)?).await?;
     let query = ItemQuery { state: Some(ItemState::Exhausted), key: None, after: None, limit: 2 };

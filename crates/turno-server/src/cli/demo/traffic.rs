@@ -1,5 +1,4 @@
-//! Something to look at: a chat bot's lanes, an inbox, and users who are carried to another system that is down at times,
-//! filled and worked through the engine.
+//! Simulated traffic: lanes of a chat bot, an inbox, and a sync queue whose destination is down at times.
 
 use std::time::Duration;
 
@@ -8,11 +7,11 @@ use turno::core::queue::{Act, Kind, Policy};
 use turno::core::time::Span;
 use turno::{Draft, Error, Got, QueueHandle, Settlement, Turno};
 
-/// Users whose data the other system refuses.
+/// Users that the other system refuses.
 const WITHOUT_MAIL: [&str; 2] = ["1005", "1009"];
-/// How many people write to the bot.
+/// Number of people who write to the bot.
 const PEOPLE: u64 = 7;
-/// One burst: what a person writes in one go, and the bot answers together.
+/// Messages that a person sends in a row, and that the bot answers as one group.
 const BURSTS: [&[&str]; 4] = [
     &["Hola", "¿Disponibilidad 15 enero?", "Para 2 personas"],
     &["Buenas", "¿hay sitio el viernes?"],
@@ -20,12 +19,12 @@ const BURSTS: [&[&str]; 4] = [
     &["Una cosa más", "¿admiten perros?", "Es pequeño", "Muy pequeño"],
 ];
 
-/// Keeps the queues busy until it is dropped. What fails is tried again: a demo must not die of a hiccup.
-/// Users are fed through the API if nothing else feeds them.
+/// Keeps the queues busy until the future is dropped. Failed calls are repeated, so that the demo survives a failing
+/// database. With `users_by_api`, also enqueues users.
 pub(super) async fn run(turno: Turno, users_by_api: bool) -> Result<(), Error> {
     let chat = Policy { window: Span(1_500), typing_extension: Span(1_500), ..Policy::of(Kind::Lane) };
     let chat = turno.put_queue(QueueName::new("chat")?, chat).await?;
-    // Short claims, so that a visitor sees what becomes of a dead instance's records.
+    // Short claims, so that a visitor sees the deliveries of a dead instance return.
     let inbox = Policy { lock_timeout: Span(8_000), max_attempts: 3, ..Policy::of(Kind::Inbox) };
     let inbox = turno.put_queue(QueueName::new("inbox")?, inbox).await?;
     let policy = Policy { backoff: Span(2_000), max_attempts: 20, ..Policy::of(Kind::Sync) };
@@ -52,12 +51,13 @@ async fn by_api(users: Option<QueueHandle>) {
     }
 }
 
-/// People who write a few messages in a row, with pauses in which they type.
+/// Sends messages in bursts, with typing signals in between.
 async fn write(chat: QueueHandle) {
     for n in 0u64.. {
         let Ok(person) = Key::new(format!("+34 600 00{}", n * n % PEOPLE)) else { continue };
         for text in BURSTS[n as usize % BURSTS.len()] {
-            // Now and then something that no bot can answer: it is exhausted, and takes no other along.
+            // Sometimes an empty message, which no bot can answer: the item is exhausted, and the others of its group
+            // are not.
             let text = if n % 40 == 11 { "" } else { *text };
             let payload = serde_json::json!({ "text": text }).to_string().into();
             let message = Draft { key: Some(person.clone()), payload, ..Draft::default() };
@@ -69,7 +69,7 @@ async fn write(chat: QueueHandle) {
     }
 }
 
-/// Records that arrive.
+/// Enqueues records.
 async fn arrive(inbox: QueueHandle) {
     for n in 0u64.. {
         let record = Draft { payload: format!("{{\"presentation\":{n}}}").into(), ..Draft::default() };
@@ -78,11 +78,11 @@ async fn arrive(inbox: QueueHandle) {
     }
 }
 
-/// What a worker does with a delivery, the so many-th that it was handed; nothing, if it dies of it.
-type Deed = fn(&Got, u64) -> Option<Act>;
+/// Decides what a worker does with its n-th delivery. `None` means that the worker dies.
+type Handler = fn(&Got, u64) -> Option<Act>;
 
-/// A worker that takes a moment for every delivery.
-async fn work(queue: QueueHandle, instance: &str, deed: Deed) {
+/// Runs a worker that takes a moment for every delivery.
+async fn work(queue: QueueHandle, instance: &str, handler: Handler) {
     let mut count = 0;
     loop {
         let Ok(got) = queue.claim(instance, 1, Span::from_secs(10)).await else {
@@ -92,9 +92,9 @@ async fn work(queue: QueueHandle, instance: &str, deed: Deed) {
         for got in got {
             count += 1;
             tokio::time::sleep(Duration::from_millis(250)).await;
-            match deed(&got, count) {
+            match handler(&got, count) {
                 Some(act) => drop(queue.settle(vec![Settlement { handed: got.handed, act }]).await),
-                // Started again after a while; what it had is somebody else's by then.
+                // The worker restarts later. By then its delivery has expired and was handed out again.
                 None => tokio::time::sleep(Duration::from_secs(15)).await,
             }
         }
@@ -122,7 +122,7 @@ fn process_or_die(got: &Got, count: u64) -> Option<Act> {
     if count % 25 == 24 { None } else { process(got, count) }
 }
 
-/// Users whose data change: only the newest state of each is carried.
+/// Changes users. Only the newest state of each is delivered.
 async fn change(users: QueueHandle) {
     for n in 0u64.. {
         let person = Key::new(format!("{}", 1_000 + n * 7 % 12)).ok();
@@ -134,7 +134,7 @@ async fn change(users: QueueHandle) {
     }
 }
 
-/// The way to the other system, which is down at times, for a while, and refuses two users always.
+/// Delivers users to the other system, which is down at times and always refuses two of them.
 async fn carry(users: QueueHandle) {
     let mut calls = 0u32;
     loop {
@@ -147,7 +147,7 @@ async fn carry(users: QueueHandle) {
             tokio::time::sleep(Duration::from_millis(300)).await;
             let act = match (calls % 70 > 45, got.key.as_ref().map(Key::as_str)) {
                 (true, _) => failed("503 del módulo: no responde", None),
-                // Somebody has to look at this one: no number of attempts helps.
+                // Gives up, because further attempts cannot succeed and a person must decide.
                 (false, Some(key)) if WITHOUT_MAIL.contains(&key) => {
                     let error = "422 del módulo: falta el correo".to_owned();
                     Act::Fail { error, item: None, retry_in: None, give_up: true }

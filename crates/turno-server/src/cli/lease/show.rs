@@ -1,14 +1,14 @@
-//! A lease as a person reads it.
+//! Renders a lease for people.
 
 use serde_json::Value;
 
 use crate::cli::output::{Card, cell, span};
 use crate::client::Answer;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
-/// `Ana Pérez (ana), worker-1`.
+/// Renders a holder: `Ana Pérez (ana), worker-1`.
 pub(in crate::cli) fn person(holder: &Value) -> String {
-    // Some answers only have the id.
+    // Some answers contain the id only.
     let Some(id) = holder["id"].as_str().or(holder.as_str()) else { return "-".to_owned() };
     let named = match holder["name"].as_str() {
         Some(name) if name != id => format!("{name} ({id})"),
@@ -20,13 +20,13 @@ pub(in crate::cli) fn person(holder: &Value) -> String {
     }
 }
 
-/// How an ownership ended, in one cell.
-pub(in crate::cli) fn how(ending: &Value) -> String {
-    let mut words = [&ending["reason"], &ending["cause"]].map(|word| told(&cell(word).replace('_', " "))).to_vec();
+/// Renders how an ownership ended, in one cell.
+pub(in crate::cli) fn render_ending(ending: &Value) -> String {
+    let mut words = [&ending["reason"], &ending["cause"]].map(|word| translate(&cell(word).replace('_', " "))).to_vec();
     words.dedup();
     let mut text = words.join(", ");
     if !ending["by"].is_null() {
-        text = format!("{text}, {}", told(&format!("by {}", person(&ending["by"]))));
+        text = format!("{text}, {}", translate(&format!("by {}", person(&ending["by"]))));
     }
     if let Some(note) = ending["note"].as_str() {
         text = format!("{text}: {note}");
@@ -34,15 +34,15 @@ pub(in crate::cli) fn how(ending: &Value) -> String {
     text
 }
 
-/// `locked`, `free`, `offered`.
+/// Returns the state of the lease: `locked`, `free` or `offered`.
 pub(in crate::cli) fn state(lease: &Value) -> &str {
     lease["state"].as_str().unwrap_or("free")
 }
 
-/// All that there is to say about a lease.
+/// Prints all properties of a lease.
 pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     let mut card = Card::default();
-    card.line("state", told(&format!("{}{}", state(lease), if lease["mine"] == true { ", yours" } else { "" })));
+    card.line("state", translate(&format!("{}{}", state(lease), if lease["mine"] == true { ", yours" } else { "" })));
     if lease["holder"].is_object() {
         card.line("holder", person(&lease["holder"]));
         card.line("fence", cell(&lease["fence"]));
@@ -58,18 +58,18 @@ pub(in crate::cli) fn card(answer: &Answer, lease: &Value) {
     card.line("waiting", lease["waiting"].as_i64().filter(|&waiting| waiting > 0).map(|waiting| waiting.to_string()));
     for request in lease["requests"].as_array().into_iter().flatten() {
         let message = request["message"].as_str().map_or_else(String::new, |message| format!(": {message}"));
-        let asked = told(&format!("by {}, {}", person(&request["by"]), answer.when(&request["at"])));
+        let asked = translate(&format!("by {}, {}", person(&request["by"]), answer.when(&request["at"])));
         card.line("asked for", format!("{asked}{message}"));
     }
     card.print(lease["resource"].as_str().unwrap_or("lease"));
 }
 
-/// Who has it, in one sentence.
+/// Renders in one sentence who holds the lease.
 pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
-    let resource = lease["resource"].as_str().map_or_else(|| told("it"), str::to_owned);
+    let resource = lease["resource"].as_str().map_or_else(|| translate("it"), str::to_owned);
     let waiting = match lease["waiting"].as_i64() {
-        Some(1) => format!("; {}", told("one is waiting")),
-        Some(n) if n > 1 => format!("; {}", told(&format!("{n} are waiting"))),
+        Some(1) => format!("; {}", translate("one is waiting")),
+        Some(n) if n > 1 => format!("; {}", translate(&format!("{n} are waiting"))),
         _ => String::new(),
     };
     let sentence = match state(lease) {
@@ -83,5 +83,5 @@ pub(in crate::cli) fn sentence(answer: &Answer, lease: &Value) -> String {
         }
         _ => format!("{resource} is free: nobody holds it"),
     };
-    format!("{}{waiting}.", told(&sentence))
+    format!("{}{waiting}.", translate(&sentence))
 }

@@ -7,15 +7,15 @@ use crate::client::{Answer, Client, Refusal};
 use crate::failure::Failure;
 use crate::uptime::Uptime;
 
-/// The longest that a server waits in one call. Asking again at once keeps the place in line.
+/// The longest wait of one call. Repeating the call at once keeps the ticket alive.
 const SLICE: Duration = Duration::from_secs(30);
 
-/// Claims under `path`, standing in line for as long as the wish says.
+/// Claims under `path`. Stays in the waiting line for as long as the options say.
 pub(in crate::cli) async fn claim(client: &Client, path: &str, wish: &ClaimWish) -> Result<Answer, Failure> {
     Ok(try_claim(client, path, wish).await?.0)
 }
 
-/// The same, for whoever wants to know why not, or when the call was made that succeeded.
+/// Claims as above. Returns the refusal, or the answer with a stopwatch started when the call was sent.
 pub(in crate::cli) async fn try_claim(
     client: &Client,
     path: &str,
@@ -27,9 +27,9 @@ pub(in crate::cli) async fn try_claim(
         left -= slice;
         let body = Body::new().maybe("instance", wish.instance.clone()).span("ttl_ms", wish.ttl);
         let body = body.span("wait_ms", Some(slice).filter(|slice| !slice.is_zero()));
-        let asked = Uptime::start();
+        let sent = Uptime::start();
         let refusal = match client.try_post(path, &body).await {
-            Ok(answer) => return Ok((answer, asked)),
+            Ok(answer) => return Ok((answer, sent)),
             Err(refusal) => refusal,
         };
         let waited = matches!(refusal.code.as_deref(), Some("lease_held" | "lease_offered"));

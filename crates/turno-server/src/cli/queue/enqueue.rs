@@ -1,4 +1,4 @@
-//! Putting items into a queue, one or many.
+//! Enqueues one or many items.
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::super::duration;
 use super::super::output::{Table, cell, talk};
 use crate::client::{Answer, Client};
 use crate::failure::Failure;
-use crate::texts::terminal::{told, word};
+use crate::texts::terminal::{translate, word};
 
-/// Items that a server takes at once; more are sent one batch after the other.
+/// The most items that a server accepts in one call. More items are sent in several batches.
 const BATCH: usize = 1_000;
 
-/// What to enqueue.
+/// Arguments of `turno queue enqueue`.
 #[derive(Args, Debug)]
 pub(super) struct Enqueue {
     /// Which queue
@@ -42,7 +42,7 @@ pub(super) struct Enqueue {
     delay: Option<Duration>,
 }
 
-/// An item as it travels; the payload exactly as it was given.
+/// An item in a request. The payload stays exactly as it was given.
 #[derive(Serialize)]
 struct Item<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ struct Item<'a> {
 pub(super) async fn run(client: &Client, wish: &Enqueue, json: bool) -> Result<(), Failure> {
     let path = format!("{}/items", super::path(&wish.queue));
     if wish.items {
-        return many(client, &path, json).await;
+        return enqueue_lines(client, &path, json).await;
     }
     let item = Item {
         id: wish.id.as_deref(),
@@ -86,7 +86,7 @@ pub(super) fn payload(text: &str) -> Result<Box<RawValue>, Failure> {
     })
 }
 
-/// A file, or stdin for `-`.
+/// Reads a file, or stdin for `-`.
 pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
     let (name, text) = if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
@@ -102,7 +102,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
+async fn enqueue_lines(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
     let text = read(&PathBuf::from("-"))?;
     let items = lines(&text)?;
     if items.is_empty() {
@@ -130,7 +130,7 @@ async fn many(client: &Client, path: &str, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One JSON object per line, each kept as it is, with the line's number.
+/// Parses one JSON object per line. Returns each unchanged, with the number of its line.
 fn lines(text: &str) -> Result<Vec<(usize, &RawValue)>, Failure> {
     if text.trim_start().starts_with('[') {
         return Err(Failure::usage(
@@ -160,7 +160,7 @@ fn show(answer: &Answer, json: bool) {
     let mut table = Table::new(&["ID", "OUTCOME"]);
     for result in answer.json["results"].as_array().into_iter().flatten() {
         let differs = if result["differs"] == true { ", with another payload" } else { "" };
-        table.row([cell(&result["id"]), told(&format!("{}{differs}", word("item", &cell(&result["outcome"]))))]);
+        table.row([cell(&result["id"]), translate(&format!("{}{differs}", word("item", &cell(&result["outcome"]))))]);
     }
     table.print("nothing was sent");
 }
@@ -170,13 +170,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_travels_exactly_as_it_was_given() {
+    fn a_payload_is_sent_unchanged() {
         let given = r#"{"b":1.0,"a":12345678901234567890123,"b":2}"#;
         assert_eq!(payload(given).expect("JSON").get(), given);
     }
 
     #[test]
-    fn what_is_no_json_is_explained() {
+    fn invalid_json_is_refused_with_advice() {
         let failure = payload("hola").unwrap_err();
         assert!(failure.next.contains("'\"hola\"'"), "{failure:?}");
         let failure = lines("{}\n\n{").unwrap_err();

@@ -1,4 +1,4 @@
-//! Looking into queues.
+//! Shows queues and items.
 
 use clap::Args;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::super::output::{Card, Table, cell, printable, rounded, say, span};
 use super::policy;
 use crate::client::{Answer, Client, part, query};
 use crate::failure::Failure;
-use crate::texts::terminal::{told, word};
+use crate::texts::terminal::{translate, word};
 
 #[derive(Args, Debug)]
 pub(super) struct List {
@@ -71,22 +71,22 @@ pub(super) async fn list(client: &Client, wish: &List, json: bool) -> Result<(),
     Ok(())
 }
 
-/// What keeps a queue as a whole from being worked on, or who works on it.
+/// Renders what blocks the whole queue, or that it is pushed.
 fn condition(answer: &Answer, queue: &Value) -> String {
     let destination = &queue["destination"];
     let mut words = Vec::new();
     if queue["paused"] == true {
-        words.push(told("paused"));
+        words.push(translate("paused"));
     }
     if destination["down"] == true {
-        words.push(told(&format!("destination down {}", answer.lasting(&destination["down_since"]))));
+        words.push(translate(&format!("destination down {}", answer.lasting(&destination["down_since"]))));
     } else if queue["push"].is_object() {
-        words.push(told("pushed"));
+        words.push(translate("pushed"));
     }
     words.join(", ")
 }
 
-/// How quick it was lately; nothing is said where nothing was done.
+/// Adds the latencies of the last minute, if there were deliveries.
 fn latency_lines(card: &mut Card, latency: &Value) {
     for (name, what) in [("waited", "wait"), ("done after", "done")] {
         let [half, most] = ["p50", "p95"].map(|which| latency[format!("{what}_{which}_ms")].as_i64());
@@ -96,7 +96,7 @@ fn latency_lines(card: &mut Card, latency: &Value) {
     }
 }
 
-/// How the destination of a pushed queue is doing.
+/// Adds the state of a pushed queue's destination.
 fn destination_lines(card: &mut Card, answer: &Answer, destination: &Value) {
     if destination.is_null() {
         return;
@@ -132,7 +132,10 @@ pub(super) async fn get(client: &Client, queue: &str, json: bool) -> Result<(), 
     for (state, count) in seen["counts"].as_object().into_iter().flatten() {
         card.line(&state.replace('_', " "), cell(count));
     }
-    card.line("oldest waiting", seen["oldest_waiting_ms"].as_i64().map(|ms| told(&format!("for {}", rounded(ms)))));
+    card.line(
+        "oldest waiting",
+        seen["oldest_waiting_ms"].as_i64().map(|ms| translate(&format!("for {}", rounded(ms)))),
+    );
     for (rate, count) in seen["rates"].as_object().into_iter().flatten() {
         card.line(&rate.replace("_per_minute", " in the last minute"), cell(count));
     }
@@ -187,7 +190,7 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     for name in ["key", "action", "attempts", "revision"] {
         card.line(name, Some(cell(&item[name])).filter(|_| !item[name].is_null()));
     }
-    // A mark of a trigger says nothing itself.
+    // A trigger's mark has neither action nor payload.
     if item["revision"].is_number() && item["action"].is_null() && item["payload"].is_null() {
         card.line("action", Some("decided at delivery").filter(|_| item["finished_at"].is_null()).map(str::to_owned));
     }
@@ -195,7 +198,7 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     card.line("came", answer.since(&item["enqueued_at"]));
     card.line("due", answer.since(&item["due_at"]));
     for happened in item["timeline"].as_array().into_iter().flatten() {
-        // Of one item, not of many: in Spanish that is another word.
+        // The singular form, because Spanish has another word for it.
         let what = match happened["what"].as_str() {
             Some(ended @ ("exhausted" | "processed" | "cancelled")) => format!("was {ended}"),
             _ => cell(&happened["what"]).replace('_', " "),
@@ -206,17 +209,17 @@ pub(super) async fn item(client: &Client, path: &str, json: bool) -> Result<(), 
     Ok(())
 }
 
-/// When something happened to an item, by whom, and what was said.
+/// Renders when something happened to an item, by whom, and with which error.
 fn moment(answer: &Answer, happened: &Value) -> String {
     let mut words = vec![answer.when(&happened["at"])];
     for (name, before) in [("attempt", "attempt "), ("fence", "fence "), ("instance", ""), ("user", "by ")] {
         if !happened[name].is_null() {
             let word = format!("{before}{}", cell(&happened[name]));
-            words.push(if before.is_empty() { word } else { told(&word) });
+            words.push(if before.is_empty() { word } else { translate(&word) });
         }
     }
     if happened["handed_at"].is_string() && happened["handed_at"] != happened["at"] {
-        words.push(told(&format!("handed out {}", answer.when(&happened["handed_at"]))));
+        words.push(translate(&format!("handed out {}", answer.when(&happened["handed_at"]))));
     }
     let words = words.join(", ");
     if happened["error"].is_string() { format!("{words}: {}", cell(&happened["error"])) } else { words }

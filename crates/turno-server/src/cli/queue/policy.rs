@@ -1,4 +1,4 @@
-//! Making a queue, or changing its policy.
+//! `turno queue put`: creates a queue or changes its policy.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::enqueue::read;
 use crate::client::Client;
 use crate::failure::Failure;
 
-/// So often is a policy read and put together again that others are changing, too.
+/// How often the command repeats reading and writing while others change the same policy.
 const TRIES: u32 = 20;
 
 const EXAMPLES: &str = "\
@@ -25,8 +25,8 @@ Examples:
   turno queue put bot --no-push       leave it to workers that claim
   turno queue put bot --reset         the defaults of its kind; push stays";
 
-/// What is wanted of a queue. What is not named stays as it is; of a new queue, or with another kind, it follows from the
-/// kind.
+/// Arguments of `turno queue put`. A value that is not given stays as it is; for a new queue, or another kind, it has
+/// the default of the kind.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Put {
@@ -88,7 +88,7 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
         let Before { kept, was, seen } = before(client, wish).await?;
         match client.try_put(&super::path(&wish.queue), &body(wish, kept)?, seen).await {
             Ok(answer) => break (answer, was),
-            // What somebody else has named meanwhile stays, too.
+            // Another caller changed the policy in between. Reading again keeps that change.
             Err(refusal) if refusal.code.as_deref() == Some("queue_changed") && tries < TRIES => tries += 1,
             Err(refusal) => return Err(refusal.into()),
         }
@@ -109,13 +109,13 @@ pub(super) async fn put(client: &Client, wish: &Put, json: bool) -> Result<(), F
     Ok(())
 }
 
-/// What the queue's policy is so far, as far as it is to stay. Where it is pushed is not asked for: a server leaves that
-/// alone when nothing is said about it, and never shows all of it.
+/// The stored policy, as far as it stays. It does not include `push`: a server keeps the endpoint if the request omits
+/// it, and never shows its query.
 struct Before {
     kept: Map<String, Value>,
-    /// Which kind it was.
+    /// The kind before the change.
     was: Option<String>,
-    /// The version of what is kept.
+    /// The version of the stored policy.
     seen: Option<i64>,
 }
 
@@ -126,7 +126,7 @@ async fn before(client: &Client, wish: &Put) -> Result<Before, Failure> {
         Err(refusal) => return Err(refusal.into()),
     };
     let was = known.get("kind").and_then(Value::as_str).map(str::to_owned);
-    // What is said as a whole is meant whatever there is.
+    // A complete policy applies whatever is stored, so it needs no version.
     if wish.from.is_some() || (wish.reset && wish.kind.is_some()) {
         return Ok(Before { kept: Map::new(), was, seen: None });
     }
@@ -135,7 +135,7 @@ async fn before(client: &Client, wish: &Put) -> Result<Before, Failure> {
             format!("there is no queue {} yet, and a new one needs a kind", wish.queue),
             "add --kind lane, inbox or sync; `turno queue list` shows what there is",
         )),
-        // What is set of one kind says little about another, so nothing can stay: that must be wanted.
+        // The values of one kind mean little for another, so changing the kind requires `--reset`.
         (Some(kind), Some(was)) if was != kind => Err(Failure::usage(
             format!("queue {} is of kind {}, and as {kind} nothing of its policy would stay", wish.queue, cell(was)),
             "add --reset to begin with the defaults of the new kind, or choose another name",
@@ -146,7 +146,7 @@ async fn before(client: &Client, wish: &Put) -> Result<Before, Failure> {
     Ok(Before { kept: kept?, was, seen })
 }
 
-/// A longest hold or wait that only followed from another value follows its change, too.
+/// Drops a maximum that equals the value it was derived from, so that it follows the new value.
 fn follow(wish: &Put, mut known: Map<String, Value>) -> Map<String, Value> {
     let is_new = [("max_hold_ms", "lock_timeout_ms", wish.lock_timeout), ("max_wait_ms", "window_ms", wish.window)];
     for (bound, of, given) in is_new {
@@ -193,7 +193,7 @@ fn push(wish: &Put) -> Option<Value> {
     url.or(wish.no_push.then_some(Value::Null))
 }
 
-/// Where deliveries are sent, and how.
+/// Adds the endpoint of a pushed queue.
 pub(super) fn push_line(card: &mut Card, push: &Value) {
     let signed = match push["secret_env"].as_str() {
         Some(variable) => format!("signed with {}", printable(variable)),
@@ -203,7 +203,7 @@ pub(super) fn push_line(card: &mut Card, push: &Value) {
     card.line("push", format!("{} {} ({signed}, answers within {timeout})", cell(&push["method"]), cell(&push["url"])));
 }
 
-/// A policy, name by name: whatever the server says, with lengths of time made readable.
+/// Adds every field of a policy, with readable durations.
 pub(super) fn lines(card: &mut Card, policy: &Value) {
     for (name, value) in policy.as_object().into_iter().flatten().filter(|(name, _)| *name != "name") {
         let shown = match (value.as_i64(), name.as_str()) {

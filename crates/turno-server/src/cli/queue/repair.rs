@@ -1,4 +1,4 @@
-//! Dead letters: one goes round again, perhaps corrected, or all that match.
+//! Retries exhausted items, one (also with a corrected payload) or all that match, and purges finished ones.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use turno::core::text::counted;
 
 use super::super::duration;
-use super::super::lease::{Body, said};
-use super::OfItem;
+use super::super::lease::{Body, report};
+use super::ItemArg;
 use super::enqueue::payload;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 pub(super) struct Retry {
     #[command(flatten)]
-    item: OfItem,
+    item: ItemArg,
     /// Carry this from now on: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     payload: Option<String>,
@@ -58,12 +58,12 @@ pub(super) async fn purge(client: &Client, wish: &Purge, json: bool) -> Result<(
         true => (count("matching"), "beyond its retention; nothing was changed"),
         false => (count("purged"), "forgotten"),
     };
-    let items = so_many(count, ["finished item", "finished items"], &wish.queue, ["is", "are"]);
-    said(&answer, json, &format!("{items} {end}"))
+    let items = render_count(count, ["finished item", "finished items"], &wish.queue, ["is", "are"]);
+    report(&answer, json, &format!("{items} {end}"))
 }
 
-/// `1 item of QUEUE is`, `3 items of QUEUE are`.
-fn so_many(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&str; 2]) -> String {
+/// Renders `1 item of QUEUE is`, `3 items of QUEUE are`.
+fn render_count(count: u64, [one, many]: [&str; 2], queue: &str, [does, do_]: [&str; 2]) -> String {
     let verb = if count == 1 { does } else { do_ };
     format!("{} of {queue} {verb}", counted(count, one, many))
 }
@@ -79,7 +79,7 @@ pub(super) async fn retry(client: &Client, wish: &Retry, json: bool) -> Result<(
         None => client.post(&path, &json!({})).await?,
     };
     let how = if wish.payload.is_some() { ", corrected" } else { "" };
-    said(&answer, json, &format!("{} will be tried again{how}", wish.item.item))
+    report(&answer, json, &format!("{} will be tried again{how}", wish.item.item))
 }
 
 pub(super) async fn retry_exhausted(client: &Client, wish: &RetryExhausted, json: bool) -> Result<(), Failure> {
@@ -90,12 +90,15 @@ pub(super) async fn retry_exhausted(client: &Client, wish: &RetryExhausted, json
         .maybe("dry_run", wish.dry_run.then_some(true));
     let answer = client.post(&format!("{}/retry-exhausted", super::path(&wish.queue)), &body).await?;
     let count = |name: &str| answer.json[name].as_u64().unwrap_or_default();
-    let told = if wish.dry_run {
+    let sentence = if wish.dry_run {
         let names = ["exhausted item", "exhausted items"];
-        let found = so_many(count("matching"), names, &wish.queue, ["matches", "match"]);
+        let found = render_count(count("matching"), names, &wish.queue, ["matches", "match"]);
         format!("{found}; nothing was changed")
     } else {
-        format!("{} tried again", so_many(count("retried"), ["item", "items"], &wish.queue, ["will be", "will be"]))
+        format!(
+            "{} tried again",
+            render_count(count("retried"), ["item", "items"], &wish.queue, ["will be", "will be"])
+        )
     };
-    said(&answer, json, &told)
+    report(&answer, json, &sentence)
 }

@@ -1,4 +1,4 @@
-//! Taking items out of a queue, and settling them.
+//! Claims deliveries of a queue, and settles them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::client::{Answer, Client, part};
 use crate::failure::Failure;
 use crate::texts::terminal::word;
 
-/// What to take.
+/// Arguments of `turno queue claim`.
 #[derive(Args, Debug)]
 pub(super) struct Claim {
     /// Which queue
@@ -34,7 +34,7 @@ pub(super) struct Claim {
     item: Option<String>,
 }
 
-/// Which delivery.
+/// The delivery that a command is about.
 #[derive(Args, Debug)]
 pub(super) struct Delivery {
     /// Which queue
@@ -108,10 +108,10 @@ fn deliveries(answer: &Answer, found: &[Value], json: bool) {
     for delivery in found {
         let mut first = Some(delivery);
         for item in delivery["items"].as_array().into_iter().flatten() {
-            // What belongs to the delivery stands once.
-            let of = first.take().unwrap_or(&Value::Null);
-            let once = |name: &str| if of.is_null() { String::new() } else { cell(&of[name]) };
-            let until = if of.is_null() { String::new() } else { answer.when(&of["expires_at"]) };
+            // The values of the delivery appear once, in the row of its first item.
+            let row = first.take().unwrap_or(&Value::Null);
+            let once = |name: &str| if row.is_null() { String::new() } else { cell(&row[name]) };
+            let until = if row.is_null() { String::new() } else { answer.when(&row["expires_at"]) };
             table.row([
                 once("delivery"),
                 once("fence"),

@@ -1,8 +1,8 @@
-//! `turno queue work`: a command for every delivery of a queue, so that a script is a worker.
+//! `turno queue work`: runs a command for every delivery of a queue, so that a script can be a worker.
 //!
-//! As many hands as asked for, each of which takes one delivery at a time, keeps it alive while the command runs, and
-//! settles it by the command's exit code. A command whose claim is lost is stopped: somebody else may be at the same work
-//! already. Told to stop, the worker takes nothing more, lets commands end for a while, and gives back the rest.
+//! Each of `--concurrency` slots claims one delivery at a time, renews it while the command runs, and settles it by the
+//! exit code. If the claim is lost, the command is stopped, because another worker may have the delivery. When the
+//! worker is asked to stop, it claims nothing more, waits for running commands, and returns the deliveries that remain.
 
 mod back;
 mod command;
@@ -17,14 +17,14 @@ use tokio::task::JoinSet;
 
 use super::super::duration;
 use super::super::output::talk;
-use super::super::place::PlaceArgs;
+use super::super::place::GlobalArgs;
 use super::super::run;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::uptime::Uptime;
 use back::GivenBack;
 use command::{Command, Ended};
-use site::{Beat, How, Site, Taken, Trouble};
+use site::{Backend, Beat, Delivery, Trouble, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,10 +47,10 @@ stop the worker: CMD may end within --grace, a second one stops it at once.
 
 At the server of --server or TURNO_URL; or, with --database, directly there.";
 
-/// What to run for each delivery.
+/// Arguments of `turno queue work`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Work {
+pub(super) struct WorkArgs {
     /// Which queue
     queue: String,
     /// The command and its arguments
@@ -70,49 +70,53 @@ pub(super) struct Work {
     until_empty: bool,
 }
 
-/// The longest that a server lets a claim wait.
+/// The longest wait that a server accepts in one claim.
 const WAIT: Duration = Duration::from_secs(30);
-/// After a delivery was given back, it is due at once: whoever cannot do it now should not be asked without pause.
+/// The pause after a delivery was returned. It is due again at once, so claiming without a pause would loop.
 const NOT_NOW: Duration = Duration::from_secs(1);
-/// Between two tries to reach a server or a database that does not answer.
-const AGAIN: Duration = Duration::from_secs(2);
-/// A command that was told to stop is killed after this long.
+/// The pause before retrying a server or a database that does not answer.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+/// The time between SIGTERM and SIGKILL.
 const KILL_AFTER: Duration = Duration::from_secs(10);
 
-/// How urgently the worker is to stop.
+/// How urgently the worker must stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum Stop {
     No,
-    /// Take nothing more.
+    /// Claim nothing more.
     Soon,
-    /// Stop what runs, too.
+    /// Also stop running commands.
     Now,
 }
 
-/// Works until told to stop.
-pub(super) async fn work(client: Client, wish: &Work, place: &PlaceArgs) -> Result<(), Failure> {
-    command::look(&wish.command)?;
+/// Works until asked to stop.
+pub(super) async fn work(client: Client, wish: &WorkArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    command::check_exists(&wish.command)?;
     let instance = wish.instance.clone().map_or_else(run::instance, Ok)?;
-    let site =
-        if place.database_was_typed() { Site::on(place, &wish.queue).await? } else { Site::at(client, &wish.queue) };
+    let backend = if global.database_was_typed() {
+        Backend::on_database(global, &wish.queue).await?
+    } else {
+        Backend::at_server(client, &wish.queue)
+    };
     let mut signals = signals::Signals::listen()?;
     let (tell, stop) = watch::channel(Stop::No);
-    let site = Arc::new(site);
-    if site.is_paused().await {
+    let backend = Arc::new(backend);
+    if backend.is_paused().await {
         let command = format!("`turno queue resume {}`", wish.queue);
         talk(&format!("{} is paused, and nothing is handed out; {command} lets it go on", wish.queue));
     }
-    let mut hands = JoinSet::new();
+    let mut slots = JoinSet::new();
     let back = wish.until_empty.then(|| Arc::new(GivenBack::default()));
     for _ in 0..wish.concurrency {
-        let (site, command, back) = (site.clone(), wish.command.clone(), back.clone());
-        let hand = Hand { site, instance: instance.clone(), command, back, stop: stop.clone(), told_limit: false };
-        hands.spawn(hand.run());
+        let (backend, command, back) = (backend.clone(), wish.command.clone(), back.clone());
+        let slot =
+            Slot { backend, instance: instance.clone(), command, back, stop: stop.clone(), limit_reported: false };
+        slots.spawn(slot.run());
     }
     let (mut failed, mut grace) = (None, Box::pin(tokio::time::sleep(Duration::MAX)));
     loop {
         tokio::select! {
-            ended = hands.join_next() => match ended {
+            ended = slots.join_next() => match ended {
                 None => {
                     if let Some(count) = back.map(|back| back.count()).filter(|count| *count > 0) {
                         talk(&format!("given back, and left for another run: {count}"));
@@ -121,7 +125,7 @@ pub(super) async fn work(client: Client, wish: &Work, place: &PlaceArgs) -> Resu
                 }
                 Some(Ok(Ok(()))) => {}
                 Some(Ok(Err(failure))) => {
-                    // What one cannot do none can; the others finish what they have.
+                    // The other slots would fail alike, so they finish their deliveries and stop.
                     failed.get_or_insert(failure);
                     tell.send_replace(Stop::Soon);
                 }
@@ -138,19 +142,19 @@ pub(super) async fn work(client: Client, wish: &Work, place: &PlaceArgs) -> Resu
     }
 }
 
-/// Takes one delivery after another.
-struct Hand {
-    site: Arc<Site>,
+/// Processes one delivery after another.
+struct Slot {
+    backend: Arc<Backend>,
     instance: String,
     command: Vec<String>,
-    /// What the run has given back, if it is one that ends by itself.
+    /// Deliveries that this run has returned, with `--until-empty`.
     back: Option<Arc<GivenBack>>,
     stop: watch::Receiver<Stop>,
-    /// It has told that the queue does not let heartbeats extend a delivery.
-    told_limit: bool,
+    /// Whether the worker has reported that heartbeats cannot extend a delivery.
+    limit_reported: bool,
 }
 
-impl Hand {
+impl Slot {
     async fn run(mut self) -> Result<(), Failure> {
         let mut aside = Vec::new();
         let ended = self.work(&mut aside).await;
@@ -158,87 +162,88 @@ impl Hand {
         ended
     }
 
-    /// Takes and processes until there is no more, or the worker is to stop. What the run gave back before is put aside, to
-    /// see whether there is anything else behind it.
-    async fn work(&mut self, aside: &mut Vec<Taken>) -> Result<(), Failure> {
+    /// Claims and processes until nothing is due or the worker must stop. Deliveries that this run has already returned
+    /// are set aside, to see whether others are due behind them.
+    async fn work(&mut self, aside: &mut Vec<Delivery>) -> Result<(), Failure> {
         let until_empty = self.back.is_some();
         let wait = if until_empty { Duration::ZERO } else { WAIT };
         let mut looked = false;
-        // So much was given back that looking behind it would cost attempts: the rest is for another run, too.
-        while *self.stop.borrow() == Stop::No && !aside.first().is_some_and(Taken::is_ageing) {
+        // Stops once the first set-aside delivery ages. Otherwise it would expire, and its attempt would count.
+        while *self.stop.borrow() == Stop::No && !aside.first().is_some_and(Delivery::is_ageing) {
             let mut stop = self.stop.clone();
             let taken = tokio::select! {
-                // What was handed out meanwhile goes back by itself.
-                () = reached(&mut stop, Stop::Soon) => break,
-                taken = self.site.take(&self.instance, wait) => taken,
+                // A claim whose caller has left is returned by the engine.
+                () = wait_for_stop(&mut stop, Stop::Soon) => break,
+                taken = self.backend.take(&self.instance, wait) => taken,
             };
             match taken {
                 Ok(Some(taken)) if self.back.as_ref().is_some_and(|back| back.has(&taken)) => aside.push(taken),
                 Ok(Some(taken)) => {
                     looked = false;
                     self.put_back(aside).await;
-                    if self.process(taken).await? == Some(How::Return) && !until_empty {
+                    if self.process(taken).await? == Some(Verdict::Return) && !until_empty {
                         self.pause(NOT_NOW).await;
                     }
                 }
-                // Somebody may be taking in what applications have left; looking at the queue waits for that.
+                // The engine may still be taking in the intake. Reading the queue waits for it, then the worker claims
+                // once more.
                 Ok(None) if until_empty && !std::mem::replace(&mut looked, true) => {
-                    self.site.is_paused().await;
+                    self.backend.is_paused().await;
                 }
                 Ok(None) if until_empty => break,
                 Ok(None) => {}
                 Err(Trouble::Lasting(failure)) => return Err(failure),
                 Err(Trouble::Passing(cause)) => {
                     talk(&format!("{cause}; trying again"));
-                    self.pause(AGAIN).await;
+                    self.pause(RETRY_PAUSE).await;
                 }
             }
         }
         Ok(())
     }
 
-    /// Gives back what was only put aside.
-    async fn put_back(&self, aside: &mut Vec<Taken>) {
+    /// Returns the deliveries that were set aside.
+    async fn put_back(&self, aside: &mut Vec<Delivery>) {
         for taken in aside.drain(..) {
-            self.settle(&taken, &How::Return).await;
+            self.settle(&taken, &Verdict::Return).await;
         }
     }
 
-    /// Waits, unless the worker is to stop.
+    /// Waits, unless the worker must stop.
     async fn pause(&mut self, time: Duration) {
-        // Over either way.
-        let _ = tokio::time::timeout(time, reached(&mut self.stop, Stop::Soon)).await;
+        // Both outcomes end the pause.
+        let _ = tokio::time::timeout(time, wait_for_stop(&mut self.stop, Stop::Soon)).await;
     }
 
-    /// Runs the command for one delivery and settles it; answers how, or nothing if it was lost.
-    async fn process(&mut self, mut taken: Taken) -> Result<Option<How>, Failure> {
-        let mut command = match Command::start(&self.command, self.site.queue(), &taken) {
+    /// Runs the command for one delivery and settles it. Returns the verdict, or `None` if the claim was lost.
+    async fn process(&mut self, mut taken: Delivery) -> Result<Option<Verdict>, Failure> {
+        let mut command = match Command::start(&self.command, self.backend.queue(), &taken) {
             Ok(command) => command,
             Err(failure) => {
-                self.settle(&taken, &How::Return).await;
+                self.settle(&taken, &Verdict::Return).await;
                 return Err(failure);
             }
         };
-        let how = match self.supervise(&mut command, &mut taken).await {
+        let verdict = match self.supervise(&mut command, &mut taken).await {
             Watched::Lost => {
                 talk(&format!("the claim of {} was lost; the command was stopped", taken.name()));
                 return Ok(None);
             }
-            Watched::Stopped => How::Return,
-            Watched::Ended(ended) => how(&ended),
+            Watched::Stopped => Verdict::Return,
+            Watched::Ended(ended) => verdict(&ended),
         };
-        if let Some(back) = self.back.as_ref().filter(|_| how == How::Return) {
+        if let Some(back) = self.back.as_ref().filter(|_| verdict == Verdict::Return) {
             back.note(&taken);
         }
-        self.settle(&taken, &how).await;
-        Ok(Some(how))
+        self.settle(&taken, &verdict).await;
+        Ok(Some(verdict))
     }
 
-    /// Keeps the claim while the command runs.
-    async fn supervise(&mut self, command: &mut Command, taken: &mut Taken) -> Watched {
-        let (mut lost, mut stopped, mut told) = (false, false, None::<Uptime>);
+    /// Renews the claim while the command runs.
+    async fn supervise(&mut self, command: &mut Command, taken: &mut Delivery) -> Watched {
+        let (mut lost, mut stopped, mut terminated_at) = (false, false, None::<Uptime>);
         loop {
-            let kill_in = told.map(|told| KILL_AFTER.saturating_sub(told.elapsed()));
+            let kill_in = terminated_at.map(|terminated_at| KILL_AFTER.saturating_sub(terminated_at.elapsed()));
             tokio::select! {
                 ended = command.ended() => return match (lost, stopped) {
                     (true, _) => Watched::Lost,
@@ -246,46 +251,46 @@ impl Hand {
                     _ => Watched::Ended(ended),
                 },
                 () = tokio::time::sleep(taken.beat_in()), if !lost => {
-                    let beat = tokio::time::timeout(taken.left(), self.site.beat(taken)).await;
+                    let beat = tokio::time::timeout(taken.left(), self.backend.beat(taken)).await;
                     lost = matches!(beat, Ok(Beat::Lost)) || taken.left().is_zero();
-                    if matches!(beat, Ok(Beat::Limited)) && !std::mem::replace(&mut self.told_limit, true) {
+                    if matches!(beat, Ok(Beat::Limited)) && !std::mem::replace(&mut self.limit_reported, true) {
                         let name = taken.name();
                         talk(&format!("{name} cannot be kept longer: max_hold_ms of its queue ends it"));
                     }
                     if lost {
                         command.terminate();
-                        told.get_or_insert_with(Uptime::start);
+                        terminated_at.get_or_insert_with(Uptime::start);
                     }
                 }
-                () = reached(&mut self.stop, Stop::Now), if !stopped => {
+                () = wait_for_stop(&mut self.stop, Stop::Now), if !stopped => {
                     stopped = true;
                     command.terminate();
-                    told.get_or_insert_with(Uptime::start);
+                    terminated_at.get_or_insert_with(Uptime::start);
                 }
-                () = tokio::time::sleep(kill_in.unwrap_or(Duration::MAX)), if told.is_some() => {
+                () = tokio::time::sleep(kill_in.unwrap_or(Duration::MAX)), if terminated_at.is_some() => {
                     command.kill();
-                    // Once is enough: what does not end now cannot be made to.
-                    told = None;
+                    // SIGKILL is sent once, because a second one has no effect.
+                    terminated_at = None;
                 }
             }
         }
     }
 
-    /// Says how it went, as often as it takes while the claim lives.
-    async fn settle(&self, taken: &Taken, how: &How) {
+    /// Settles the delivery. Retries transient errors while the claim lives.
+    async fn settle(&self, taken: &Delivery, verdict: &Verdict) {
         let name = taken.name();
         loop {
-            match self.site.settle(taken, how).await {
+            match self.backend.settle(taken, verdict).await {
                 Ok(outcome) if outcome == "stale" => {
                     talk(&format!("{name} was not settled: its time was over, and somebody else may do it again"));
                 }
                 Ok(outcome) => {
-                    if let How::Fail(error) = how {
+                    if let Verdict::Fail(error) = verdict {
                         talk(&format!("{name} failed, {outcome}: {}", error.lines().next().unwrap_or_default()));
                     }
                 }
                 Err(Trouble::Passing(_)) if !taken.left().is_zero() => {
-                    tokio::time::sleep(AGAIN.min(taken.left()) / 4).await;
+                    tokio::time::sleep(RETRY_PAUSE.min(taken.left()) / 4).await;
                     continue;
                 }
                 Err(Trouble::Passing(cause)) => talk(&format!("{name} could not be settled: {cause}")),
@@ -296,33 +301,33 @@ impl Hand {
     }
 }
 
-/// Waits until the worker is to stop at least so urgently.
-async fn reached(stop: &mut watch::Receiver<Stop>, urgency: Stop) {
-    // Whoever could say so is gone only when the whole worker is.
+/// Waits until the worker must stop at least this urgently.
+async fn wait_for_stop(stop: &mut watch::Receiver<Stop>, urgency: Stop) {
+    // The sender lives as long as the worker.
     drop(stop.wait_for(|stop| *stop >= urgency).await.map(drop));
 }
 
-/// How watching over a command ended.
+/// How a supervised command ended.
 enum Watched {
     Ended(Ended),
-    /// By the worker's own stop.
+    /// The worker stopped it.
     Stopped,
-    /// With the claim.
+    /// The claim was lost.
     Lost,
 }
 
-/// What an exit code means.
-fn how(ended: &Ended) -> How {
+/// Returns the verdict of an exit code.
+fn verdict(ended: &Ended) -> Verdict {
     match ended.code {
-        Some(0) => How::Ack,
-        Some(code) if code == i32::from(run::NOT_GRANTED) => How::Return,
-        _ => How::Fail(ended.error()),
+        Some(0) => Verdict::Ack,
+        Some(code) if code == i32::from(run::NOT_GRANTED) => Verdict::Return,
+        _ => Verdict::Fail(ended.error()),
     }
 }
 
 #[cfg(unix)]
 mod signals {
-    //! Being told to stop.
+    //! Signals that ask the worker to stop.
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -351,7 +356,7 @@ mod signals {
 
 #[cfg(not(unix))]
 mod signals {
-    //! Being told to stop.
+    //! Signals that ask the worker to stop.
 
     use crate::failure::Failure;
 
@@ -363,7 +368,7 @@ mod signals {
         }
 
         pub(super) async fn next(&mut self) {
-            // Where there are no signals, the system ends us.
+            // If Ctrl-C cannot be handled, the system ends the process.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }

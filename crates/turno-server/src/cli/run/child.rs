@@ -1,4 +1,4 @@
-//! The command itself: started, told to stop, and asked how it ended.
+//! The child process: starting it, stopping it, and its exit code.
 
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitStatus;
@@ -14,20 +14,20 @@ pub(super) struct Child {
     child: tokio::process::Child,
     #[cfg(unix)]
     signals: unix::Signals,
-    /// It was killed: once is enough, and the group's number may soon be somebody else's.
+    /// Whether SIGKILL was sent. It is sent once, because the process group id may be reused.
     killed: bool,
 }
 
 impl Child {
-    /// Starts it, with the fence in its environment.
+    /// Starts the command, with resource and fence in its environment.
     pub(super) fn start(words: &[String], held: &Held) -> Result<Child, Failure> {
         let (program, arguments) = words.split_first().expect("clap asks for one word at least");
         let mut command = Command::new(program);
         command.args(arguments).env("TURNO_FENCE", held.fence().to_string()).env("TURNO_RESOURCE", held.resource());
-        // Should this process fall over, the command must not go on without anybody who watches the lease.
+        // If this process fails, the command must not run on without a watched lease.
         command.kill_on_drop(true);
-        // On a terminal it stays in our group, so that it can read and hears Ctrl-C. Elsewhere it gets its own: whatever it
-        // has started itself is stopped with it.
+        // On a terminal the command stays in this process group, so that it can read input and receives Ctrl-C.
+        // Elsewhere it gets its own group, so that signals also reach its children.
         #[cfg(unix)]
         let grouped = !std::io::stdin().is_terminal();
         #[cfg(unix)]
@@ -45,7 +45,7 @@ impl Child {
         })
     }
 
-    /// Waits for its end, and answers the code that a shell would; nothing, if a signal came that was passed on.
+    /// Waits for the end. Returns the exit code that a shell would report, or `None` after forwarding a signal.
     #[cfg(unix)]
     pub(super) async fn ended(&mut self) -> Option<u8> {
         let id = self.child.id();
@@ -55,13 +55,13 @@ impl Child {
         }
     }
 
-    /// Waits for its end, and answers the code that a shell would.
+    /// Waits for the end. Returns the exit code that a shell would report.
     #[cfg(not(unix))]
     pub(super) async fn ended(&mut self) -> Option<u8> {
         Some(code(self.child.wait().await))
     }
 
-    /// Asks it to stop.
+    /// Asks the command to stop.
     pub(super) fn terminate(&mut self) {
         #[cfg(unix)]
         self.signals.send(self.child.id(), rustix::process::Signal::TERM);
@@ -69,7 +69,7 @@ impl Child {
         self.kill();
     }
 
-    /// Makes it stop.
+    /// Kills the command.
     pub(super) fn kill(&mut self) {
         if std::mem::replace(&mut self.killed, true) {
             return;
@@ -82,7 +82,7 @@ impl Child {
 }
 
 fn code(status: std::io::Result<ExitStatus>) -> u8 {
-    // A child that cannot be waited for is gone, and nobody knows how.
+    // If waiting fails, the exit status is unknown.
     let Ok(status) = status else { return 1 };
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -91,7 +91,7 @@ fn code(status: std::io::Result<ExitStatus>) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// The codes that shells use for commands that they cannot run.
+/// Returns the failure of a command that cannot start, with the exit codes of shells.
 fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
     let (code, next) = match error.kind() {
         ErrorKind::NotFound => (127, "check the name and PATH; after -- comes the command as you would type it"),
@@ -103,7 +103,7 @@ fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
 
 #[cfg(unix)]
 mod unix {
-    //! Signals to us, and from us.
+    //! Signals that this process receives and forwards.
 
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     use tokio::signal::unix::{SignalKind, signal};
@@ -118,7 +118,7 @@ mod unix {
     }
 
     impl Signals {
-        /// Heard from here on, so that none ends us while the command runs.
+        /// Subscribes to the signals, so that none of them ends this process while the command runs.
         pub(super) fn new(grouped: bool) -> Result<Signals, Failure> {
             let failed = |error| Failure::failed(format!("failed to listen for signals: {error}"), "start it again");
             let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -131,7 +131,7 @@ mod unix {
                 _ = self.interrupt.recv() => Signal::INT,
                 _ = self.terminate.recv() => Signal::TERM,
             };
-            // On a terminal Ctrl-C reaches the command without us; twice would mean more than it was meant to.
+            // On a terminal Ctrl-C already reaches the command; a second signal could abort its cleanup.
             if signal != Signal::INT || self.grouped {
                 self.send(child, signal);
             }
@@ -140,7 +140,7 @@ mod unix {
         pub(super) fn send(&self, child: Option<u32>, signal: Signal) {
             let pid = child.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             let Some(pid) = pid else { return };
-            // One that is gone already needs no signal.
+            // A process that has ended needs no signal.
             let _ = if self.grouped { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         }
     }

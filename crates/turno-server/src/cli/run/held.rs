@@ -1,4 +1,4 @@
-//! The lease behind a command: of a server, or directly on the database.
+//! The lease that `turno run` holds, at a server or directly on the database.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use turno::core::id::Resource;
 use turno::core::lease::Cause;
 use turno::{Error, Hold, Loss};
 
-use super::super::place::{PlaceArgs, refused};
+use super::super::place::{GlobalArgs, refused};
 use super::NOT_GRANTED;
 use super::remote::Remote;
 use crate::client::{Client, TokenArgs};
 use crate::failure::Failure;
 use crate::http::Stamp;
 
-/// Which lease, and how.
+/// The requested lease.
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
     pub(super) resource: String,
@@ -22,29 +22,29 @@ pub(super) struct Wish {
     pub(super) wait: Duration,
 }
 
-/// A lease that is held and renewed.
+/// A held lease that is renewed in the background.
 #[derive(Debug)]
 pub(super) struct Held {
     resource: String,
-    way: Way,
+    backend: Backend,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Backend {
     Direct(Box<Hold>),
     Remote(Remote),
 }
 
 impl Held {
-    /// Takes it on the database.
-    pub(super) async fn on(place: &PlaceArgs, wish: Wish) -> Result<Held, Failure> {
-        let turno = place.open().await?.turno;
+    /// Claims the lease on the database.
+    pub(super) async fn claim_on_database(global: &GlobalArgs, wish: Wish) -> Result<Held, Failure> {
+        let turno = global.open().await?.turno;
         let mut asked = turno.hold(&wish.resource, &wish.instance).wait(wish.wait);
         if let Some(ttl) = wish.ttl {
             asked = asked.ttl(ttl);
         }
         if let Some(hold) = asked.await.map_err(refused)? {
-            return Ok(Held { resource: wish.resource, way: Way::Direct(Box::new(hold)) });
+            return Ok(Held { resource: wish.resource, backend: Backend::Direct(Box::new(hold)) });
         }
         let resource = Resource::new(wish.resource.as_str()).map_err(|bad| refused(Error::from(bad)))?;
         let (_, state) = turno.lease_state(resource).await.map_err(refused)?;
@@ -60,11 +60,11 @@ impl Held {
         Err(not_granted(format!("{} {who}", wish.resource)))
     }
 
-    /// Takes it at a server.
-    pub(super) async fn at(server: &str, token: &TokenArgs, wish: Wish) -> Result<Held, Failure> {
+    /// Claims the lease at a server.
+    pub(super) async fn claim_at_server(server: &str, token: &TokenArgs, wish: Wish) -> Result<Held, Failure> {
         let client = Client::of(server, token)?;
         let resource = wish.resource.clone();
-        Ok(Held { resource, way: Way::Remote(Remote::claim(client, wish).await?) })
+        Ok(Held { resource, backend: Backend::Remote(Remote::claim(client, wish).await?) })
     }
 
     pub(super) fn resource(&self) -> &str {
@@ -72,36 +72,36 @@ impl Held {
     }
 
     pub(super) fn fence(&self) -> i64 {
-        match &self.way {
-            Way::Direct(hold) => hold.fence().0,
-            Way::Remote(remote) => remote.fence(),
+        match &self.backend {
+            Backend::Direct(hold) => hold.fence().0,
+            Backend::Remote(remote) => remote.fence(),
         }
     }
 
-    /// Waits until it is lost, and says why.
+    /// Waits until the lease is lost. Returns the reason.
     pub(super) async fn lost(&self) -> String {
-        match &self.way {
-            Way::Direct(hold) => told(&hold.lost().await),
-            Way::Remote(remote) => remote.lost().await,
+        match &self.backend {
+            Backend::Direct(hold) => render_loss(&hold.lost().await),
+            Backend::Remote(remote) => remote.lost().await,
         }
     }
 
-    /// The command runs, which is work.
+    /// Counts the running command as work.
     pub(super) fn worked(&self) {
-        if let Way::Direct(hold) = &self.way {
+        if let Backend::Direct(hold) = &self.backend {
             hold.worked();
         }
     }
 
-    /// Gives it back; answers why it had been lost before, if it had.
+    /// Releases the lease. Returns the reason if it was lost before.
     pub(super) async fn release(self) -> Option<String> {
-        let released = match self.way {
-            Way::Direct(hold) => hold.release().await.map_err(|error| error.to_string()),
-            Way::Remote(remote) => return remote.release().await,
+        let released = match self.backend {
+            Backend::Direct(hold) => hold.release().await.map_err(|error| error.to_string()),
+            Backend::Remote(remote) => return remote.release().await,
         };
         match released {
             Ok(Ok(())) => None,
-            Ok(Err(loss)) => Some(told(&loss)),
+            Ok(Err(loss)) => Some(render_loss(&loss)),
             Err(error) => {
                 super::talk(&format!("the lease could not be given back ({error}); it ends by itself"));
                 None
@@ -110,8 +110,8 @@ impl Held {
     }
 }
 
-/// Why it was lost; of one that was forced away, by whom and why.
-fn told(loss: &Loss) -> String {
+/// Renders why the lease was lost: for an override, with the person and the reason.
+fn render_loss(loss: &Loss) -> String {
     let Loss::Ended(Some(ending)) = loss else { return loss.to_string() };
     match (&ending.by, &ending.note) {
         (Some(by), Some(note)) => format!("the lease was lost: it was forced away by {by}, who says: {note}"),
@@ -122,14 +122,14 @@ fn told(loss: &Loss) -> String {
     }
 }
 
-/// It is somebody else's.
+/// Returns the failure of a lease that another holder has.
 pub(super) fn not_granted(cause: String) -> Failure {
     let next = "try again later, or stand in line with --wait 10m; `turno why` says more";
     Failure::failed(cause, next).with_code(NOT_GRANTED)
 }
 
-/// A name that no other process has, anywhere: two with the same name would hold the lease together. Containers share
-/// names and process numbers, so a random word makes the difference.
+/// Returns an instance name that is unique everywhere, because two processes with the same name would share the lease.
+/// Containers can share host names and process ids, so the name has a random part.
 pub(in crate::cli) fn instance() -> Result<String, Failure> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)
@@ -138,7 +138,7 @@ pub(in crate::cli) fn instance() -> Result<String, Failure> {
     Ok(format!("{}-{}-{word}", machine(), std::process::id()))
 }
 
-/// What this machine is called, as far as that can be a part of a name.
+/// Returns the host name without control characters.
 fn machine() -> String {
     #[cfg(unix)]
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();

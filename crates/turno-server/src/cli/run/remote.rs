@@ -1,7 +1,7 @@
-//! A lease of a server: renewed in the background, and taken for lost when no renewal could be delivered in time.
+//! A lease of a server, renewed in the background. It counts as lost if no renewal arrives in time.
 //!
-//! What the server says is trusted from the moment the request was sent, so that an answer that took long makes the lease
-//! shorter here and never longer.
+//! A granted duration counts from the moment the request was sent. A slow answer therefore shortens the lease here and
+//! never extends it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::client::{Client, Refusal, part};
 use crate::failure::Failure;
 use crate::uptime::Uptime;
 
-/// How long a beat after the expiry may take to say why it was lost.
+/// How long a heartbeat after the expiry may take to report why the lease was lost.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Remote {
     beating: JoinHandle<()>,
 }
 
-/// What every call about this lease says.
+/// The parameters of every call about this lease.
 #[derive(Clone, Debug)]
 struct Beat {
     client: Client,
@@ -36,7 +36,7 @@ struct Beat {
     fence: i64,
 }
 
-/// Until when it lives, counted from a moment that has passed.
+/// How long the lease lives, counted from when the request was sent.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     since: Uptime,
@@ -63,12 +63,13 @@ impl Remote {
         let every = interval.min(lives / 3).max(Duration::from_millis(1));
         let beat = Beat { client, path, instance, fence };
         if !wish.wait.is_zero() {
-            // The call may have waited, and when the lease began within it is not known here: a beat tells.
+            // The call may have waited in line, so it is unknown when the lease began. A heartbeat returns the
+            // remaining time.
             since = Uptime::start();
             lives = beat.once().await.map_err(|unrenewed| not_granted(unrenewed.reason()))?;
         }
-        let (told, lost) = watch::channel(None);
-        let beating = tokio::spawn(run(beat.clone(), Life { since, lives }, every, told));
+        let (loss_sender, lost) = watch::channel(None);
+        let beating = tokio::spawn(keep_alive(beat.clone(), Life { since, lives }, every, loss_sender));
         Ok(Remote { beat, claim: lease["claim"].as_i64().unwrap_or(0), lost, beating })
     }
 
@@ -105,7 +106,7 @@ fn millis(value: &Value) -> Option<Duration> {
     value.as_u64().map(Duration::from_millis)
 }
 
-/// Somebody else's is told apart from what went wrong.
+/// Tells "not granted" from other refusals.
 fn refused(refusal: Refusal) -> Failure {
     match refusal.code.as_deref() {
         Some("lease_held" | "lease_offered" | "line_full") => not_granted(Failure::from(refusal).cause),
@@ -113,8 +114,8 @@ fn refused(refusal: Refusal) -> Failure {
     }
 }
 
-/// Beats until the lease is lost.
-async fn run(beat: Beat, mut life: Life, every: Duration, told: watch::Sender<Option<String>>) {
+/// Sends heartbeats until the lease is lost.
+async fn keep_alive(beat: Beat, mut life: Life, every: Duration, loss_sender: watch::Sender<Option<String>>) {
     let mut pause = every;
     let loss = loop {
         tokio::time::sleep(pause.min(life.left())).await;
@@ -132,14 +133,14 @@ async fn run(beat: Beat, mut life: Life, every: Duration, told: watch::Sender<Op
             break "the lease was lost: no renewal could be delivered in time".to_owned();
         }
     };
-    told.send_replace(Some(loss));
+    loss_sender.send_replace(Some(loss));
 }
 
-/// Why a beat did not renew.
+/// Why a heartbeat did not renew the lease.
 enum Unrenewed {
-    /// It is not ours any more.
+    /// Another holder may have the lease.
     Lost(String),
-    /// It may work the next time.
+    /// The next heartbeat may succeed.
     NotNow,
 }
 
@@ -153,9 +154,9 @@ impl Unrenewed {
 }
 
 impl Beat {
-    /// One beat; answers for how long the lease lives from when it was asked.
+    /// Sends one heartbeat. Returns how long the lease lives from when the request was sent.
     async fn once(&self) -> Result<Duration, Unrenewed> {
-        // A command that runs works, and nobody is idle.
+        // A running command counts as work, so it is never idle.
         let body = json!({ "fence": self.fence, "instance": self.instance, "idle_ms": 0, "worked": true });
         match self.client.try_post(&format!("{}/heartbeat", self.path), &body).await {
             Ok(answer) => Ok(millis(&answer.json["expires_in_ms"]).unwrap_or_default()),

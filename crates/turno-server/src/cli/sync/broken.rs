@@ -1,11 +1,11 @@
-//! One source that cannot be served must not hide the others: they go on, and the end says which ones failed.
+//! Collects the failures of sources. A failed source does not stop the others, and the end lists the failed ones.
 
 use serde_json::{Value, json};
 
 use crate::cli::output::talk;
 use crate::failure::Failure;
 
-/// The sources that failed, among so many.
+/// The failed sources, and the number of all sources.
 #[derive(Debug)]
 pub(super) struct Broken {
     among: usize,
@@ -17,7 +17,7 @@ impl Broken {
         Broken { among: count, failed: Vec::new() }
     }
 
-    /// Says what is wrong with a source; answers the same for programs.
+    /// Reports the failure of a source. Returns the failure as JSON.
     pub(super) fn note(&mut self, source: &str, failure: Failure) -> Value {
         if self.among > 1 {
             talk(&format!("{source}: {}; {}", failure.cause, failure.next));
@@ -27,7 +27,7 @@ impl Broken {
         view
     }
 
-    /// The failure of the only source there is, or which ones have failed.
+    /// Fails with the failure of the only source, or with the names of the failed ones.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         if self.among == 1
             && let Some((_, failure)) = self.failed.pop()
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_names_those_that_failed_and_only_those() {
+    fn the_end_names_the_failed_sources() {
         assert!(Broken::among(2).end().is_ok());
         let mut broken = Broken::among(3);
         broken.note("a", Failure::failed("there is no table t", "create it"));

@@ -1,6 +1,7 @@
-//! `turno sync status`: whether what is installed is what is configured, what waits, what fails, and how old the oldest is.
+//! `turno sync status`: shows whether the installed triggers match the configuration, what waits, what fails, and how
+//! old the oldest change is.
 //!
-//! It judges: a source that loses changes, or may, ends the command with exit code 1.
+//! Exit code 1 if a source loses changes or may lose some.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,12 +17,12 @@ use crate::cli::output::{Card, Format, between, say, talk};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
 use crate::http::Stamp;
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
 pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Failure> {
     let (mut views, mut broken) = (Vec::new(), sources.broken());
     for (source, handle) in sources.handles() {
-        // Before it was ever installed or served, not even the queue is there; that is an answer, too.
+        // Without a queue, the source was never installed or served. The status reports that.
         let status = match handle.status().await {
             Err(Error::Source(SourceRefused::NoQueue(_))) => None,
             Ok(status) => Some(status),
@@ -50,7 +51,7 @@ pub(super) async fn run(sources: &Sources<'_>, format: Format) -> Result<(), Fai
     broken.end()
 }
 
-/// Everything that is wrong with a source, worst first. The secret is looked for in this command's own environment.
+/// Returns the faults of a source, worst first. Looks for the secret in the environment of this command.
 fn faults(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) -> Vec<Failure> {
     let trouble = status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()));
     let secret = source.deliver.as_ref().and_then(|to| to.secret(|name| std::env::var(name).ok()).err());
@@ -100,13 +101,13 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         Installed::NoTriggers => "no triggers on SQLite: feed the queue through the API",
     };
     let trouble = status.and_then(|status| status.trouble.clone()).map(|trouble| refused(trouble.into()).cause);
-    card.line("installed", trouble.map_or_else(|| said.to_owned(), |cause| told(&format!("unknown: {cause}"))));
+    card.line("installed", trouble.map_or_else(|| said.to_owned(), |cause| translate(&format!("unknown: {cause}"))));
     if let Some(taken) = status.and_then(SyncStatus::taken).map(|taken| refused(taken.into())) {
-        card.line("in the way", told(&taken.cause));
-        card.line("to do", told(&taken.next));
+        card.line("in the way", translate(&taken.cause));
+        card.line("to do", translate(&taken.next));
     }
     let Some(status) = status else { return card };
-    // Where nothing can be installed, or nothing is, what is missing is no news.
+    // Missing parts are not listed if nothing is installed, or if nothing can be installed.
     let is_news = |part: &&Part| match part.state {
         PartState::Good | PartState::Taken(_) => false,
         PartState::Missing => !status.is_absent() && status.taken().is_none(),
@@ -122,17 +123,17 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card.line("exhausted", counts.exhausted.to_string());
     card.line("processed", counts.processed.to_string());
     card.line("destination", destination(source, status));
-    if let Some(known) = ill(status) {
+    if let Some(known) = failing(status) {
         card.line("last error", known.error.clone());
     }
     card.line("oldest waits", status.oldest().map(|at| between(stamp(at), stamp(status.pulse.now))));
     if let Some(left) = status.left.filter(|left| *left > 0) {
-        let told = "left the condition and the destination was not told (on_leave = \"ignore\")";
-        card.line("left", format!("{} {told}", counted(left, "key", "keys")));
+        let end = "left the condition and the destination was not told (on_leave = \"ignore\")";
+        card.line("left", format!("{} {end}", counted(left, "key", "keys")));
     }
     if let Some(gone) = status.gone.filter(|gone| *gone > 0) {
-        let told = "active at the destination, and the row is gone with nothing queued";
-        card.line("gone", format!("{} {told}", counted(gone, "key", "keys")));
+        let end = "active at the destination, and the row is gone with nothing queued";
+        card.line("gone", format!("{} {end}", counted(gone, "key", "keys")));
     }
     if status.refused > 0 {
         card.line(
@@ -143,15 +144,15 @@ fn card(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     card
 }
 
-/// The destination, if its last call failed.
-fn ill(status: &SyncStatus) -> Option<&Destination> {
+/// Returns the destination, if its last call failed.
+fn failing(status: &SyncStatus) -> Option<&Destination> {
     status.destination.as_ref().filter(|known| known.failures > 0)
 }
 
 fn destination(source: &SyncSource, status: &SyncStatus) -> String {
     let Some(endpoint) = &source.deliver else { return "none: somebody claims its changes from the queue".to_owned() };
     let now = stamp(status.pulse.now);
-    let how = match ill(status) {
+    let how = match failing(status) {
         None => "nothing known against it".to_owned(),
         Some(known) if known.is_down() => {
             let since = between(stamp(known.began_at), now);
@@ -179,7 +180,7 @@ fn state(part: &Part) -> &'static str {
     }
 }
 
-/// Whether it is installed, for programs; not known of a source in trouble.
+/// Returns the installation state for programs. It is unknown if the source cannot be read.
 fn installed(status: Option<&SyncStatus>, has_triggers: bool) -> &'static str {
     match status {
         Some(status) if status.trouble.is_some() => "unknown",
@@ -194,7 +195,7 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
         "queue": source.queue,
         "installed": installed(status, has_triggers),
     });
-    // Nothing was ever delivered where there is no queue.
+    // Without a queue, nothing was ever delivered.
     (view["left"], view["gone"]) = (json!(0), json!(0));
     let Some(status) = status else { return view };
     let part = |part: &Part| json!({ "what": part.what, "name": part.name, "state": part.state.as_str() });
@@ -206,7 +207,7 @@ fn view(source: &SyncSource, status: Option<&SyncStatus>, has_triggers: bool) ->
     view["exhausted"] = counts.exhausted.into();
     view["processed"] = counts.processed.into();
     view["destination"] = source.deliver.as_ref().map_or(Value::Null, |endpoint| {
-        let known = ill(status);
+        let known = failing(status);
         let down = known.filter(|known| known.is_down());
         json!({
             "url": endpoint.shown_url(),

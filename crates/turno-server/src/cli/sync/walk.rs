@@ -1,4 +1,5 @@
-//! `turno sync resync` and `turno sync check`: going through all keys, with progress, and on from where one stopped.
+//! `turno sync resync` and `turno sync check`: walk over all keys, report progress, and can continue where a walk
+//! stopped.
 
 use std::io::{IsTerminal, Write};
 
@@ -12,9 +13,9 @@ use super::{Chosen, Sources, refused};
 use crate::cli::output::{say, talk};
 use crate::config::sync::SyncSource;
 use crate::failure::Failure;
-use crate::texts::terminal::{told, word};
+use crate::texts::terminal::{translate, word};
 
-/// Away from a terminal, progress is told once in so many pages.
+/// Without a terminal, progress is printed once per this many pages.
 const QUIET: usize = 20;
 
 const RESYNC: &str = "\
@@ -40,7 +41,7 @@ an event on its way will bring in line is counted apart. Exit code 1 if
 something differs and was not queued, or cannot be queued, or a source could not
 be read.";
 
-/// What to send again.
+/// Arguments of `turno sync resync`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = RESYNC, group = clap::ArgGroup::new("which").required(true).args(["key", "all"]))]
 pub(super) struct ResyncArgs {
@@ -60,7 +61,7 @@ pub(super) struct ResyncArgs {
     pub(super) chosen: Chosen,
 }
 
-/// What to compare.
+/// Arguments of `turno sync check`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = CHECK)]
 pub(super) struct CheckArgs {
@@ -79,25 +80,27 @@ pub(super) struct CheckArgs {
 pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Result<(), Failure> {
     let (mut done, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
     if arguments.after.is_some() {
-        the_only(sources)?;
+        only_source(sources)?;
     }
     if let Some(key) = &arguments.key {
-        let source = the_only(sources)?;
+        let source = only_source(sources)?;
         let key = Key::new(key.as_str()).map_err(|bad| Failure::usage(bad.to_string(), "pass the key as it is"))?;
         let key = sources.database.turno.sync(source.source.clone()).resync(key).await.map_err(refused)?;
         talk(&format!("{}: {key} is on its way", source.name));
         done.push(json!({ "name": source.name, "keys": 1, "queued": 1, "unfit": 0 }));
     } else {
         for (source, handle) in sources.handles() {
-            let mut told = Told::of(&source.name);
-            let walked = handle.resync_all(arguments.after.clone(), |progress| told.tell(progress)).await;
+            let mut progress_line = ProgressLine::new(&source.name);
+            let walked = handle.resync_all(arguments.after.clone(), |progress| progress_line.tell(progress)).await;
             match walked {
                 Ok(walked) => {
-                    told.end(&walked);
+                    progress_line.end(&walked);
                     unfit.add(&walked);
-                    done.push(told_of(&source.name, &walked));
+                    done.push(progress_view(&source.name, &walked));
                 }
-                Err(error) => done.push(broken.note(&source.name, told.stopped(error, arguments.after.as_deref()))),
+                Err(error) => {
+                    done.push(broken.note(&source.name, progress_line.stopped(error, arguments.after.as_deref())))
+                }
             }
         }
     }
@@ -108,8 +111,8 @@ pub(super) async fn resync(sources: &Sources<'_>, arguments: &ResyncArgs) -> Res
     unfit.end()
 }
 
-/// A key is one of a certain source.
-fn the_only<'a>(sources: &Sources<'a>) -> Result<&'a SyncSource, Failure> {
+/// Returns the only chosen source. Refuses several, because a key belongs to one source.
+fn only_source<'a>(sources: &Sources<'a>) -> Result<&'a SyncSource, Failure> {
     match sources.chosen[..] {
         [source] => Ok(source),
         _ => Err(Failure::usage("there are several sources", "say which one the key is of: --source NAME")),
@@ -118,22 +121,22 @@ fn the_only<'a>(sources: &Sources<'a>) -> Result<&'a SyncSource, Failure> {
 
 pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Result<(), Failure> {
     if arguments.after.is_some() {
-        the_only(sources)?;
+        only_source(sources)?;
     }
     let (mut views, mut broken, mut unfit) = (Vec::new(), sources.broken(), Unfit::default());
     let (mut differing, mut on_its_way) = (0, 0);
     for (source, handle) in sources.handles() {
-        let mut told = Told::of(&source.name);
+        let mut progress_line = ProgressLine::new(&source.name);
         let queue_them = arguments.queue_differences;
-        let found = handle.check(queue_them, arguments.after.clone(), |progress| told.tell(progress)).await;
+        let found = handle.check(queue_them, arguments.after.clone(), |progress| progress_line.tell(progress)).await;
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                views.push(broken.note(&source.name, told.stopped(error, arguments.after.as_deref())));
+                views.push(broken.note(&source.name, progress_line.stopped(error, arguments.after.as_deref())));
                 continue;
             }
         };
-        told.end(&found.progress);
+        progress_line.end(&found.progress);
         unfit.add(&found.progress);
         differing += found.differing;
         on_its_way += found.on_its_way;
@@ -158,7 +161,7 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
         talk(&format!("{} {are}", counted(on_its_way, "key", "keys")));
     }
     broken.end()?;
-    // Of those that differ, these can be sent.
+    // The differing keys that can be queued.
     let fit = differing - unfit.count;
     match (differing, fit) {
         (0, _) if on_its_way == 0 => talk("what was delivered is what the sources say"),
@@ -176,12 +179,12 @@ pub(super) async fn check(sources: &Sources<'_>, arguments: &CheckArgs) -> Resul
     unfit.end()
 }
 
-/// Those that nothing is on its way for.
+/// Renders the number of differing keys.
 fn differ(count: u64) -> String {
     format!("{} {}", counted(count, "key", "keys"), if count == 1 { "differs" } else { "differ" })
 }
 
-/// Keys that cannot be put into a queue, of all sources.
+/// Keys that cannot be queued, of all sources.
 #[derive(Default)]
 struct Unfit {
     count: u64,
@@ -191,8 +194,8 @@ struct Unfit {
 impl Unfit {
     fn add(&mut self, progress: &SyncProgress) {
         self.count += progress.unfit;
-        // With the marks of a text in a program: what is wrong with them cannot be seen otherwise.
-        self.named.extend(progress.unfit_keys.iter().map(|key| format!("{:?}", cut(key))));
+        // Quoted and escaped, because their invalid characters would be invisible otherwise.
+        self.named.extend(progress.unfit_keys.iter().map(|key| format!("{:?}", shorten(key))));
     }
 
     fn end(self) -> Result<(), Failure> {
@@ -208,13 +211,13 @@ impl Unfit {
     }
 }
 
-/// Enough of a key to know it again.
-fn cut(key: &str) -> String {
+/// Shortens a long key.
+fn shorten(key: &str) -> String {
     const SHOWN: usize = 40;
     if key.chars().count() > SHOWN { key.chars().take(SHOWN).chain(['…']).collect() } else { key.to_owned() }
 }
 
-fn told_of(name: &str, progress: &SyncProgress) -> serde_json::Value {
+fn progress_view(name: &str, progress: &SyncProgress) -> serde_json::Value {
     json!({
         "name": name,
         "keys": progress.keys,
@@ -225,7 +228,7 @@ fn told_of(name: &str, progress: &SyncProgress) -> serde_json::Value {
 }
 
 fn view(name: &str, found: &SyncCheck) -> serde_json::Value {
-    let mut view = told_of(name, &found.progress);
+    let mut view = progress_view(name, &found.progress);
     view["differing"] = found.differing.into();
     view["on_its_way"] = found.on_its_way.into();
     let each = found.differences.iter().map(|(key, how)| json!({ "key": key, "how": how.as_str() }));
@@ -233,17 +236,17 @@ fn view(name: &str, found: &SyncCheck) -> serde_json::Value {
     view
 }
 
-/// How far a walk is: one line that changes on a terminal, now and then a line elsewhere.
-struct Told<'a> {
+/// Reports the progress of a walk: one changing line on a terminal, occasional lines elsewhere.
+struct ProgressLine<'a> {
     source: &'a str,
     live: bool,
     pages: usize,
     after: Option<String>,
 }
 
-impl Told<'_> {
-    fn of(source: &str) -> Told<'_> {
-        Told { source, live: std::io::stderr().is_terminal(), pages: 0, after: None }
+impl ProgressLine<'_> {
+    fn new(source: &str) -> ProgressLine<'_> {
+        ProgressLine { source, live: std::io::stderr().is_terminal(), pages: 0, after: None }
     }
 
     fn tell(&mut self, progress: &SyncProgress) {
@@ -254,7 +257,7 @@ impl Told<'_> {
             format!("{}: {}, {} queued{last}", self.source, counted(progress.keys, "key", "keys"), progress.queued);
         let line = crate::cli::output::printable(&line);
         if self.live {
-            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", told(&line));
+            let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", translate(&line));
         } else if self.pages.is_multiple_of(QUIET) {
             talk(&line);
         }
@@ -267,7 +270,7 @@ impl Told<'_> {
         talk(&format!("{}: {}, {} queued", self.source, counted(done.keys, "key", "keys"), done.queued));
     }
 
-    /// What is said if it stops midway: from where it can go on.
+    /// Returns the failure of a walk that stopped, with the key from which it can continue.
     fn stopped(&self, error: Error, began_after: Option<&str>) -> Failure {
         let is_rejected = matches!(error, Error::Store(StoreError::Rejected(_)));
         let failure = refused(error);

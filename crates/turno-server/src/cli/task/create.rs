@@ -1,4 +1,4 @@
-//! Making a task.
+//! `turno task create`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::queue::read;
 use crate::failure::Failure;
 
-/// A task to be.
+/// Arguments of `turno task create`.
 #[derive(Args, Debug)]
 pub(super) struct Create {
     /// What people call it
@@ -48,7 +48,7 @@ fn serials(text: &str) -> Result<(String, Vec<String>), String> {
     Ok((sku.to_owned(), serials))
 }
 
-/// What the server is sent.
+/// Returns the body of the request.
 pub(super) fn body(wish: &Create) -> Result<Value, Failure> {
     let mut lines: Vec<Value> = match &wish.lines {
         Some(path) => serde_json::from_str(&read(path)?).map_err(|error| {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_written_as_sku_and_what_of_it() {
+    fn lines_are_parsed_from_sku_and_quantity_or_serials() {
         assert_eq!(quantity("A=B=40"), Ok(("A=B".to_owned(), 40)));
         assert_eq!(serials("ROUTER=A1, A2"), Ok(("ROUTER".to_owned(), vec!["A1".to_owned(), "A2".to_owned()])));
         for bad in ["A", "A=", "=4", "A=x", "A=-1"] {

@@ -1,16 +1,16 @@
-//! A task as a person reads it.
+//! Renders a task for people.
 
 use serde_json::Value;
 
-use super::super::lease::{how, person, state};
+use super::super::lease::{person, render_ending, state};
 use super::super::output::{Card, Table, cell};
 use crate::client::Answer;
 use crate::failure::Failure;
-use crate::texts::terminal::{told, word};
+use crate::texts::terminal::{translate, word};
 
-/// `held by Ana since 2 min ago`, `free`.
+/// Renders the lock of a task: `held by Ana since 2 min ago`, `free`.
 pub(super) fn lock(answer: &Answer, lease: &Value) -> String {
-    told(&match state(lease) {
+    translate(&match state(lease) {
         "locked" => format!("held by {} {}", person(&lease["holder"]), answer.lasting(&lease["locked_at"])),
         "offered" => format!("kept for {}", person(&lease["offered_to"])),
         _ => "free".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn task(answer: &Answer) {
     card.line("lock", lock(answer, &task["lock"]));
     card.line("fence", task["lock"]["fence"].as_i64().map(|fence| fence.to_string()));
     card.line("created", answer.since(&task["created_at"]));
-    card.print(&told(&format!("task {}", cell(&task["id"]))));
+    card.print(&translate(&format!("task {}", cell(&task["id"]))));
     lines(task["lines"].as_array().map_or(&[], Vec::as_slice));
 }
 
@@ -57,7 +57,7 @@ fn error(error: &Value) -> String {
     }
 }
 
-/// What finalizing did, line by line; a script hears if not every line was applied.
+/// Prints the outcome of each line. Fails if a line was not applied, so that scripts notice.
 pub(super) fn finalized(answer: &Answer, task: u64, json: bool) -> Result<(), Failure> {
     let done = &answer.json;
     let outcomes = done["lines"].as_array().map_or(&[][..], Vec::as_slice);
@@ -88,9 +88,10 @@ pub(super) fn history(answer: &Answer, json: bool) -> Result<(), Failure> {
     }
     let mut table = Table::new(&["WHEN", "WHAT", "WHO", "DETAIL"]);
     for event in answer.items() {
-        let line = event["line"].as_i64().map(|line| told(&format!("line {line}")));
-        let held =
-            event["held"].is_object().then(|| format!("{}: {}", person(&event["held"]["holder"]), how(&event["held"])));
+        let line = event["line"].as_i64().map(|line| translate(&format!("line {line}")));
+        let held = event["held"]
+            .is_object()
+            .then(|| format!("{}: {}", person(&event["held"]["holder"]), render_ending(&event["held"])));
         let detail: Vec<String> =
             [line, event["detail"].as_str().map(str::to_owned), held].into_iter().flatten().collect();
         let what = word("happened", &cell(&event["what"]).replace('_', " "));

@@ -1,5 +1,5 @@
-//! No cause is without its translation: what is known by type is made and looked at, and the sources are gone through for
-//! sentences that somebody added.
+//! Every cause has a translation. The tests make the errors that have a type, and search the sources for the other
+//! sentences.
 
 use super::*;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn spanish(cause: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_json_is_said_in_the_readers_language_with_its_place() {
+fn json_errors_are_translated_with_line_and_column() {
     let wrong = |text: &str| spanish(&serde_json::from_str::<serde_json::Value>(text).unwrap_err().to_string());
     for (text, said) in [
         ("{\n  \"a\": x\n}", "se espera un valor, en la línea 2, columna 8"),
@@ -31,7 +31,7 @@ fn what_is_wrong_with_json_is_said_in_the_readers_language_with_its_place() {
 }
 
 #[test]
-fn what_the_library_says_is_said_in_spanish_and_left_alone_in_english() {
+fn causes_of_the_library_are_translated_to_spanish_only() {
     let long = "x".repeat(999);
     let said = [
         Resource::new("").unwrap_err().to_string(),
@@ -58,7 +58,7 @@ fn what_the_library_says_is_said_in_spanish_and_left_alone_in_english() {
 }
 
 #[test]
-fn what_is_wrong_with_a_source_and_what_to_do_are_said_in_one_language() {
+fn the_refusal_of_a_source_and_its_advice_are_in_one_language() {
     use turno::core::sync::SourceRefused as Refused;
     let (table, name) = ("siper.usuarios".to_owned(), "siper.cola".to_owned());
     let said = "invalid input syntax for type integer: \"zz\" (22P02)".to_owned();
@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_source_and_what_to_do_are_said_in_one_language() {
 }
 
 #[test]
-fn what_somebody_named_is_not_taken_for_a_sentence() {
+fn names_are_not_taken_for_sentences() {
     for name in ["/v1/nothing", "ana", "0192-a", "un texto cualquiera; con algo", "a or b c", "{ $cause }"] {
         assert!(!spanish(name).contains('$') || name.contains('$'), "{name}");
     }
@@ -96,19 +96,19 @@ fn what_somebody_named_is_not_taken_for_a_sentence() {
     assert!(spanish(&deep).len() <= deep.len() * 2);
 }
 
-/// Where a sentence for somebody begins.
+/// The code before a sentence that people read.
 const BEGINNINGS: [&str; 7] =
     [".cause(", "Invalid(", "bad(\"", "let cause = ", "let bound = ", "Err(format!(\"/", "return Err(\"/"];
-/// Errors whose texts reach people.
+/// Files whose error texts reach people.
 const ERRORS: [&str; 7] =
     ["event.rs", "id.rs", "queue/policy.rs", "audit.rs", "sync/refused.rs", "sync/quote.rs", "queue/token.rs"];
 
 #[test]
-fn no_sentence_of_the_sources_is_without_its_translation() {
+fn every_cause_in_the_sources_has_a_translation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of crates");
     let mut found = Vec::new();
     for folder in ["turno-core/src", "turno/src/engine", "turno-server/src/http", "turno-server/src/console"] {
-        // What is said on a terminal is looked for with the command line.
+        // The tests of the command line cover the messages on a terminal.
         for file in files(&root.join(folder)).into_iter().filter(|file| !file.ends_with("http/stop.rs")) {
             let whole = std::fs::read_to_string(&file).expect("a source");
             let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
@@ -131,13 +131,13 @@ pub(in crate::texts) fn files(folder: &Path) -> Vec<PathBuf> {
     own.chain(folders.iter().flat_map(|folder| self::files(folder))).collect()
 }
 
-/// The literals that follow, with something in their open places.
+/// Returns the literals after `beginning`, with a value in each placeholder.
 fn sentences(code: &str, beginning: &str) -> Vec<String> {
     let after = code.split(beginning).skip(1);
     after.filter_map(|rest| literal(if beginning.ends_with(['"', '/']) { rest } else { opened(rest)? })).collect()
 }
 
-/// What stands within quotes before the statement ends.
+/// Returns the text after the next quote, if the quote belongs to the same statement.
 fn opened(rest: &str) -> Option<&str> {
     let (before, text) = rest.split_once('"')?;
     (before.len() < 80 && !before.contains([';', '|', ')'])).then_some(text)
@@ -145,17 +145,17 @@ fn opened(rest: &str) -> Option<&str> {
 
 fn literal(text: &str) -> Option<String> {
     let sentence = filled(text)?;
-    // A field's place before the sentence, which the edge takes off.
+    // Removes the JSON pointer before the sentence, as the HTTP layer does.
     let sentence = sentence.strip_prefix('/').unwrap_or(&sentence);
     let sentence = match sentence.split_once(": ") {
         Some((place, rest)) if !place.contains(' ') => rest,
         _ => sentence,
     };
-    // Nothing but what others say, or a name.
+    // Skips names and sentences that consist of placeholders only.
     sentence.contains(' ').then(|| sentence.to_owned()).filter(|sentence| !["7; 7"].contains(&sentence.as_str()))
 }
 
-/// A literal up to its end, with something in its open places.
+/// Returns the literal up to its closing quote, with a value in each placeholder.
 pub(in crate::texts) fn filled(text: &str) -> Option<String> {
     let text = text.replace("\\\"", "\u{1}");
     let text = text.split('"').next()?.replace('\u{1}', "\"");

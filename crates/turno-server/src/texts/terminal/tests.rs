@@ -1,39 +1,39 @@
-//! No sentence of the command line is without its translation: the sources are gone through.
+//! Every sentence of the command line has a translation: these tests read the sources.
 
 use super::*;
 use crate::texts::causes::tests::{files, filled};
 use std::path::Path;
 
-/// In Spanish, without choosing it for the whole program.
+/// The texts, without choosing a language for the whole process.
 static SPANISH: LazyLock<Texts> = LazyLock::new(Texts::load);
 
 fn in_spanish(book: &Book, text: &str) -> Option<String> {
-    book.told(&SPANISH, Language::Spanish, text)
+    book.translate(&SPANISH, Language::Spanish, text)
 }
 
-/// What stands beside a command or an option, in Spanish; nothing if it has none.
+/// Returns the Spanish help of a command or an option.
 pub(crate) fn help_in_spanish(text: &str) -> Option<String> {
     in_spanish(&HELPS, text)
 }
 
-/// What stands below the help of a command, in Spanish.
+/// Returns the Spanish examples of a command.
 pub(crate) fn examples_in_spanish(command: &str) -> Option<String> {
     let none = FluentArgs::new();
     let found = SPANISH.find(Language::Spanish, &format!("examples-{command}"), &none);
     found.map(std::borrow::Cow::into_owned)
 }
 
-/// Every English text that is translated beside commands and options.
+/// Returns every English help text that has a translation.
 pub(crate) fn helps() -> impl Iterator<Item = String> {
     let texts = HELP.lines().filter(|line| line.starts_with("help-")).filter_map(|line| line.split_once(" = "));
     texts.map(|(_, text)| text.replace("{\"{\"}", "{").replace("{\"}\"}", "}"))
 }
 
 #[test]
-fn the_environment_says_which_language_and_the_first_that_says_something_is_heard() {
+fn the_first_set_variable_decides_the_language() {
     let asked = |said: &[(&str, &str)]| {
         let said: HashMap<&str, &str> = said.iter().copied().collect();
-        asked_for(|name| said.get(name).map(|value| (*value).to_owned()))
+        from_environment(|name| said.get(name).map(|value| (*value).to_owned()))
     };
     for spanish in [
         &[("LANG", "es_AR.UTF-8")][..],
@@ -59,7 +59,7 @@ fn the_environment_says_which_language_and_the_first_that_says_something_is_hear
 }
 
 #[test]
-fn a_sentence_is_told_with_what_varies_in_it_and_what_is_within_it() {
+fn a_sentence_is_translated_with_its_variable_parts() {
     for (english, spanish) in [
         ("caja:3 is free: nobody holds it", "caja:3 está libre: nadie lo tiene"),
         ("12 s ago", "hace 12 s"),
@@ -81,7 +81,7 @@ fn a_sentence_is_told_with_what_varies_in_it_and_what_is_within_it() {
 }
 
 #[test]
-fn a_sentence_with_a_part_that_nobody_translated_stays_as_it_is() {
+fn a_sentence_with_an_untranslated_part_stays_english() {
     for english in [
         "frob must be one of the \"red\" or \"green\" ones",
         "the moon or a star fell from it",
@@ -93,7 +93,7 @@ fn a_sentence_with_a_part_that_nobody_translated_stays_as_it_is() {
     for (english, spanish) in [
         ("1 in process", "1 en proceso"),
         ("Task 2 is cancelled", "La tarea 2 está cancelada"),
-        // What a server has said in Spanish already stays within.
+        // A server has already translated the part after the colon.
         ("stopping the command: el bloqueo venció", "se detiene el comando: el bloqueo venció"),
     ] {
         assert_eq!(in_spanish(&SENTENCES, english).as_deref(), Some(spanish));
@@ -101,17 +101,17 @@ fn a_sentence_with_a_part_that_nobody_translated_stays_as_it_is() {
 }
 
 #[test]
-fn what_people_have_named_is_not_translated_beside_a_name() {
+fn names_that_users_chose_are_not_translated() {
     for own in ["free", "locked", "by Ana, today", "in 5 s", "the payload", "Entrega a las 10"] {
-        assert_eq!(in_spanish(&SHOWN, own), None, "{own}");
+        assert_eq!(in_spanish(&VALUES, own), None, "{own}");
     }
-    assert!(in_spanish(&SHOWN, "in 5 s unless there is work").is_some());
+    assert!(in_spanish(&VALUES, "in 5 s unless there is work").is_some());
 }
 
-/// Where something for somebody begins.
-const BEGINNINGS: [&str; 7] =
-    ["talk(", "told(", "Failure::failed(", "Failure::usage(", "Wrong::new(", "Problem::new(", ".print("];
-/// What is put together from parts that are looked up by themselves, or is no sentence.
+/// The code before a sentence that people read.
+const BEGINNINGS: [&str; 8] =
+    ["talk(", "translate(", "told(", "Failure::failed(", "Failure::usage(", "Wrong::new(", "Problem::new(", ".print("];
+/// Sentences whose parts are translated by themselves, or that are no sentences.
 const PARTS: [&str; 14] = [
     "7 in 7",
     "7; queued",
@@ -130,7 +130,7 @@ const PARTS: [&str; 14] = [
 ];
 
 #[test]
-fn no_sentence_of_the_command_line_is_without_its_translation() {
+fn every_sentence_of_the_command_line_has_a_translation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut all = vec![];
     for name in ["cli", "client", "config"] {
@@ -142,7 +142,7 @@ fn no_sentence_of_the_command_line_is_without_its_translation() {
     for file in all.iter().filter(|file| !file.ends_with("reference.rs")) {
         let whole = std::fs::read_to_string(file).expect("a source");
         let code = whole.split("#[cfg(test)]").next().unwrap_or_default();
-        found.extend(BEGINNINGS.iter().flat_map(|beginning| said_in(code, beginning)));
+        found.extend(BEGINNINGS.iter().flat_map(|beginning| texts_after(code, beginning)));
     }
     assert!(found.len() > 200, "the sources are where they were: {}", found.len());
     found.retain(|sentence| !PARTS.contains(&sentence.trim()));
@@ -150,9 +150,9 @@ fn no_sentence_of_the_command_line_is_without_its_translation() {
     assert!(missing.is_empty(), "add them to locales/cli.*.ftl: {missing:#?}");
 }
 
-/// The texts within the parentheses that open there.
-fn said_in(code: &str, beginning: &str) -> Vec<String> {
-    // A long text goes on in the next line.
+/// Returns the texts within the parentheses that open after `beginning`.
+fn texts_after(code: &str, beginning: &str) -> Vec<String> {
+    // Joins a literal that continues on the next line.
     let code = code.split("\\\n").map(str::trim_start).collect::<String>();
     code.split(beginning).skip(1).flat_map(within).filter(|text| text.trim().contains(' ')).collect()
 }
@@ -174,7 +174,7 @@ fn within(mut rest: &str) -> Vec<String> {
     found
 }
 
-/// Where the quotes end that have just begun.
+/// Returns the length of the literal, with its closing quote.
 fn end_of_literal(text: &str) -> usize {
     let mut escaped = false;
     let end = text.bytes().position(|byte| {

@@ -1,2 +1,2 @@
--- A column that nobody watches: no event.
+-- Changes a column that the source does not watch: the trigger leaves no mark.
 update siper.usuarios set telefono = $2::text where idper = $1::int

@@ -1,25 +1,25 @@
-//! What a run that ends by itself has given back, and does not take again: whoever cannot do it now cannot do it a moment
-//! later either, and a run that tried it over and over would never end.
+//! The items that a run with `--until-empty` has returned. The run does not process them again: a second try so soon
+//! would return them, too, and the run would never end.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::site::{Taken, Work};
+use super::site::{Delivery, ItemRevision};
 
-/// All that the hands of a run have given back.
+/// Returned items, shared by all slots of a run.
 #[derive(Debug, Default)]
-pub(super) struct GivenBack(Mutex<HashSet<Work>>);
+pub(super) struct GivenBack(Mutex<HashSet<ItemRevision>>);
 
 impl GivenBack {
-    /// Before it is given back, so that no other hand takes it for new.
-    pub(super) fn note(&self, taken: &Taken) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(taken.work.iter().cloned());
+    /// Records the items. Called before they are returned, so that no other slot takes them for new.
+    pub(super) fn note(&self, taken: &Delivery) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(taken.items.iter().cloned());
     }
 
-    /// Whether any of it was given back. What has arrived behind it in its lane waits with it.
-    pub(super) fn has(&self, taken: &Taken) -> bool {
+    /// Returns whether one of the items was returned before. Items behind it in its lane wait with it.
+    pub(super) fn has(&self, taken: &Delivery) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.work.iter().any(|work| known.contains(work))
+        taken.items.iter().any(|item| known.contains(item))
     }
 
     pub(super) fn count(&self) -> usize {

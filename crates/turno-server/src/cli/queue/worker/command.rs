@@ -1,4 +1,4 @@
-//! The command of one delivery: started with it on its stdin, told to stop, and asked how it ended.
+//! The child process of one delivery: starting it, stopping it, and its exit code.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
@@ -10,13 +10,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr};
 use tokio::task::JoinHandle;
 
-use super::site::Taken;
+use super::site::Delivery;
 use crate::failure::Failure;
 
-/// So much of what a command said last is kept as its error.
+/// How many bytes of the end of stderr are kept as the error.
 const KEPT: usize = 2_000;
-/// How long its stderr may stay open after its end: something that it has left running may hold it.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long stderr may stay open after the command has ended, because a background process may hold it.
+const STDERR_GRACE: Duration = Duration::from_millis(500);
 
 /// A running command.
 pub(super) struct Command {
@@ -28,7 +28,7 @@ pub(super) struct Command {
 /// How a command ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Its exit code; none if a signal ended it.
+    /// The exit code. `None` if a signal ended the command.
     pub(super) code: Option<i32>,
     signal: Option<i32>,
     last: String,
@@ -39,7 +39,7 @@ impl Ended {
         self.code == Some(0)
     }
 
-    /// What went wrong, for whoever reads the item's errors.
+    /// Renders the error that is stored with the item.
     pub(super) fn error(&self) -> String {
         let how = match (self.code, self.signal) {
             (Some(code), _) => format!("exit code {code}"),
@@ -54,8 +54,8 @@ impl Ended {
 }
 
 impl Command {
-    /// Starts it for this delivery.
-    pub(super) fn start(words: &[String], queue: &str, taken: &Taken) -> Result<Command, Failure> {
+    /// Starts the command with the delivery on its stdin.
+    pub(super) fn start(words: &[String], queue: &str, taken: &Delivery) -> Result<Command, Failure> {
         let (program, arguments) = words.split_first().expect("clap asks for one word at least");
         let mut command = tokio::process::Command::new(program);
         command
@@ -69,25 +69,25 @@ impl Command {
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // A group of its own: whatever it starts is stopped with it, and Ctrl-C is for the worker.
+        // A process group of its own, so that signals also reach its children and Ctrl-C reaches the worker only.
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| cannot_run(program, &error))?;
         if let Some(mut stdin) = child.stdin.take() {
             let json = format!("{}\n", taken.json);
-            // A command that does not read it closes it; that is its own affair.
+            // A command may close its stdin without reading it.
             tokio::spawn(async move { drop(stdin.write_all(json.as_bytes()).await) });
         }
         let last = Arc::new(Mutex::new(VecDeque::new()));
-        let listening = tokio::spawn(listen(child.stderr.take(), last.clone()));
+        let listening = tokio::spawn(copy_stderr(child.stderr.take(), last.clone()));
         Ok(Command { child, last, listening })
     }
 
-    /// Waits for its end. May be dropped and asked again.
+    /// Waits for the end. Cancel-safe.
     pub(super) async fn ended(&mut self) -> Ended {
         let status = self.child.wait().await.ok();
-        // Whoever still holds its stderr is not waited for.
-        let _ = tokio::time::timeout(LAST_WORDS, &mut self.listening).await;
+        // Does not wait for a background process that holds stderr.
+        let _ = tokio::time::timeout(STDERR_GRACE, &mut self.listening).await;
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = String::from_utf8_lossy(&last.iter().copied().collect::<Vec<u8>>()).into_owned();
         #[cfg(unix)]
@@ -97,7 +97,7 @@ impl Command {
         Ended { code: status.and_then(|status| status.code()), signal, last }
     }
 
-    /// Asks it to stop, with all that it has started.
+    /// Asks the command and its children to stop.
     pub(super) fn terminate(&mut self) {
         #[cfg(unix)]
         self.send(rustix::process::Signal::TERM);
@@ -105,7 +105,7 @@ impl Command {
         self.kill();
     }
 
-    /// Makes it stop.
+    /// Kills the command and its children.
     pub(super) fn kill(&mut self) {
         #[cfg(unix)]
         self.send(rustix::process::Signal::KILL);
@@ -117,21 +117,21 @@ impl Command {
     fn send(&self, signal: rustix::process::Signal) {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid {
-            // One that is gone already needs no signal.
+            // A process that has ended needs no signal.
             let _ = rustix::process::kill_process_group(pid, signal);
         }
     }
 }
 
-/// Passes on what it says, and keeps the end of it.
-async fn listen(stderr: Option<ChildStderr>, last: Arc<Mutex<VecDeque<u8>>>) {
+/// Copies the command's stderr to this process, and keeps its end.
+async fn copy_stderr(stderr: Option<ChildStderr>, last: Arc<Mutex<VecDeque<u8>>>) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0; 1_024];
     while let Ok(size) = stderr.read(&mut buffer).await {
         if size == 0 {
             return;
         }
-        // If our own is closed nobody is there to read it.
+        // A closed stderr is ignored.
         let _ = std::io::stderr().write_all(&buffer[..size]);
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         last.extend(&buffer[..size]);
@@ -152,9 +152,9 @@ fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
 const NOT_FOUND: &str = "check the name and PATH; after -- comes the command as you would type it";
 const NOT_EXECUTABLE: &str = "make it executable (chmod +x)";
 
-/// Whether there is such a command, before anything is taken for it.
+/// Refuses a command that does not exist, before a delivery is claimed for it.
 #[cfg(unix)]
-pub(super) fn look(words: &[String]) -> Result<(), Failure> {
+pub(super) fn check_exists(words: &[String]) -> Result<(), Failure> {
     use std::os::unix::fs::PermissionsExt;
     let program = words.first().expect("clap asks for one word at least");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -171,8 +171,8 @@ pub(super) fn look(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Where names of programs have endings, only starting one tells.
+/// Accepts every command: outside Unix, only starting it shows whether it exists.
 #[cfg(not(unix))]
-pub(super) fn look(_: &[String]) -> Result<(), Failure> {
+pub(super) fn check_exists(_: &[String]) -> Result<(), Failure> {
     Ok(())
 }
