@@ -1,8 +1,9 @@
-//! What is in force and from where: defaults, then the file, then variables, then flags; the later wins.
+//! The settings in force and the origin of each: defaults, then the file, then variables, then flags. The later layer
+//! wins.
 //!
-//! `key` lists every single value, the tables of leases, queues and sources have lists of their own, and whatever is
-//! in none of them is refused. A value is checked where it is read and carries its origin from there on. Nothing is
-//! opened here but the file: what needs the database or the network is judged elsewhere.
+//! `key` lists the keys with a single value. The tables of leases, queues and sources have lists of their own. A key in
+//! none of these lists is refused. Each value is checked when it is read, and keeps its origin. This module opens
+//! nothing but the file; checks that need the database or the network happen elsewhere.
 
 pub(crate) mod endpoint;
 pub(crate) mod field;
@@ -39,20 +40,20 @@ use turno::core::id::QueueName;
 use turno::core::lease::Policies;
 use turno::core::time::Span;
 
-/// The variable that names the file.
+/// The variable with the path of the file.
 pub(crate) const FILE_VARIABLE: &str = "TURNO_CONFIG";
 
-/// Where the server runs.
+/// How strict the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Environment {
-    /// On somebody's desk: helpful, and lenient.
+    /// On a developer's machine: unsafe settings are accepted.
     Development,
-    /// In the world: unsafe settings are refused.
+    /// In production: unsafe settings are refused.
     Production,
 }
 
 impl Environment {
-    /// Its name outside.
+    /// Returns the name that the configuration uses.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Environment::Development => "development",
@@ -61,42 +62,39 @@ impl Environment {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// For people.
     Text,
-    /// For machines.
     Json,
 }
 
-/// What is logged, and how.
+/// The settings of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Log {
-    /// How it looks.
     pub(crate) format: LogFormat,
     /// Directives that `tracing_subscriber::EnvFilter` accepts.
     pub(crate) level: String,
 }
 
-/// The bounds of one process.
+/// The limits of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Requests under way at once.
+    /// Concurrent requests.
     pub(crate) requests: usize,
     /// Open connections.
     pub(crate) connections: usize,
     /// Open streams of live events.
     pub(crate) listeners: usize,
-    /// How long a request may take.
+    /// The longest time a request may take.
     pub(crate) request_timeout: Duration,
-    /// How long requests may go on once the server was told to stop.
+    /// How long requests may continue after the server is asked to stop.
     pub(crate) stop_grace: Duration,
 }
 
-/// The defaults of the keys, for a server that is not configured.
+/// The defaults of the keys, for a server without configuration.
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
@@ -109,61 +107,58 @@ impl Default for Limits {
     }
 }
 
-/// Which private addresses endpoints may have that were set over the API. Those of the file may have any.
+/// The private addresses that endpoints set over the API may have. Endpoints in the file may have any address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PushGuard {
-    /// All of them.
+    /// Allows every private address.
     pub(crate) allow_private: bool,
-    /// These.
+    /// Allows these networks.
     pub(crate) allow: Vec<Network>,
 }
 
-/// Everything that is in force.
+/// All settings in force.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    /// Where the engine remembers. May hold a password: show it with [`Settings::explain`] only.
+    /// The database URL. It may contain a password, so only [`Settings::explain`] shows it.
     pub(crate) database: String,
-    /// Address and port.
+    /// Address and port to listen on.
     pub(crate) listen: String,
-    /// Development or production.
     pub(crate) environment: Environment,
-    /// Whether the schema is created or upgraded at the start.
+    /// Whether the schema is created or upgraded when the server starts.
     pub(crate) migrate: bool,
-    /// The address under which people reach the server, without a slash at its end.
+    /// The address under which people reach the server, without a trailing slash.
     pub(crate) public_url: Option<String>,
-    /// Whether something in front of the server speaks HTTPS.
+    /// Whether a proxy in front of the server terminates HTTPS.
     pub(crate) behind_proxy: bool,
-    /// Pages that may call from a browser; `*` for all.
+    /// Origins of pages that may call from a browser; `*` for all.
     pub(crate) cors_origins: Vec<String>,
-    /// Where metrics are served on their own.
+    /// A separate address for metrics.
     pub(crate) metrics_listen: Option<String>,
-    /// Where traces are sent.
+    /// The endpoint for traces.
     pub(crate) otlp_endpoint: Option<String>,
-    /// How long ended ownerships are kept.
+    /// How long the history of ended ownerships is kept.
     pub(crate) keep_history: Span,
-    /// What is logged.
     pub(crate) log: Log,
-    /// The bounds of the process.
     pub(crate) limits: Limits,
-    /// Where endpoints set over the API may point.
+    /// The private addresses for endpoints set over the API.
     pub(crate) push: PushGuard,
-    /// The times that govern leases.
+    /// The policies of leases.
     pub(crate) leases: Policies,
-    /// The queues that the file describes, those of sources among them.
+    /// The queues of the file, with the queues of its sources.
     pub(crate) queues: BTreeMap<QueueName, QueueSettings>,
-    /// The tables whose changes are carried elsewhere.
+    /// The sources of sync queues.
     pub(crate) sync: Vec<SyncSource>,
-    shown: Vec<Shown>,
+    rows: Vec<Shown>,
 }
 
-// What is logged about it must not hold a password either.
+// Prints masked values only, because the database URL may contain a password.
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(self.shown.iter().map(|row| (&row.key, &row.value))).finish()
+        f.debug_map().entries(self.rows.iter().map(|row| (&row.key, &row.value))).finish()
     }
 }
 
-/// Finds out what is in force. `file` is what `--config` says; without it the variable `TURNO_CONFIG` does.
+/// Resolves the settings. The file is `file` (from `--config`), or else the one that `TURNO_CONFIG` names.
 pub(crate) fn parse(
     cli: Overrides,
     file: Option<&Path>,
@@ -181,67 +176,70 @@ fn resolve(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Settings, Failure> {
     let (path, nodes) = file.unwrap_or_else(|| (Path::new("").into(), Nodes::new()));
-    let written = singles(&path, &nodes)?;
+    let written = single_values(&path, &nodes)?;
     let mut chosen = Chosen::default();
     for key in KEYS {
         chosen.choose(key, cli.get(key.name), env(key.variable), written.get(key.name))?;
     }
-    let (leases, shown) = lease::read(&path, section(&path, &nodes, "leases")?.nodes)?;
-    chosen.shown.extend(shown);
-    let (queues, sync) = carriers(&path, &nodes, &mut chosen.shown)?;
+    let (leases, rows) = lease::read(&path, section(&path, &nodes, "leases")?.nodes)?;
+    chosen.rows.extend(rows);
+    let (queues, sync) = queues_and_sources(&path, &nodes, &mut chosen.rows)?;
     chosen.settings(leases, queues, sync)
 }
 
-/// A table of the file's first level; an empty one if it is not there.
+/// Returns a table of the file's top level, or an empty one.
 fn section<'a>(path: &'a Arc<Path>, nodes: &'a Nodes, name: &str) -> Result<Table<'a>, Failure> {
     static NONE: Nodes = Nodes::new();
     match nodes.get(name) {
-        Some(node) => Table::of(path, name.to_owned(), node),
+        Some(node) => Table::from_node(path, name.to_owned(), node),
         None => Ok(Table { path, name: name.to_owned(), line: 1, nodes: &NONE }),
     }
 }
 
-/// Tables that are no single values.
+/// Top-level tables that hold no single values.
 const TABLES: &[&str] = &["leases", "queues", "sync"];
 
-/// The single values of the file, by their names with dots. Unknown keys are refused here.
-fn singles(path: &Arc<Path>, nodes: &Nodes) -> Result<BTreeMap<&'static str, (Value, Origin)>, Failure> {
+/// Reads the single values of the file, by their dotted names. Refuses unknown keys.
+fn single_values(path: &Arc<Path>, nodes: &Nodes) -> Result<BTreeMap<&'static str, (Value, Origin)>, Failure> {
     let whole = Table { path, name: String::new(), line: 1, nodes };
     let mut values = BTreeMap::new();
     for (name, node) in by_line(nodes).into_iter().filter(|(name, _)| !TABLES.contains(&name.as_str())) {
-        if name.is_empty() || KEYS.iter().all(|key| key.place().0 != name) {
-            values.extend([single(&whole, name, node)?]);
+        if name.is_empty() || KEYS.iter().all(|key| key.table_and_name().0 != name) {
+            values.extend([single_value(&whole, name, node)?]);
             continue;
         }
-        let inner = Table::of(path, name.clone(), node)?;
+        let inner = Table::from_node(path, name.clone(), node)?;
         for (name, node) in by_line(inner.nodes) {
-            values.extend([single(&inner, name, node)?]);
+            values.extend([single_value(&inner, name, node)?]);
         }
     }
     Ok(values)
 }
 
-fn single(table: &Table<'_>, name: &str, node: &tree::Node) -> Result<(&'static str, (Value, Origin)), Failure> {
-    let here = || KEYS.iter().filter(|key| key.place().0 == table.name);
-    let Some(key) = here().find(|key| key.place().1 == name) else {
-        let mut names: Vec<&str> = here().map(|key| key.place().1).collect();
+fn single_value(table: &Table<'_>, name: &str, node: &tree::Node) -> Result<(&'static str, (Value, Origin)), Failure> {
+    let here = || KEYS.iter().filter(|key| key.table_and_name().0 == table.name);
+    let Some(key) = here().find(|key| key.table_and_name().1 == name) else {
+        let mut names: Vec<&str> = here().map(|key| key.table_and_name().1).collect();
         if table.name.is_empty() {
             names.extend(
-                KEYS.iter().map(|key| key.place().0).filter(|table| !table.is_empty()).chain(TABLES.iter().copied()),
+                KEYS.iter()
+                    .map(|key| key.table_and_name().0)
+                    .filter(|table| !table.is_empty())
+                    .chain(TABLES.iter().copied()),
             );
             names.dedup();
         }
         return Err(table.unknown(name, node.line, &names));
     };
     let origin = Origin::File { path: table.path.clone(), line: node.line };
-    let value = key.shape.of_node(node).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
+    let value = key.shape.parse_node(node).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
     Ok((key.name, (value, origin)))
 }
 
-type Carriers = (BTreeMap<QueueName, QueueSettings>, Vec<SyncSource>);
+type QueuesAndSources = (BTreeMap<QueueName, QueueSettings>, Vec<SyncSource>);
 
-/// Queues and the sources that use some of them.
-fn carriers(path: &Arc<Path>, nodes: &Nodes, shown: &mut Vec<Shown>) -> Result<Carriers, Failure> {
+/// Reads the queues and the sources, and gives each source its queue.
+fn queues_and_sources(path: &Arc<Path>, nodes: &Nodes, rows: &mut Vec<Shown>) -> Result<QueuesAndSources, Failure> {
     let mut queues = queue::read(path, section(path, nodes, "queues")?.nodes)?;
     let sync = section(path, nodes, "sync")?;
     let sources = sync::read(path, sync.nodes, sync.line)?;
@@ -254,21 +252,21 @@ fn carriers(path: &Arc<Path>, nodes: &Nodes, shown: &mut Vec<Shown>) -> Result<C
         of_sources.extend(sync::rows(source, &settings));
         queues.insert(name, (settings, given));
     }
-    shown.extend(queues.values().flat_map(|(settings, given)| queue::rows(settings, given)));
-    shown.extend(of_sources);
+    rows.extend(queues.values().flat_map(|(settings, given)| queue::rows(settings, given)));
+    rows.extend(of_sources);
     let queues = queues.into_iter().map(|(name, (settings, _))| (name, settings)).collect();
     Ok((queues, sources.into_iter().map(|(source, _)| source).collect()))
 }
 
-/// The single values that won.
+/// The single values in force.
 #[derive(Default)]
 struct Chosen {
     values: BTreeMap<&'static str, (Value, Origin)>,
-    shown: Vec<Shown>,
+    rows: Vec<Shown>,
 }
 
 impl Chosen {
-    /// The strongest of what was said about a key; an empty variable says nothing.
+    /// Keeps the value of the strongest layer. An empty variable counts as unset.
     fn choose(
         &mut self,
         key: &'static Key,
@@ -277,23 +275,23 @@ impl Chosen {
         written: Option<&(Value, Origin)>,
     ) -> Result<(), Failure> {
         let variable = variable.filter(|text| !text.is_empty());
-        let spoken = match (flag, &variable) {
+        let given = match (flag, &variable) {
             (Some(text), _) => Some((text, Origin::Flag(key.flag))),
             (None, Some(text)) => Some((text.as_str(), Origin::Environment(key.variable))),
             (None, None) => None,
         };
-        let spoken = spoken.or(if written.is_some() { None } else { key.default.map(|text| (text, Origin::Default)) });
-        let won = match spoken {
+        let given = given.or(if written.is_some() { None } else { key.default.map(|text| (text, Origin::Default)) });
+        let won = match given {
             Some((text, origin)) => {
-                let value = key.shape.of_text(text).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
+                let value = key.shape.parse_text(text).map_err(|wrong| table::refusal(&origin, key.name, wrong))?;
                 Some((value, origin))
             }
             None => written.cloned(),
         };
-        let shown = won.as_ref().map(|(value, _)| value.shown());
-        let shown = if key.name == "database" { shown.map(|url| text::masked(&url)) } else { shown };
+        let shown = won.as_ref().map(|(value, _)| value.render());
+        let shown = if key.name == "database" { shown.map(|url| text::mask_passwords(&url)) } else { shown };
         let origin = won.as_ref().map_or(Origin::Default, |(_, origin)| origin.clone());
-        self.shown.push(Shown::new(key.name, shown, origin));
+        self.rows.push(Shown::new(key.name, shown, origin));
         if let Some(won) = won {
             self.values.insert(key.name, won);
         }
@@ -318,7 +316,7 @@ impl Chosen {
         matches!(self.values.get(name), Some((Value::Switch(true), _)))
     }
 
-    /// A number that has a default, so that it is always there.
+    /// Returns a number that always has a value, because its key has a default.
     fn whole(&self, name: &str) -> u64 {
         match self.values.get(name) {
             Some((Value::Whole(number), _)) => number.unsigned_abs(),
@@ -364,18 +362,18 @@ impl Chosen {
             },
             push: PushGuard {
                 allow_private: self.switch("push.allow_private"),
-                allow: self.texts("push.allow").iter().filter_map(|text| Network::of(text)).collect(),
+                allow: self.texts("push.allow").iter().filter_map(|text| Network::parse(text)).collect(),
             },
             leases,
             queues,
             sync,
-            shown: self.shown.clone(),
+            rows: self.rows.clone(),
         };
         self.check_together(&settings)?;
         Ok(settings)
     }
 
-    /// What is right by itself and wrong beside another value.
+    /// Refuses values that are valid alone and conflict with each other.
     fn check_together(&self, settings: &Settings) -> Result<(), Failure> {
         let taken = settings.metrics_listen.as_ref() == Some(&settings.listen) && !settings.listen.ends_with(":0");
         match self.values.get("metrics_listen") {
@@ -389,13 +387,13 @@ impl Chosen {
 }
 
 impl Settings {
-    /// Whether nobody said anything about this key.
+    /// Returns whether no layer sets this key.
     pub(crate) fn is_default(&self, key: &str) -> bool {
-        self.shown.iter().any(|row| row.key == key && row.origin == Origin::Default)
+        self.rows.iter().any(|row| row.key == key && row.origin == Origin::Default)
     }
 
-    /// Every key, its value and where it comes from, fit to be shown: secrets are masked.
+    /// Returns every key with its value and origin. Secrets are masked.
     pub(crate) fn explain(&self) -> &[Shown] {
-        &self.shown
+        &self.rows
     }
 }

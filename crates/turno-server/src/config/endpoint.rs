@@ -1,4 +1,4 @@
-//! Where deliveries are sent: `push` of a queue and `deliver` of a source.
+//! Endpoints of deliveries: `push` of a queue and `deliver` of a source.
 
 use super::field::{Field, Shape, Wrong};
 use super::queue::BadField;
@@ -10,19 +10,19 @@ use turno::core::limits::SPAN_MIN;
 use turno::core::queue::Policy;
 use turno::core::time::Span;
 
-/// Longer than this nobody should keep a delivery waiting for an answer.
+/// The longest timeout. A delivery must not wait longer for an answer.
 const TIMEOUT_MAX_MS: i64 = 300_000;
 const TIMEOUT_MIN_MS: i64 = 100;
 const TIMEOUT_MS: i64 = 10_000;
 
-/// More calls at once are more than one receiver should get from one server.
+/// The most concurrent calls that one server makes to one receiver.
 const CONCURRENCY_MAX: i64 = 256;
 const CONCURRENCY: i64 = 8;
-/// A destination that is down is asked again at least this often.
+/// The longest interval between two probes of a destination that is down.
 pub(super) const PROBE_MAX_MS: i64 = 3_600_000;
 pub(super) const PROBE_MS: i64 = 30_000;
-/// Of the server's variables, only those that begin so can be named over the API: otherwise whoever may set an endpoint
-/// could have anything signed with any secret of the server's.
+/// The required prefix of variables that are named over the API. Without it, every caller that may set an endpoint
+/// could have requests signed with any secret of the server.
 pub(crate) const SECRET_PREFIX: &str = "TURNO_PUSH_SECRET";
 
 const METHODS: &[&str] = &["POST", "PUT", "PATCH"];
@@ -31,13 +31,13 @@ const URL: Field = Field { name: "url", shape: Shape::Text(text::endpoint_url) }
 const METHOD: Field = Field { name: "method", shape: Shape::Choice(METHODS) };
 const TIMEOUT: Field = Field { name: "timeout_ms", shape: Shape::Whole(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS) };
 const SECRET: Field = Field { name: "secret_env", shape: Shape::Text(text::variable) };
-const HANDS: Field = Field { name: "concurrency", shape: Shape::Whole(1, CONCURRENCY_MAX) };
+const CONCURRENT: Field = Field { name: "concurrency", shape: Shape::Whole(1, CONCURRENCY_MAX) };
 const PROBE: Field = Field { name: "probe_ms", shape: Shape::Whole(SPAN_MIN.0, PROBE_MAX_MS) };
 
 /// The keys of `push` in the file.
-pub(super) const FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, HANDS, PROBE];
-/// The keys of `deliver`: there the source itself has `probe_ms`.
-pub(super) const DELIVER_FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, HANDS];
+pub(super) const FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, CONCURRENT, PROBE];
+/// The keys of `deliver`. It has no `probe_ms`, because the source has one.
+pub(super) const DELIVER_FIELDS: &[Field] = &[URL, METHOD, TIMEOUT, SECRET, CONCURRENT];
 
 /// An endpoint as it is written, in the file and over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -76,25 +76,24 @@ fn method_schema() -> utoipa::openapi::Object {
         .build()
 }
 
-/// An endpoint that can be called.
+/// A valid endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// The URL, with `{key}` where the key belongs.
+    /// The URL, with `{key}` as the placeholder of the key.
     pub(crate) url: String,
-    /// The method.
     pub(crate) method: &'static str,
-    /// How long an answer may take.
+    /// The longest time a call may take.
     pub(crate) timeout: Duration,
     /// The variable with the secret.
     pub(crate) secret_env: Option<String>,
-    /// Calls at the same time.
+    /// Concurrent calls.
     pub(crate) concurrency: usize,
-    /// How often it is asked again while it is down.
+    /// The interval between two probes while the destination is down.
     pub(crate) probe: Span,
 }
 
 impl EndpointFields {
-    /// The endpoint, if everything about it is good; `method` where none is given.
+    /// Checks the fields and returns the endpoint. `method` is the default method.
     pub(crate) fn endpoint(&self, method: &'static str) -> Result<Endpoint, BadField> {
         text::endpoint_url(&self.url).map_err(|wrong| BadField::new("url", wrong))?;
         let method = match &self.method {
@@ -123,16 +122,17 @@ impl EndpointFields {
         })
     }
 
-    /// With the URL as it is kept, if this one is that with its query hidden: so what was read can be written back.
+    /// Restores the stored URL if this one is the stored URL with its query hidden, so that a client can send back what
+    /// it read.
     pub(crate) fn unhidden(mut self, kept: Option<&EndpointFields>) -> EndpointFields {
-        if let Some(kept) = kept.filter(|kept| self.url == text::without_query(&kept.url)) {
+        if let Some(kept) = kept.filter(|kept| self.url == text::hide_query(&kept.url)) {
             self.url.clone_from(&kept.url);
         }
         self
     }
 
-    /// The endpoint of a queue with this policy. A call that may take longer than the delivery lasts would be cut off
-    /// each time.
+    /// Returns the endpoint of a queue with this policy. Refuses a timeout longer than a delivery lasts, because such a
+    /// call would always be cut off.
     pub(crate) fn push(&self, policy: &Policy) -> Result<Endpoint, BadField> {
         let inside = |bad: BadField| BadField { field: format!("push.{}", bad.field), ..bad };
         let endpoint = self.endpoint("POST").map_err(inside)?;
@@ -148,8 +148,8 @@ impl EndpointFields {
 }
 
 impl Endpoint {
-    /// The secret that signs requests, if there is to be one. A variable that is not set is refused: unsigned requests
-    /// would be sent where signed ones are expected.
+    /// Returns the secret that signs requests, or `None` for unsigned requests. Refuses a variable that is not set,
+    /// because the receiver would get unsigned requests where it expects signed ones.
     pub(crate) fn secret(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<String>, Failure> {
         let Some(variable) = &self.secret_env else { return Ok(None) };
         match env(variable).filter(|secret| !secret.is_empty()) {
@@ -161,12 +161,12 @@ impl Endpoint {
         }
     }
 
-    /// The URL, fit to be shown.
+    /// Returns the URL with its query hidden.
     pub(crate) fn shown_url(&self) -> String {
-        text::without_query(&self.url)
+        text::hide_query(&self.url)
     }
 
-    /// In a line, fit to be shown.
+    /// Renders the endpoint on one line, without secrets.
     pub(crate) fn shown(&self) -> String {
         let signed =
             self.secret_env.as_ref().map_or("unsigned".to_owned(), |variable| format!("signed with {variable}"));
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_a_default() {
+    fn a_field_that_is_left_out_has_its_default() {
         let endpoint = fields(serde_json::json!({"url": "http://127.0.0.1:9/x"})).endpoint("PUT").unwrap();
         assert_eq!((endpoint.method, endpoint.timeout), ("PUT", Duration::from_secs(10)));
         assert_eq!(endpoint.secret(|_| None).unwrap(), None);
     }
 
     #[test]
-    fn a_call_does_not_outlast_its_delivery() {
+    fn a_timeout_longer_than_the_delivery_is_refused() {
         use turno::core::queue::Kind;
         let push = |timeout: i64| fields(serde_json::json!({"url": "http://a/", "timeout_ms": timeout}));
         assert!(push(15_000).push(&Policy::of(Kind::Lane)).is_ok());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_with_its_query_hidden_stands_for_the_one_that_is_kept_and_for_no_other() {
+    fn a_hidden_query_is_restored_from_the_same_stored_url_only() {
         let url = |url: &str| fields(serde_json::json!({ "url": url }));
         let kept = url("http://a/in?token=s3cret");
         assert_eq!(url("http://a/in?***").unhidden(Some(&kept)).url, kept.url);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_not_there_is_not_replaced_by_silence() {
+    fn a_missing_secret_is_refused() {
         let json = serde_json::json!({"url": "http://a/?t=s3cret", "secret_env": "MODULE_SECRET"});
         let endpoint = fields(json).endpoint("POST").unwrap();
         assert!(endpoint.secret(|_| Some(String::new())).unwrap_err().cause.contains("MODULE_SECRET"));

@@ -1,12 +1,11 @@
-//! What a single value may look like, wherever it was written: in the file, in a variable, behind a flag.
+//! The shapes of single values, in the file, in a variable or in a flag.
 //!
-//! A message never repeats a text that was given, because it may hold a password; the place where it stands is
-//! named instead.
+//! An error message names the place of a value and never repeats a text, because the text may be a password.
 
 use super::suggest;
-use super::tree::{Node, What};
+use super::tree::{Content, Node};
 
-/// A value of the right form and within its bounds.
+/// A value of a valid shape and within its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// A text.
@@ -17,20 +16,20 @@ pub(crate) enum Value {
     Switch(bool),
     /// Several texts.
     Texts(Vec<String>),
-    /// A table of its own.
+    /// A nested table.
     Table(super::table::Given),
 }
 
-/// Which values are accepted.
+/// Which values are valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// A text that the function accepts; it returns the text as it is kept.
+    /// A text that the function accepts. The function returns the text to store.
     Text(fn(&str) -> Result<String, Wrong>),
-    /// Texts, each of which the function accepts.
+    /// A list of texts that the function accepts.
     Texts(fn(&str) -> Result<String, Wrong>),
-    /// A whole number between two bounds, both included.
+    /// A whole number between two inclusive bounds.
     Whole(i64, i64),
-    /// The same, or `false` for "not at all".
+    /// A whole number as above, or `false` to switch it off.
     WholeOrFalse(i64, i64),
     /// `true` or `false`.
     Switch,
@@ -40,21 +39,19 @@ pub(crate) enum Shape {
     Table(&'static [Field]),
 }
 
-/// A key of a table and what it takes.
+/// A key of a table, with its shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
-    /// The key.
     pub(crate) name: &'static str,
-    /// What it takes.
     pub(crate) shape: Shape,
 }
 
-/// Why a value is not accepted, as a fragment that follows its name, and what to write instead.
+/// Why a value is refused, as a fragment after its name, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// `is …`, `must …`, `has …`.
     pub(crate) cause: String,
-    /// What to do.
+    /// What to write instead.
     pub(crate) next: String,
 }
 
@@ -69,7 +66,7 @@ impl Wrong {
 }
 
 impl Shape {
-    /// The value, in words for people.
+    /// Describes the valid values in words.
     pub(crate) fn expected(self) -> String {
         match self {
             Shape::Text(_) => "a text in quotes".to_owned(),
@@ -82,29 +79,29 @@ impl Shape {
         }
     }
 
-    /// Takes a value of the file; tables are read by `table`, which knows where they stand.
-    pub(super) fn of_node(self, node: &Node) -> Result<Value, Wrong> {
-        match (self, &node.what) {
-            (Shape::Text(check), What::Text(text)) => check(text).map(Value::Text),
-            (Shape::Texts(check), What::List(list)) => {
-                let one = |node: &Node| match &node.what {
-                    What::Text(text) => check(text),
-                    other => Err(Wrong::form(&format!("a list with {}", other.named()), &self.expected())),
+    /// Parses a value of the file. `table` reads nested tables, because it knows their origin.
+    pub(super) fn parse_node(self, node: &Node) -> Result<Value, Wrong> {
+        match (self, &node.content) {
+            (Shape::Text(check), Content::Text(text)) => check(text).map(Value::Text),
+            (Shape::Texts(check), Content::List(list)) => {
+                let text_of = |node: &Node| match &node.content {
+                    Content::Text(text) => check(text),
+                    other => Err(Wrong::form(&format!("a list with {}", other.describe()), &self.expected())),
                 };
-                list.iter().map(one).collect::<Result<_, _>>().map(Value::Texts)
+                list.iter().map(text_of).collect::<Result<_, _>>().map(Value::Texts)
             }
-            (Shape::Whole(min, max) | Shape::WholeOrFalse(min, max), What::Whole(number)) => {
+            (Shape::Whole(min, max) | Shape::WholeOrFalse(min, max), Content::Whole(number)) => {
                 within(*number, min, max).map(Value::Whole)
             }
-            (Shape::WholeOrFalse(..), What::Switch(false)) => Ok(Value::Switch(false)),
-            (Shape::Switch, What::Switch(on)) => Ok(Value::Switch(*on)),
-            (Shape::Choice(words), What::Text(text)) => chosen(text, words).map(Value::Text),
-            (_, other) => Err(Wrong::form(other.named(), &self.expected())),
+            (Shape::WholeOrFalse(..), Content::Switch(false)) => Ok(Value::Switch(false)),
+            (Shape::Switch, Content::Switch(on)) => Ok(Value::Switch(*on)),
+            (Shape::Choice(words), Content::Text(text)) => chosen(text, words).map(Value::Text),
+            (_, other) => Err(Wrong::form(other.describe(), &self.expected())),
         }
     }
 
-    /// Takes a value that is nothing but text: of a variable or a flag.
-    pub(crate) fn of_text(self, text: &str) -> Result<Value, Wrong> {
+    /// Parses the text of a variable or a flag.
+    pub(crate) fn parse_text(self, text: &str) -> Result<Value, Wrong> {
         match self {
             Shape::Text(check) => check(text).map(Value::Text),
             Shape::Texts(check) => {
@@ -151,8 +148,8 @@ fn choice(words: &[&str]) -> String {
 }
 
 impl Value {
-    /// As it would be written, for people.
-    pub(crate) fn shown(&self) -> String {
+    /// Renders the value as a person would write it.
+    pub(crate) fn render(&self) -> String {
         match self {
             Value::Text(text) => text.clone(),
             Value::Whole(number) => number.to_string(),
@@ -168,17 +165,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_variables_become_values_of_their_shape() {
-        assert_eq!(Shape::Whole(1, 9).of_text(" 9 "), Ok(Value::Whole(9)));
-        assert_eq!(Shape::Switch.of_text("0"), Ok(Value::Switch(false)));
-        assert_eq!(Shape::WholeOrFalse(5, 9).of_text("false"), Ok(Value::Switch(false)));
+    fn texts_are_parsed_by_their_shape() {
+        assert_eq!(Shape::Whole(1, 9).parse_text(" 9 "), Ok(Value::Whole(9)));
+        assert_eq!(Shape::Switch.parse_text("0"), Ok(Value::Switch(false)));
+        assert_eq!(Shape::WholeOrFalse(5, 9).parse_text("false"), Ok(Value::Switch(false)));
         let any = |text: &str| Ok(text.to_owned());
-        assert_eq!(Shape::Texts(any).of_text("a, ,b"), Ok(Value::Texts(vec!["a".into(), "b".into()])));
+        assert_eq!(Shape::Texts(any).parse_text("a, ,b"), Ok(Value::Texts(vec!["a".into(), "b".into()])));
     }
 
     #[test]
     fn a_refused_value_names_the_bound_and_never_repeats_a_text() {
-        let cause = |shape: Shape, text: &str| shape.of_text(text).unwrap_err().cause;
+        let cause = |shape: Shape, text: &str| shape.parse_text(text).unwrap_err().cause;
         assert_eq!(cause(Shape::Whole(1, 9), "10"), "is 10, but must be between 1 and 9");
         assert_eq!(cause(Shape::Choice(&["text", "json"]), "s3cret"), "must be \"text\" or \"json\"");
         for shape in [Shape::Whole(1, 9), Shape::WholeOrFalse(1, 9), Shape::Switch, Shape::Table(&[])] {
@@ -188,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_word_is_suggested() {
-        let wrong = Shape::Choice(&["development", "production"]).of_text("prodution").unwrap_err();
+        let wrong = Shape::Choice(&["development", "production"]).parse_text("prodution").unwrap_err();
         assert_eq!(wrong.next, "did you mean \"production\"?");
     }
 }

@@ -1,22 +1,22 @@
-//! The flags of the command line that override the configuration, made from the list of keys.
+//! The flags that override the configuration, generated from the list of keys.
 
 use super::key::{KEYS, Key};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::collections::BTreeMap;
 
-/// What was said on the command line. `#[command(flatten)]` puts its flags into a command.
+/// The values given by flags. `#[command(flatten)]` adds the flags to a command.
 ///
-/// `--database` is not among them: it belongs to every command, and is handed over with [`Overrides::with`].
+/// `--database` is not among them: it is an option of every command, and [`Overrides::with`] adds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Overrides {
     given: BTreeMap<&'static str, String>,
 }
 
-/// Stands on every command, so that it is defined there.
+/// A key whose flag every command defines.
 const GLOBAL: &str = "database";
 
 impl Overrides {
-    /// Adds what was said for a key, if anything was.
+    /// Adds the value of a key, if there is one.
     pub(crate) fn with(mut self, key: &'static str, value: Option<String>) -> Overrides {
         debug_assert!(KEYS.iter().any(|one| one.name == key), "{key} is no key");
         if let Some(value) = value {
@@ -25,7 +25,7 @@ impl Overrides {
         self
     }
 
-    /// What was said for a key.
+    /// Returns the value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.given.get(key).map(String::as_str)
     }
@@ -40,10 +40,10 @@ fn arg(key: &'static Key) -> Arg {
         Some(default) if !default.is_empty() && !key.placeholder.is_empty() => format!(" [default: {default}]"),
         _ => String::new(),
     };
-    // The variable has the name of the key, and the flag says no to it.
+    // A flag `no-…` has the same effect as the variable set to `false`.
     let value = if key.flag.starts_with("no-") { "=false" } else { "" };
     let help = format!("{}{default} [env: {}{value}]", key.help, key.variable);
-    // What is rarely needed does not stand between people and the flags they look for.
+    // The short help omits the keys of tables, because they are rarely needed.
     let arg = Arg::new(key.name).long(key.flag).help(help).hide_short_help(key.name.contains('.'));
     if key.placeholder.is_empty() {
         return arg.action(ArgAction::SetTrue);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_said_overrides() {
+    fn only_given_flags_override() {
         assert_eq!(given(&[]), Overrides::default());
         let said = given(&["--no-migrate", "--behind-proxy", "--env", "production", "--limits-requests=7"]);
         assert_eq!(said.get("migrate"), Some("false"));

@@ -1,5 +1,5 @@
-//! Every key that is a single value, in one list: file, variables, flags, `turno config` and the page
-//! `docs/reference/configuration.md` all follow it.
+//! The list of all keys with a single value. The file, the variables, the flags, `turno config` and the page
+//! `docs/reference/configuration.md` follow it.
 
 use super::field::Shape;
 use super::text;
@@ -7,26 +7,25 @@ use super::text;
 /// A key with a single value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// Its name in the file; before the dot, the table where it stands.
+    /// The name in the file. The part before the dot is its table.
     pub(crate) name: &'static str,
-    /// What it takes.
+    /// Which values are valid.
     pub(crate) shape: Shape,
-    /// What is in force if nobody says anything, as a variable would give it. Nothing: it is off.
+    /// The default, written as in a variable. `None` means off.
     pub(crate) default: Option<&'static str>,
-    /// The variable of the environment.
+    /// The environment variable.
     pub(crate) variable: &'static str,
-    /// The flag, without its dashes. A flag `no-…` switches off.
+    /// The flag, without its dashes. A flag `no-…` switches the key off.
     pub(crate) flag: &'static str,
-    /// What the flag's value is called; nothing for a switch.
+    /// The name of the flag's value in the help. Empty for a switch.
     pub(crate) placeholder: &'static str,
-    /// What it is for.
     pub(crate) help: &'static str,
 }
 
-/// A claim may wait for 30 s, and its answer must still come.
+/// The minimum: a claim may wait for 30 s, and the answer must still arrive within the timeout.
 const REQUEST_TIMEOUT_MIN: i64 = 35_000;
 
-/// All of them, in the order in which they are shown.
+/// All keys, in the order of the reference page.
 pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "database",
@@ -202,8 +201,8 @@ pub(crate) const KEYS: &[Key] = &[
 ];
 
 impl Key {
-    /// The table where it stands, and its name there.
-    pub(crate) fn place(&self) -> (&'static str, &'static str) {
+    /// Returns the table of the key, and the name within the table.
+    pub(crate) fn table_and_name(&self) -> (&'static str, &'static str) {
         self.name.split_once('.').unwrap_or(("", self.name))
     }
 }
@@ -216,7 +215,7 @@ mod tests {
     #[test]
     fn every_default_is_a_value_that_could_be_given() {
         for key in KEYS {
-            let value = key.default.map(|default| key.shape.of_text(default));
+            let value = key.default.map(|default| key.shape.parse_text(default));
             assert!(value.is_none_or(|value| value.is_ok()), "{}", key.name);
         }
     }

@@ -1,4 +1,4 @@
-//! `[leases.PREFIX]`: the times that govern leases, by the part of a resource's name before the first `:`.
+//! `[leases.PREFIX]`: the policies of leases, by the part of a resource's name before the first `:`.
 
 use super::field::{Field, Shape, Value, Wrong};
 use super::origin::Shown;
@@ -27,23 +27,23 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "offer_ms", shape: TIME },
 ];
 
-/// For whatever has no policy of its own.
+/// The prefix for resources without a policy of their own.
 const DEFAULT: &str = "default";
-/// Tasks have one of their own also without a file.
+/// The prefix of tasks, which have a policy of their own even without a file.
 const TASK: &str = "task";
 
-/// The policies in force, and how to show them.
+/// Returns the policies in force, and their rows for `turno config`.
 pub(super) fn read(path: &Arc<Path>, leases: &Nodes) -> Result<(Policies, Vec<Shown>), Failure> {
     let mut given = BTreeMap::new();
     for (prefix, node) in by_line(leases) {
         check_prefix(path, prefix, node.line)?;
-        given.insert(prefix.as_str(), Table::of(path, format!("leases.{prefix}"), node)?.read(FIELDS)?);
+        given.insert(prefix.as_str(), Table::from_node(path, format!("leases.{prefix}"), node)?.read(FIELDS)?);
     }
-    let mut shown = Vec::new();
+    let mut rows = Vec::new();
     let mut policy = |prefix: &str, base: Policy| {
         let given = given.get(prefix).cloned().unwrap_or_else(|| Given::nothing(format!("leases.{prefix}")));
-        let policy = governed(base, &given)?;
-        shown.extend(rows(&policy, &given));
+        let policy = build_policy(base, &given)?;
+        rows.extend(policy_rows(&policy, &given));
         Ok::<Policy, Failure>(policy)
     };
     let default = policy(DEFAULT, Policy::default())?;
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Arc<Path>, leases: &Nodes) -> Result<(Policies, Vec<Sh
     for prefix in given.keys().filter(|prefix| ![DEFAULT, TASK].contains(*prefix)) {
         by_prefix.insert((*prefix).to_owned(), policy(prefix, default.clone())?);
     }
-    Ok((Policies { default, by_prefix: by_prefix.into_iter().collect() }, shown))
+    Ok((Policies { default, by_prefix: by_prefix.into_iter().collect() }, rows))
 }
 
 fn check_prefix(path: &Path, prefix: &str, line: usize) -> Result<(), Failure> {
@@ -63,9 +63,11 @@ fn check_prefix(path: &Path, prefix: &str, line: usize) -> Result<(), Failure> {
     Err(Failure::usage(cause, "write the part of the resource's name before the first `:`, as in [leases.file]"))
 }
 
-/// Builds a policy from `base` and the keys of one table. A `ttl_ms` without `max_ttl_ms` means both, so that a claim
-/// cannot outvote an operator who lowered only the first. Without `heartbeat_interval_ms` it is at most a third of the ttl.
-fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
+/// Builds a policy from `base` and the keys of one table.
+///
+/// A `ttl_ms` without `max_ttl_ms` sets both, so that a claim cannot ask for more than an operator who lowered only
+/// `ttl_ms` allows. Without `heartbeat_interval_ms`, the interval is at most a third of the ttl.
+fn build_policy(base: Policy, given: &Given) -> Result<Policy, Failure> {
     let time = |field| given.whole(field).map(Span);
     let guard = |field, inherited| match given.value(field) {
         Some(Value::Switch(_)) => None,
@@ -92,7 +94,8 @@ fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
         let next = "lower heartbeat_interval_ms or raise ttl_ms";
         return Err(given.wrong("heartbeat_interval_ms", Wrong::new(cause, next)));
     }
-    // Every field has its bounds above; should the engine's be narrower, it is said here and not at the start.
+    // Every field was checked above. If the engine's bounds are narrower, the error appears here with its line, and not
+    // when the server starts.
     policy.check().map_err(|bad| {
         let bad = BadField::from(bad);
         given.wrong(&bad.field, Wrong::new(bad.cause, bad.next))
@@ -100,7 +103,7 @@ fn governed(base: Policy, given: &Given) -> Result<Policy, Failure> {
     Ok(policy)
 }
 
-fn rows(policy: &Policy, given: &Given) -> Vec<Shown> {
+fn policy_rows(policy: &Policy, given: &Given) -> Vec<Shown> {
     let guard = |time: Option<Span>| time.map_or("false".to_owned(), |time| time.0.to_string());
     let values = [
         ("ttl_ms", policy.ttl.0.to_string()),

@@ -1,30 +1,29 @@
-//! Where a value comes from, so that whoever wonders about it knows where to change it.
+//! The origin of a value, which tells an operator where to change it.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::texts::terminal::told;
+use crate::texts::terminal::translate;
 
-/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody said anything.
+    /// No layer sets the value.
     Default,
     /// A line of the file.
     File {
-        /// The file as it was named.
+        /// The path as it was given.
         path: Arc<Path>,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: usize,
     },
-    /// A preset that the file asked for.
+    /// A preset that the file names.
     Preset(&'static str),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(&'static str),
     /// A flag on the command line, without its dashes.
     Flag(&'static str),
-    /// The demo, which brings everything along.
+    /// The demo, which has its own settings.
     Demo,
 }
 
@@ -47,14 +46,13 @@ impl serde::Serialize for Origin {
     }
 }
 
-/// One value in force, fit to be shown to anybody.
+/// A setting in force, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Shown {
-    /// Its key with dots, as in `limits.requests`.
+    /// The dotted key, as in `limits.requests`.
     pub(crate) key: String,
-    /// The value; a secret in it is masked. Nothing if there is none.
+    /// The value, with secrets masked. `None` if unset.
     pub(crate) value: Option<String>,
-    /// Where it comes from.
     pub(crate) origin: Origin,
 }
 
@@ -64,10 +62,10 @@ impl Shown {
     }
 }
 
-/// Key, value and origin in three columns, for a terminal.
+/// Renders key, value and origin in three columns, for a terminal.
 pub(crate) fn columns(rows: &[Shown]) -> String {
     let cells: Vec<[String; 3]> =
-        rows.iter().map(|row| [row.key.clone(), one_line(row), told(&row.origin.to_string())]).collect();
+        rows.iter().map(|row| [row.key.clone(), one_line(row), translate(&row.origin.to_string())]).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (keys, values) = (width(0), width(1).min(60));
     let line = |[key, value, origin]: &[String; 3]| format!("{key:keys$}  {value:values$}  {origin}\n");
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_rows_can_be_read_by_a_machine() {
+    fn a_row_serializes_to_json() {
         let row = Shown::new("migrate", "false".to_owned(), Origin::Flag("no-migrate"));
         let json = serde_json::to_value(row).unwrap();
         assert_eq!(json, serde_json::json!({"key": "migrate", "value": "false", "origin": "--no-migrate"}));

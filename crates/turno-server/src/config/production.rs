@@ -1,12 +1,12 @@
-//! What production refuses: settings that are fine on a desk and dangerous in the world.
+//! Settings that production refuses, because they are dangerous outside a developer's machine.
 //!
-//! What the settings say is judged before anything is opened; what the database says (its own settings, accounts of
-//! the demo) once it is open, and before anybody is let in.
+//! The settings themselves are checked before anything is opened. What the database contains (its own settings,
+//! accounts of the demo) is checked once it is open, and before the server accepts requests.
 
 use super::{Environment, Settings, text};
 use crate::failure::Failure;
 
-/// Something that production does not start with, and what to do about it.
+/// A reason why production does not start, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// What is unsafe, as a fragment that begins with the key.
@@ -21,7 +21,7 @@ impl Problem {
     }
 }
 
-/// Says all problems at once; none is fine.
+/// Fails with all problems at once, if there are any.
 pub(crate) fn refuse(problems: Vec<Problem>) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
@@ -34,13 +34,15 @@ pub(crate) fn refuse(problems: Vec<Problem>) -> Result<(), Failure> {
 }
 
 impl Settings {
-    /// Refuses what a server does not start with: unsafe settings in production, and a secret that is to sign and is not there.
+    /// Refuses settings that a server does not start with: unsafe ones in production, and a signing secret whose
+    /// variable is not set.
     pub(crate) fn check(&self, env: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
         self.check_production()?;
         for endpoint in self.queues.values().filter_map(|queue| queue.push.as_ref()) {
             endpoint.secret(&env)?;
         }
-        // A preset's destination is an example: without its secret it is not used, and the log says so.
+        // A preset's destination is an example. Without its secret the server does not use it, and the log reports
+        // that.
         for source in self.sync.iter().filter(|source| !source.deliver_is_presets) {
             if let Some(endpoint) = &source.deliver {
                 endpoint.secret(&env)?;
@@ -49,12 +51,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Refuses unsafe settings in production; in development nothing is refused.
+    /// Refuses unsafe settings in production. Accepts everything in development.
     pub(super) fn check_production(&self) -> Result<(), Failure> {
         refuse(self.production_problems())
     }
 
-    /// What production would not start with; nothing in development.
+    /// Returns the problems in production, and none in development.
     pub(crate) fn production_problems(&self) -> Vec<Problem> {
         if self.environment == Environment::Development {
             return Vec::new();
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_said_at_once_and_only_in_production() {
+    fn all_problems_are_reported_at_once_and_only_in_production() {
         let file = "listen = \"0.0.0.0:1\"\ncors_origins = [\"*\"]\n[push]\nallow_private = true";
         assert!(settings(file).check_production().is_ok());
         let failure = settings(&format!("env = \"production\"\n{file}")).check_production().unwrap_err();

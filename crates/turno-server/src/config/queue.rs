@@ -1,4 +1,4 @@
-//! `[queues.NAME]`, and with the very same fields the body of `PUT /v1/queues/{q}`.
+//! `[queues.NAME]` in the file, and the body of `PUT /v1/queues/{q}`. Both have the same fields.
 
 use super::endpoint::{self, Endpoint, EndpointFields};
 use super::field::{Field, Shape, Wrong};
@@ -19,7 +19,7 @@ use turno::core::time::Span;
 const KINDS: &[&str] = &["lane", "inbox", "sync"];
 const ON_EXHAUSTED: &[&str] = &["continue", "hold"];
 
-/// The keys of every `[queues.NAME]`. The bounds are those of the policy.
+/// The keys of every `[queues.NAME]`. The bounds are those of the core's policy.
 pub(super) const FIELDS: &[Field] = &[
     Field { name: "kind", shape: Shape::Choice(KINDS) },
     Field { name: "lock_timeout_ms", shape: Shape::Whole(SPAN_MIN.0, SPAN_MAX.0) },
@@ -83,13 +83,13 @@ pub(crate) struct QueueFields {
     #[schema(schema_with = on_exhausted_schema)]
     pub(crate) on_exhausted: Option<OnExhausted>,
     /// Where deliveries are sent, for a queue that is not polled. Left out, it stays as it is; null ends it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<EndpointFields>)]
     pub(crate) push: Option<Option<EndpointFields>>,
 }
 
-/// So that `null` can be told from nothing said.
-fn said<'de, D, T>(given: D) -> Result<Option<Option<T>>, D::Error>
+/// Reads a field in which `null` differs from a missing field.
+fn present<'de, D, T>(given: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: Deserialize<'de>,
@@ -118,13 +118,13 @@ fn on_exhausted_schema() -> utoipa::openapi::Object {
         .build()
 }
 
-/// A field that is not accepted, for a 400 that names it.
+/// A refused field, for an answer 400 that names it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} {cause}; {next}")]
 pub(crate) struct BadField {
-    /// The field; inside another one, with a dot as in `push.url`.
+    /// The field. A nested field has a dotted name, as in `push.url`.
     pub(crate) field: String,
-    /// What is wrong, as a fragment behind the field's name.
+    /// What is wrong, as a fragment after the field's name.
     pub(crate) cause: String,
     /// What to write instead.
     pub(crate) next: String,
@@ -148,7 +148,7 @@ impl BadField {
 }
 
 impl QueueFields {
-    /// A queue of a kind, about which nothing else was said.
+    /// Returns the fields of a queue with the defaults of its kind.
     pub(crate) fn of(kind: Kind) -> QueueFields {
         QueueFields {
             kind,
@@ -166,12 +166,12 @@ impl QueueFields {
         }
     }
 
-    /// The policy in force: the kind's, with what was given.
+    /// Returns the policy: the defaults of the kind, overridden by the given fields.
     pub(crate) fn policy(&self) -> Result<Policy, BadField> {
         let base = Policy::of(self.kind);
         let time = |given: Option<i64>, inherited| given.map_or(inherited, Span);
         let lock_timeout = time(self.lock_timeout_ms, base.lock_timeout);
-        // A longer lock that was asked for is not cut by a bound that nobody asked for.
+        // A given lock timeout may be longer than the default maximum, which then grows with it.
         let max_hold = self.max_hold_ms.map(Span).or(base.max_hold.map(|hold| hold.max(lock_timeout)));
         let policy = Policy {
             kind: self.kind,
@@ -190,7 +190,7 @@ impl QueueFields {
         Ok(policy)
     }
 
-    /// The policy, and where deliveries are pushed.
+    /// Returns the policy, and the endpoint of a pushed queue.
     pub(crate) fn settings(&self) -> Result<QueueSettings, BadField> {
         let policy = self.policy()?;
         let push = self.push.as_ref().and_then(Option::as_ref).map(|push| push.push(&policy)).transpose()?;
@@ -206,16 +206,15 @@ fn counted(field: &str, given: Option<i64>, inherited: u32, most: i64) -> Result
     }
 }
 
-/// A queue as it is to be.
+/// The settings of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueueSettings {
-    /// Its policy.
     pub(crate) policy: Policy,
-    /// Where deliveries are pushed, if they are.
+    /// The endpoint of a pushed queue.
     pub(crate) push: Option<Endpoint>,
 }
 
-/// The queues of the file.
+/// Reads the queues of the file.
 pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueName, (QueueSettings, Given)>, Failure> {
     let mut all = BTreeMap::new();
     for (name, node) in by_line(queues) {
@@ -223,14 +222,14 @@ pub(super) fn read(path: &Arc<Path>, queues: &Nodes) -> Result<BTreeMap<QueueNam
             let cause = format!("{} line {}: a table under [queues]: {bad}", path.display(), node.line);
             Failure::usage(cause, "give the queue another name")
         })?;
-        let given = Table::of(path, format!("queues.{name}"), node)?.read(FIELDS)?;
-        let settings = of(&given)?;
+        let given = Table::from_node(path, format!("queues.{name}"), node)?.read(FIELDS)?;
+        let settings = from_table(&given)?;
         all.insert(queue, (settings, given));
     }
     Ok(all)
 }
 
-fn of(given: &Given) -> Result<QueueSettings, Failure> {
+fn from_table(given: &Given) -> Result<QueueSettings, Failure> {
     if !given.has("kind") {
         let next = "add kind = \"lane\", \"inbox\" or \"sync\"";
         return Err(given.wrong("kind", Wrong::new("is missing", next)));
@@ -238,7 +237,7 @@ fn of(given: &Given) -> Result<QueueSettings, Failure> {
     if given.table("push").is_some_and(|push| !push.has("url")) {
         return Err(given.wrong("push", Wrong::new("has no url", "add url = \"https://…\"")));
     }
-    // Forms and bounds have been checked; what remains is what depends on the kind.
+    // Forms and bounds were checked before. This checks the rules that depend on the kind.
     let fields: QueueFields = serde_json::from_value(given.json())
         .map_err(|error| given.wrong("kind", Wrong::new(without_types(&error.to_string()), "correct the table")))?;
     fields.settings().map_err(|bad| {
@@ -247,7 +246,7 @@ fn of(given: &Given) -> Result<QueueSettings, Failure> {
     })
 }
 
-/// What is in force, to be shown.
+/// Returns the rows for `turno config`.
 pub(super) fn rows(settings: &QueueSettings, given: &Given) -> Vec<Shown> {
     let QueueSettings { policy, push } = settings;
     let word = |value: serde_json::Result<serde_json::Value>| {

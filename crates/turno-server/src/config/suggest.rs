@@ -1,27 +1,27 @@
-//! The word that somebody probably meant.
+//! Suggests the word that a misspelt word probably stands for.
 
-/// Longer words than this are no misspelt keys; comparing them would only take time.
+/// The maximum length of a word. A longer word is no misspelt key, and comparing it takes time.
 const WORD_MAX: usize = 100;
 
-/// The candidate nearest to `word`, if it is near enough that a person would have guessed it, too.
+/// Returns the candidate nearest to `word`, or `None` if none is similar enough.
 pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let typed: Vec<char> = word.to_lowercase().chars().take(WORD_MAX).collect();
     let near = |candidate: &&'a str| {
         let letters: Vec<char> = candidate.chars().collect();
         let apart = distance(&typed, &letters);
-        // A third of the letters may be wrong; or a unit, or the rest of the word, was left out or added.
+        // A third of the letters may be wrong, or one word may be the beginning of the other.
         let guessed = apart <= letters.len().max(typed.len()) / 3 || starts_alike(&typed, &letters);
         guessed.then_some((apart, *candidate))
     };
     candidates.iter().filter_map(near).min_by_key(|(apart, _)| *apart).map(|(_, candidate)| candidate)
 }
 
-/// `ttl` for `ttl_ms`, `environment` for `env`.
+/// Returns whether one word begins with the other: `ttl` and `ttl_ms`, `environment` and `env`.
 fn starts_alike(one: &[char], other: &[char]) -> bool {
     one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one))
 }
 
-/// How many letters must be changed, added, removed or swapped with their neighbour.
+/// Returns how many letters must be changed, added, removed or swapped with their neighbour.
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
     for i in 1..=from.len() {
@@ -46,7 +46,7 @@ mod tests {
     const KEYS: &[&str] = &["ttl_ms", "max_ttl_ms", "idle_guard_ms", "listen", "env"];
 
     #[test]
-    fn the_key_that_was_meant_is_found() {
+    fn a_misspelt_key_is_suggested() {
         let meant = [
             ("ttl", "ttl_ms"),
             ("tll_ms", "ttl_ms"),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_suggested_for_what_resembles_nothing() {
+    fn a_word_without_a_similar_key_gets_no_suggestion() {
         for typed in ["", "colour", "x", "ñandú", &"t".repeat(5_000)] {
             assert_eq!(nearest(typed, KEYS), None, "{typed}");
         }

@@ -1,5 +1,5 @@
-//! `[[sync.source]]`: tables whose changes are carried elsewhere. Here they are only read and checked; nothing is
-//! installed, and whether tables and columns exist is for the database to say.
+//! `[[sync.source]]`: tables whose changes a sync queue carries elsewhere. This module reads and checks the file and
+//! installs nothing. The database decides whether tables and columns exist.
 
 use super::endpoint::{self, Endpoint, EndpointFields};
 use super::field::{Field, Shape, Value, Wrong};
@@ -7,7 +7,7 @@ use super::origin::{Origin, Shown};
 use super::queue::{QueueFields, QueueSettings};
 use super::table::{Given, Table};
 use super::text;
-use super::tree::{self, Node, Nodes, What};
+use super::tree::{self, Content, Node, Nodes};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -50,16 +50,16 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "deliver", shape: Shape::Table(endpoint::DELIVER_FIELDS) },
 ];
 
-/// A table whose changes are carried to a destination. Its fields are read as if they were this one's.
+/// A source with its destination. Dereferences to the library's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyncSource {
-    /// The table and the rules, as the library knows them.
+    /// The table and its rules.
     pub(crate) source: Source,
-    /// How often a destination that is down as a whole is asked again.
+    /// The interval between two probes of a destination that is down.
     pub(crate) probe: Span,
-    /// Where changes are sent; nothing if somebody claims them from the queue.
+    /// The endpoint for changes. `None` if workers claim them from the queue.
     pub(crate) deliver: Option<Endpoint>,
-    /// The destination is the preset's example, which nobody has asked for by name.
+    /// Whether the destination is the preset's example and not from the file.
     pub(crate) deliver_is_presets: bool,
 }
 
@@ -70,20 +70,20 @@ impl Deref for SyncSource {
     }
 }
 
-/// A source with what its table in the file gave.
-pub(super) type Read = (SyncSource, Given);
+/// A source with the values of its table in the file.
+pub(super) type ReadSource = (SyncSource, Given);
 
-/// The sources of the file.
-pub(super) fn read(path: &Arc<Path>, sync: &Nodes, line: usize) -> Result<Vec<Read>, Failure> {
+/// Reads the sources of the file.
+pub(super) fn read(path: &Arc<Path>, sync: &Nodes, line: usize) -> Result<Vec<ReadSource>, Failure> {
     let whole = Table { path, name: "sync".to_owned(), line, nodes: sync };
-    let mut sources: Vec<Read> = Vec::new();
+    let mut sources: Vec<ReadSource> = Vec::new();
     for (key, node) in sync {
         if key != "source" {
             return Err(whole.unknown(key, node.line, &["source"]));
         }
         for node in listed(path, node)? {
-            let source = of(&Table::of(path, "sync.source".to_owned(), node)?)?;
-            unlike(&sources, &source)?;
+            let source = from_table(&Table::from_node(path, "sync.source".to_owned(), node)?)?;
+            refuse_shared(&sources, &source)?;
             sources.push(source);
         }
     }
@@ -91,16 +91,16 @@ pub(super) fn read(path: &Arc<Path>, sync: &Nodes, line: usize) -> Result<Vec<Re
 }
 
 fn listed<'a>(path: &Path, node: &'a Node) -> Result<&'a [Node], Failure> {
-    match &node.what {
-        What::List(list) => Ok(list),
+    match &node.content {
+        Content::List(list) => Ok(list),
         other => {
-            let cause = format!("{} line {}: sync.source is {}", path.display(), node.line, other.named());
+            let cause = format!("{} line {}: sync.source is {}", path.display(), node.line, other.describe());
             Err(Failure::usage(cause, "write [[sync.source]] with two brackets: there may be several"))
         }
     }
 }
 
-fn of(table: &Table<'_>) -> Result<Read, Failure> {
+fn from_table(table: &Table<'_>) -> Result<ReadSource, Failure> {
     let mut given = table.read(FIELDS)?;
     if given.text("preset") == Some(SIPER) {
         given = given.filled_from(SIPER, siper()?);
@@ -112,7 +112,7 @@ fn of(table: &Table<'_>) -> Result<Read, Failure> {
     Ok((source, given))
 }
 
-/// The example of the seed, read by the same rules as a file.
+/// Returns the preset `siper`, read by the same rules as a file.
 fn siper() -> Result<Given, Failure> {
     let path: Arc<Path> = Path::new("preset siper").into();
     let nodes = tree::parse(&path, include_str!("sync/siper.toml"))?;
@@ -130,7 +130,7 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
     let watch = columns(given, "watch")?
         .ok_or_else(|| given.wrong("watch", Wrong::new("is missing", "list the columns whose change matters")))?;
     let payload = columns(given, "payload")?.unwrap_or_else(|| {
-        // The key says whose change it is, and the rest is what changed.
+        // By default the payload is the key and the watched columns.
         [&key].into_iter().chain(watch.iter().filter(|column| **column != key)).cloned().collect()
     });
     let one_current_per_key = given.switch("one_current_per_key").unwrap_or(false);
@@ -162,7 +162,7 @@ fn checked(given: &Given) -> Result<SyncSource, Failure> {
     Ok(SyncSource { source, probe, deliver: deliver(given, probe)?, deliver_is_presets })
 }
 
-/// Columns: at least one, each once.
+/// Returns a list of columns. Refuses an empty list and duplicates.
 fn columns(given: &Given, field: &str) -> Result<Option<Vec<String>>, Failure> {
     let Some(columns) = given.texts(field) else { return Ok(None) };
     if columns.is_empty() {
@@ -202,13 +202,13 @@ fn deliver(given: &Given, probe: Span) -> Result<Option<Endpoint>, Failure> {
     let wrong = |cause: String, next: String| given.wrong("deliver", Wrong::new(cause, next));
     let fields: EndpointFields = serde_json::from_value(deliver.json())
         .map_err(|_| wrong("has no url".to_owned(), "add url = \"https://…/{key}\"".to_owned()))?;
-    // A change is the whole of what is true now, so that repeating it is harmless: that is what PUT says.
+    // PUT is the default method, because a change carries the complete state and can be repeated.
     let endpoint = fields.endpoint("PUT").map_err(|bad| wrong(format!("{} {}", bad.field, bad.cause), bad.next))?;
     Ok(Some(Endpoint { probe, ..endpoint }))
 }
 
-/// Refuses what two sources cannot share.
-fn unlike(others: &[Read], (source, given): &Read) -> Result<(), Failure> {
+/// Refuses a source that shares its name, queue, view or trigger with another one.
+fn refuse_shared(others: &[ReadSource], (source, given): &ReadSource) -> Result<(), Failure> {
     for (other, _) in others {
         let shared = if other.name == source.name {
             "name"
@@ -227,9 +227,9 @@ fn unlike(others: &[Read], (source, given): &Read) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The queue of a source: as `[queues.NAME]` says if there is one, with what the source says.
+/// Returns the queue of a source: the settings of `[queues.NAME]`, if present, with the values of the source.
 pub(super) fn queue(
-    (source, given): &Read,
+    (source, given): &ReadSource,
     queues: &BTreeMap<QueueName, (QueueSettings, Given)>,
 ) -> Result<QueueSettings, Failure> {
     let base = match queues.get(&source.queue) {
@@ -257,8 +257,8 @@ pub(super) fn queue(
     Ok(QueueSettings { policy, push: None })
 }
 
-/// What is in force, to be shown.
-pub(super) fn rows((source, given): &Read, queue: &QueueSettings) -> Vec<Shown> {
+/// Returns the rows for `turno config`.
+pub(super) fn rows((source, given): &ReadSource, queue: &QueueSettings) -> Vec<Shown> {
     let known = |field: &str| match field {
         "trigger" => Some(source.trigger.clone()),
         "payload" => Some(source.payload.join(", ")),
@@ -269,7 +269,7 @@ pub(super) fn rows((source, given): &Read, queue: &QueueSettings) -> Vec<Shown> 
         "backoff_ms" => Some(queue.policy.backoff.0.to_string()),
         "probe_ms" => Some(source.probe.0.to_string()),
         "deliver" => source.deliver.as_ref().map(Endpoint::shown),
-        other => given.value(other).map(Value::shown),
+        other => given.value(other).map(Value::render),
     };
     let row = |field: &Field| {
         Shown::new(format!("{}.{}", given.name, field.name), known(field.name), given.origin(field.name))

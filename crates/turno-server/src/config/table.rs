@@ -1,28 +1,28 @@
-//! A table of the file, read against the list of its keys: unknown ones are refused, each value has its form.
+//! A table of the file, read against the list of its keys. Unknown keys and invalid values are refused.
 
 use super::field::{Field, Shape, Value, Wrong};
 use super::origin::Origin;
 use super::suggest;
-use super::tree::{Node, Nodes, What, by_line};
+use super::tree::{Content, Node, Nodes, by_line};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where everything is explained.
+/// The page that explains every key.
 pub(super) const PAGE: &str = "docs/reference/configuration.md";
 
-/// What a table gives, each value with its origin.
+/// The values of a table, each with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// The table's name with dots, as in `leases.task`; empty for the file itself.
+    /// The dotted name of the table, as in `leases.task`. Empty for the file itself.
     pub(super) name: String,
-    /// Where the table stands.
+    /// Where the table begins.
     pub(super) origin: Origin,
     values: BTreeMap<&'static str, (Value, Origin)>,
 }
 
-/// A table of the file that has not been read yet.
+/// A table of the file before it is read.
 #[derive(Clone, Debug)]
 pub(super) struct Table<'a> {
     pub(super) path: &'a Arc<Path>,
@@ -32,18 +32,18 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The table under a key, or a refusal if it is something else.
-    pub(super) fn of(path: &'a Arc<Path>, name: String, node: &'a Node) -> Result<Table<'a>, Failure> {
-        match &node.what {
-            What::Table(nodes) => Ok(Table { path, name, line: node.line, nodes }),
+    /// Returns the table in a node. Refuses a node that is no table.
+    pub(super) fn from_node(path: &'a Arc<Path>, name: String, node: &'a Node) -> Result<Table<'a>, Failure> {
+        match &node.content {
+            Content::Table(nodes) => Ok(Table { path, name, line: node.line, nodes }),
             other => {
-                let cause = format!("{} line {}: {name} is {}", path.display(), node.line, other.named());
+                let cause = format!("{} line {}: {name} is {}", path.display(), node.line, other.describe());
                 Err(Failure::usage(cause, format!("write it as a table, [{name}]; {PAGE} has an example")))
             }
         }
     }
 
-    /// Reads it; the first key that is unknown or wrong is named, with its line.
+    /// Reads the table. Refuses the first key that is unknown or invalid, with its line.
     pub(super) fn read(&self, fields: &'static [Field]) -> Result<Given, Failure> {
         let mut values = BTreeMap::new();
         for (key, node) in by_line(self.nodes) {
@@ -60,12 +60,12 @@ impl<'a> Table<'a> {
     fn value(&self, field: &Field, node: &Node) -> Result<Value, Failure> {
         let name = qualified(&self.name, field.name);
         if let Shape::Table(fields) = field.shape {
-            return Table::of(self.path, name, node)?.read(fields).map(Value::Table);
+            return Table::from_node(self.path, name, node)?.read(fields).map(Value::Table);
         }
-        field.shape.of_node(node).map_err(|wrong| refusal(&self.origin(node.line), &name, wrong))
+        field.shape.parse_node(node).map_err(|wrong| refusal(&self.origin(node.line), &name, wrong))
     }
 
-    /// The refusal of a key that nobody knows.
+    /// Returns the refusal of an unknown key, with a suggestion if a known key is similar.
     pub(super) fn unknown(&self, key: &str, line: usize, names: &[&str]) -> Failure {
         let place = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
         let key: String = key.chars().take(100).flat_map(char::escape_debug).collect();
@@ -85,17 +85,17 @@ impl<'a> Table<'a> {
 }
 
 impl Given {
-    /// A table that gives nothing.
+    /// Returns a table without values.
     pub(super) fn nothing(name: impl Into<String>) -> Given {
         Given { name: name.into(), origin: Origin::Default, values: BTreeMap::new() }
     }
 
-    /// Whether the key was given.
+    /// Returns whether the table has this key.
     pub(super) fn has(&self, field: &str) -> bool {
         self.values.contains_key(field)
     }
 
-    /// The value, and `None` if the key was not given.
+    /// Returns the value, or `None` if the table does not have the key.
     pub(super) fn value(&self, field: &str) -> Option<&Value> {
         self.values.get(field).map(|(value, _)| value)
     }
@@ -135,12 +135,12 @@ impl Given {
         }
     }
 
-    /// Where the value comes from.
+    /// Returns the origin of a value.
     pub(super) fn origin(&self, field: &str) -> Origin {
         self.values.get(field).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Adds what `preset` has and this table has not. A table inside is taken whole, or not at all.
+    /// Adds the values of a preset for keys that this table does not have. A nested table is taken whole.
     pub(super) fn filled_from(mut self, preset: &'static str, other: Given) -> Given {
         for (field, (value, _)) in other.values {
             self.values.entry(field).or_insert((value, Origin::Preset(preset)));
@@ -148,23 +148,23 @@ impl Given {
         self
     }
 
-    /// Takes over what another table says about these keys, with its origin.
+    /// Copies the values of these keys, with their origins, from another table.
     pub(super) fn borrowing(mut self, fields: &[&'static str], other: &Given) -> Given {
         for field in fields {
-            if let Some(said) = other.values.get(field) {
-                self.values.insert(field, said.clone());
+            if let Some(value) = other.values.get(field) {
+                self.values.insert(field, value.clone());
             }
         }
         self
     }
 
-    /// The refusal of a key's value, or of its absence.
+    /// Returns the refusal of a value, or of a missing key.
     pub(super) fn wrong(&self, field: &str, wrong: Wrong) -> Failure {
         let origin = if self.has(field) { self.origin(field) } else { self.origin.clone() };
         refusal(&origin, &qualified(&self.name, field), wrong)
     }
 
-    /// The table as JSON, the form in which the same fields arrive over HTTP.
+    /// Returns the table as JSON, which is how the same fields arrive over HTTP.
     pub(super) fn json(&self) -> serde_json::Value {
         let entry = |(field, (value, _)): (&&'static str, &(Value, Origin))| {
             let value = match value {
@@ -180,12 +180,12 @@ impl Given {
     }
 }
 
-/// A name within its table.
+/// Returns the dotted name of a field.
 pub(super) fn qualified(table: &str, field: &str) -> String {
     if table.is_empty() { field.to_owned() } else { format!("{table}.{field}") }
 }
 
-/// The refusal of a value, with where it stands.
+/// Returns the refusal of a value, with its origin.
 pub(super) fn refusal(origin: &Origin, name: &str, wrong: Wrong) -> Failure {
     let cause = match origin {
         Origin::Default => format!("{name} {}", wrong.cause),

@@ -1,4 +1,4 @@
-//! Layers, origins, refusals, and the page that describes them.
+//! Layers, origins and refusals.
 
 mod page;
 
@@ -6,12 +6,12 @@ use super::origin::columns;
 
 use super::*;
 
-/// What is in force with this text as the file and nothing else.
+/// Returns the settings with this text as the file and no other layer.
 pub(super) fn settings(file: &str) -> Settings {
     layered(file, &[], Overrides::default()).expect("these settings are accepted")
 }
 
-/// Why this text is refused as a file.
+/// Returns why this text is refused as a file.
 pub(super) fn refused(file: &str) -> Failure {
     layered(file, &[], Overrides::default()).expect_err("this file is not accepted")
 }
@@ -23,7 +23,7 @@ fn layered(file: &str, env: &[(&str, &str)], cli: Overrides) -> Result<Settings,
     resolve(&cli, Some((path, nodes)), env)
 }
 
-fn said(key: &'static str, value: &str) -> Overrides {
+fn overriding(key: &'static str, value: &str) -> Overrides {
     Overrides::default().with(key, Some(value.to_owned()))
 }
 
@@ -54,21 +54,21 @@ fn the_later_layer_wins_and_is_named() {
     let by_variable = layered(file, &env, Overrides::default()).unwrap();
     assert_eq!(by_variable.listen, "127.0.0.1:2");
     assert_eq!(origin(&by_variable, "listen"), "TURNO_LISTEN");
-    let by_flag = layered(file, &env, said("listen", "127.0.0.1:3")).unwrap();
+    let by_flag = layered(file, &env, overriding("listen", "127.0.0.1:3")).unwrap();
     assert_eq!(by_flag.listen, "127.0.0.1:3");
     assert_eq!(origin(&by_flag, "listen"), "--listen");
     assert_eq!(origin(&by_flag, "migrate"), "turno.toml line 3");
 }
 
 #[test]
-fn an_empty_variable_says_nothing() {
+fn an_empty_variable_counts_as_unset() {
     let settings = layered("", &[("TURNO_LISTEN", ""), ("TURNO_CONFIG", "")], Overrides::default()).unwrap();
     assert_eq!(settings.listen, "127.0.0.1:7171");
     assert!(parse(Overrides::default(), None, |_| Some(String::new())).is_ok());
 }
 
 #[test]
-fn every_key_can_be_said_in_every_layer() {
+fn every_key_can_be_set_in_every_layer() {
     let values = [
         ("database", "sqlite:other.db"),
         ("listen", "127.0.0.1:9"),
@@ -102,7 +102,7 @@ fn every_key_can_be_said_in_every_layer() {
         };
         let by_file = settings(&written);
         let by_variable = layered("", &[(key.variable, value)], Overrides::default()).unwrap();
-        let by_flag = layered("", &[], said(key.name, value)).unwrap();
+        let by_flag = layered("", &[], overriding(key.name, value)).unwrap();
         for settings in [by_file, by_variable, by_flag] {
             assert_eq!(shown(&settings, key.name).as_deref(), Some(*value), "{}", key.name);
             assert_ne!(origin(&settings, key.name), "default", "{}", key.name);
@@ -111,7 +111,7 @@ fn every_key_can_be_said_in_every_layer() {
 }
 
 #[test]
-fn the_values_reach_their_places() {
+fn each_value_reaches_its_setting() {
     let file = "keep_history_days = 7\n[limits]\nrequests = 11\nconnections = 12\nlisteners = 13\n\
         request_timeout_ms = 40000\nstop_grace_ms = 15\n[push]\nallow = [\"10.0.0.0/8\"]\nallow_private = true\n\
         [log]\nformat = \"json\"\nlevel = \"debug\"";
@@ -129,7 +129,7 @@ fn the_values_reach_their_places() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_with_the_one_that_was_meant() {
+fn an_unknown_key_is_refused_with_a_suggestion() {
     let cases = [
         ("\n[leases.task]\nttl = 5", "turno.toml line 3: unknown key `ttl` in [leases.task]; did you mean `ttl_ms`?"),
         ("lisen = \"x\"", "turno.toml line 1: unknown key `lisen`; did you mean `listen`?"),
@@ -176,7 +176,7 @@ fn a_wrong_value_is_refused_with_its_key_and_line() {
 fn a_wrong_variable_or_flag_is_named() {
     let failure = layered("", &[("TURNO_LIMITS_REQUESTS", "many")], Overrides::default()).unwrap_err();
     assert!(failure.cause.starts_with("TURNO_LIMITS_REQUESTS: limits.requests is something else"), "{failure:?}");
-    let failure = layered("", &[], said("listen", "here")).unwrap_err();
+    let failure = layered("", &[], overriding("listen", "here")).unwrap_err();
     assert_eq!(failure.cause, "--listen: listen is no address");
 }
 
@@ -194,18 +194,18 @@ fn a_password_is_never_shown() {
 }
 
 #[test]
-fn ugly_files_are_refused_or_accepted_but_never_panic() {
+fn malformed_files_never_panic() {
     let pieces =
         ["[", "]", "leases", ".", "task", "=", "\n", "\"", "{", "}", "-1", "[[sync.source]]", "ñ", ",", "true"];
     let mut refusals = 0;
-    // Every sequence of four pieces: dull, complete, and the same every time.
+    // Tries every sequence of four pieces, which is complete and deterministic.
     for number in 0..pieces.len().pow(4) {
         let piece = |place: u32| pieces[number / pieces.len().pow(place) % pieces.len()];
         let file = [piece(0), piece(1), piece(2), piece(3)].concat();
         refusals += usize::from(layered(&file, &[], Overrides::default()).is_err());
     }
-    assert!(refusals > pieces.len().pow(4) / 2, "most of them mean nothing: {refusals}");
-    // Cut anywhere, a good file is either still one or refused with a next step.
+    assert!(refusals > pieces.len().pow(4) / 2, "most of the sequences are invalid: {refusals}");
+    // Cut anywhere, a valid file is either still valid or refused with advice.
     let example = page::example();
     for file in (0..=example.len()).filter_map(|cut| example.get(..cut)) {
         let refused = layered(file, &[], Overrides::default()).err();

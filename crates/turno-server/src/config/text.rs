@@ -1,11 +1,11 @@
-//! Texts with a form: addresses, URLs, origins, networks, names. Each check returns the text as it is kept.
+//! Checks of texts: addresses, URLs, origins, networks, names. Each check returns the text to store.
 
 use super::field::Wrong;
 use reqwest::Url;
 use std::net::{IpAddr, SocketAddr};
 use turno::core::limits::{NAME_MAX, TEXT_MAX};
 
-/// `sqlite:PATH` or `postgres://…`.
+/// Checks a database URL: `sqlite:PATH` or `postgres://…`.
 pub(super) fn database(text: &str) -> Result<String, Wrong> {
     let file = text.strip_prefix("sqlite:").is_some_and(|path| !path.is_empty());
     let server = text.starts_with("postgres://") || text.starts_with("postgresql://");
@@ -16,7 +16,7 @@ pub(super) fn database(text: &str) -> Result<String, Wrong> {
     Err(Wrong::new("is not the URL of a database", next))
 }
 
-/// `HOST:PORT`, where the host may be a name.
+/// Checks an address `HOST:PORT`. The host may be a name.
 pub(super) fn address(text: &str) -> Result<String, Wrong> {
     let host_like = |host: &str| {
         !host.is_empty() && host.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_'))
@@ -28,7 +28,7 @@ pub(super) fn address(text: &str) -> Result<String, Wrong> {
     Err(Wrong::new("is no address", "write HOST:PORT, for example 127.0.0.1:7171 or [::1]:0"))
 }
 
-/// Whether an address is reachable from this machine only.
+/// Returns whether an address is reachable from this machine only.
 pub(super) fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     is_loopback_host(host)
@@ -42,7 +42,7 @@ fn is_loopback_host(host: &str) -> bool {
     }
 }
 
-/// Whether what is at this URL can be listened to on the way: plain HTTP that leaves the machine.
+/// Returns whether traffic to this URL can be read on the way: plain HTTP that leaves the machine.
 pub(super) fn is_exposed(url: &str) -> bool {
     url.strip_prefix("http://").is_some_and(|rest| {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -51,7 +51,7 @@ pub(super) fn is_exposed(url: &str) -> bool {
     })
 }
 
-/// A URL of HTTP without a user in it: what is secret does not belong into something that is shown.
+/// Parses an HTTP URL without user and password. URLs are shown to people, so they must not contain secrets.
 fn web_url(text: &str) -> Result<Url, Wrong> {
     let form = || Wrong::new("is no URL of HTTP", "write http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH");
     let url = Url::parse(text).map_err(|_| form())?;
@@ -65,12 +65,12 @@ fn web_url(text: &str) -> Result<Url, Wrong> {
     Ok(url)
 }
 
-/// The address of a service.
+/// Checks the URL of a service.
 pub(super) fn service_url(text: &str) -> Result<String, Wrong> {
     web_url(text).map(|_| text.to_owned())
 }
 
-/// The address under which people reach the server; paths are put behind it.
+/// Checks the address under which people reach the server, to which paths are appended.
 pub(super) fn public_url(text: &str) -> Result<String, Wrong> {
     let url = web_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -79,7 +79,8 @@ pub(super) fn public_url(text: &str) -> Result<String, Wrong> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// An endpoint, in which `{key}` stands for the key of what is delivered: in the path or behind it, never in the host.
+/// Checks the URL of an endpoint. `{key}` stands for the delivered key and may be in the path or the query, never in
+/// the host.
 pub(super) fn endpoint_url(text: &str) -> Result<String, Wrong> {
     if text.ends_with(HIDDEN_QUERY) {
         let cause = "has *** where the rest is hidden, and is not what is kept here with its rest hidden";
@@ -97,7 +98,7 @@ pub(super) fn endpoint_url(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// `*`, or scheme, host and port of a page, as a browser sends them.
+/// Checks an origin as a browser sends it (scheme, host and port), or `*`.
 pub(super) fn origin(text: &str) -> Result<String, Wrong> {
     if text == "*" {
         return Ok(text.to_owned());
@@ -110,7 +111,7 @@ pub(super) fn origin(text: &str) -> Result<String, Wrong> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// Directives for what is logged.
+/// Checks a log filter.
 pub(super) fn filter(text: &str) -> Result<String, Wrong> {
     match tracing_subscriber::EnvFilter::builder().parse(text) {
         Ok(_) if !text.trim().is_empty() && text.split(',').all(is_directive) => Ok(text.to_owned()),
@@ -121,13 +122,13 @@ pub(super) fn filter(text: &str) -> Result<String, Wrong> {
     }
 }
 
-/// Whether it is a level, or says a level for a part. A word alone would be taken for a part's name, and the slip in a level
-/// would silence everything else.
+/// Returns whether the directive is a level, or names a target with its level. `EnvFilter` takes any other word for a
+/// target, so a misspelt level would silence everything else.
 fn is_directive(text: &str) -> bool {
     text.contains(['=', '[', '{', ']', '}']) || text.trim().parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
 }
 
-/// The name of a variable of the environment.
+/// Checks the name of an environment variable.
 pub(super) fn variable(text: &str) -> Result<String, Wrong> {
     let first = text.chars().next().is_some_and(|one| one.is_ascii_alphabetic() || one == '_');
     let rest = text.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
@@ -138,7 +139,7 @@ pub(super) fn variable(text: &str) -> Result<String, Wrong> {
     Err(Wrong::new("is not the name of a variable", next))
 }
 
-/// Any name of the engine: 1 to 200 characters without control characters.
+/// Checks a name of the engine: 1 to 200 characters without control characters.
 pub(super) fn name(text: &str) -> Result<String, Wrong> {
     if text.is_empty() || text.chars().count() > NAME_MAX || text.contains(char::is_control) {
         let next = format!("write 1 to {NAME_MAX} characters without control characters");
@@ -147,9 +148,9 @@ pub(super) fn name(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// A name in the database: of a column, a trigger, a table without its schema.
+/// Checks the name of a column, a trigger, or a table without its schema.
 pub(super) fn identifier(text: &str) -> Result<String, Wrong> {
-    // PostgreSQL would cut a longer one, and two that differ only behind the cut would be one.
+    // PostgreSQL truncates longer names, so two of them could become the same.
     if text.is_empty() || text.len() > 63 || text.contains(char::is_control) {
         return Err(Wrong::new("is no name of the database", "write 1 to 63 bytes without control characters"));
     }
@@ -159,7 +160,7 @@ pub(super) fn identifier(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// A table or a view, with or without its schema.
+/// Checks the name of a table or a view, with or without its schema.
 pub(super) fn relation(text: &str) -> Result<String, Wrong> {
     let next = "write TABLE or SCHEMA.TABLE, without quotes";
     match text.split('.').collect::<Vec<_>>().as_slice() {
@@ -170,7 +171,7 @@ pub(super) fn relation(text: &str) -> Result<String, Wrong> {
     .map_err(|wrong| Wrong::new(wrong.cause, next))
 }
 
-/// A condition on a row, in the database's own language. The database says whether it is one.
+/// Checks the size of a condition in SQL. The database checks its syntax.
 pub(super) fn condition(text: &str) -> Result<String, Wrong> {
     if text.trim().is_empty() || text.len() > TEXT_MAX || text.contains('\0') {
         let next = format!("write a condition of 1 to {TEXT_MAX} bytes, or leave the key out");
@@ -179,13 +180,13 @@ pub(super) fn condition(text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-/// An address or a network of addresses, as in `10.0.0.0/8`.
+/// Checks an address or a network, as in `10.0.0.0/8`.
 pub(super) fn network(text: &str) -> Result<String, Wrong> {
     let wrong = || Wrong::new("has an entry that is no network", "write networks such as 10.0.0.0/8 or 192.168.1.7");
-    Network::of(text).map(|_| text.to_owned()).ok_or_else(wrong)
+    Network::parse(text).map(|_| text.to_owned()).ok_or_else(wrong)
 }
 
-/// A range of addresses.
+/// A range of IP addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     first: IpAddr,
@@ -193,8 +194,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads `ADDRESS` or `ADDRESS/BITS`.
-    pub(super) fn of(text: &str) -> Option<Network> {
+    /// Parses `ADDRESS` or `ADDRESS/BITS`. Returns `None` if it is neither.
+    pub(super) fn parse(text: &str) -> Option<Network> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u32>().ok()?)),
             None => (text, None),
@@ -205,7 +206,7 @@ impl Network {
         (bits <= most).then_some(Network { first, bits })
     }
 
-    /// Whether the address lies in it. An IPv4 address written as IPv6 counts as what it is.
+    /// Returns whether the address is in the network. An IPv4 address mapped to IPv6 counts as IPv4.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
             (IpAddr::V4(first), IpAddr::V4(one)) => same(first.to_bits().into(), one.to_bits().into(), self.bits, 32),
@@ -219,14 +220,14 @@ fn same(one: u128, other: u128, bits: u32, width: u32) -> bool {
     bits == 0 || (one ^ other) >> (width - bits) == 0
 }
 
-/// A database's URL, fit to be shown: passwords are masked, wherever they stand in it.
-pub(super) fn masked(url: &str) -> String {
+/// Masks every password in a database URL.
+pub(super) fn mask_passwords(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (address, parameters) = match rest.split_once('?') {
         Some((address, parameters)) => (address, Some(parameters)),
         None => (rest, None),
     };
-    // The last @ ends the credentials: a careless password may contain one, too.
+    // The last @ ends the credentials, because a password may contain one, too.
     let address = match address.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
             Some((user, _)) => format!("{user}:***@{host}"),
@@ -244,11 +245,11 @@ pub(super) fn masked(url: &str) -> String {
     }
 }
 
-/// Stands for what is not shown of an endpoint's URL.
+/// Replaces the query of an endpoint's URL where it is shown.
 const HIDDEN_QUERY: &str = "?***";
 
-/// An endpoint's URL, fit to be shown: what stands behind ? may be a key to something.
-pub(super) fn without_query(url: &str) -> String {
+/// Hides the query of an endpoint's URL, because it may contain an API key.
+pub(super) fn hide_query(url: &str) -> String {
     match url.split_once('?') {
         Some((before, _)) => format!("{before}{HIDDEN_QUERY}"),
         None => url.to_owned(),

@@ -1,64 +1,64 @@
-//! The file as a tree in which everything knows its line. What the values mean is not known here.
+//! The file as a tree in which every node knows its line. The tree knows nothing of the keys and their values.
 
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// Larger files are something else: the longest sensible one has a few hundred lines.
+/// The maximum size of the file. A configuration has a few hundred lines at most.
 const FILE_MAX: u64 = 1024 * 1024;
 
-/// A value and the line where it stands.
+/// A value and its line.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) line: usize,
-    pub(super) what: What,
+    pub(super) content: Content,
 }
 
-/// The forms of TOML that the configuration knows.
+/// The kinds of TOML values that the configuration uses.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum Content {
     Text(String),
     Whole(i64),
     Switch(bool),
     List(Vec<Node>),
     Table(Nodes),
-    /// Something that no key takes, in words.
+    /// A kind that no key accepts, in words.
     Other(&'static str),
 }
 
 /// The keys of a table.
 pub(super) type Nodes = BTreeMap<String, Node>;
 
-/// In the order of the file, so that the first mistake is the first one that people see.
+/// Returns the nodes in the order of the file, so that the first mistake of the file is reported first.
 pub(super) fn by_line(nodes: &Nodes) -> Vec<(&String, &Node)> {
     let mut all: Vec<_> = nodes.iter().collect();
     all.sort_by_key(|(_, node)| node.line);
     all
 }
 
-impl What {
-    /// What it is, for a message.
-    pub(super) fn named(&self) -> &'static str {
+impl Content {
+    /// Describes the kind for an error message.
+    pub(super) fn describe(&self) -> &'static str {
         match self {
-            What::Text(_) => "a text",
-            What::Whole(_) => "a whole number",
-            What::Switch(true) => "true",
-            What::Switch(false) => "false",
-            What::List(_) => "a list",
-            What::Table(_) => "a table",
-            What::Other(words) => words,
+            Content::Text(_) => "a text",
+            Content::Whole(_) => "a whole number",
+            Content::Switch(true) => "true",
+            Content::Switch(false) => "false",
+            Content::List(_) => "a list",
+            Content::Table(_) => "a table",
+            Content::Other(words) => words,
         }
     }
 }
 
-/// Reads and takes apart the file.
+/// Reads and parses the file.
 pub(super) fn read(path: &Path) -> Result<Nodes, Failure> {
     let cause = |why: String| format!("failed to read the configuration {}: {why}", path.display());
     let next = "check the path given with --config or TURNO_CONFIG, and that this user may read it";
     let failed = |why: String| Failure::failed(cause(why), next);
     let size = std::fs::metadata(path).map_err(|error| match error.kind() {
-        // A slip in what was typed, not something that may work the next time.
+        // A missing file is a typing mistake, so the exit code is 2.
         std::io::ErrorKind::NotFound => Failure::usage(cause(error.to_string()), next),
         _ => failed(error.to_string()),
     });
@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path) -> Result<Nodes, Failure> {
     parse(path, &text)
 }
 
-/// Takes a text apart.
+/// Parses the text of a file.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Nodes, Failure> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
@@ -82,31 +82,31 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Nodes, Failure> {
 
 fn nodes(text: &str, table: &DeTable<'_>) -> Nodes {
     let entry = |(key, value): (&toml::Spanned<std::borrow::Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
-        // The key's line, not the value's: a table that began with dotted keys has no line of its own.
+        // Takes the key's line, because a table that begins with dotted keys has no line of its own.
         let line = line_of(text, key.span().start);
-        (key.get_ref().to_string(), Node { line, what: what(text, value.get_ref()) })
+        (key.get_ref().to_string(), Node { line, content: content(text, value.get_ref()) })
     };
     table.iter().map(entry).collect()
 }
 
-fn what(text: &str, value: &DeValue<'_>) -> What {
+fn content(text: &str, value: &DeValue<'_>) -> Content {
     match value {
-        DeValue::String(string) => What::Text(string.to_string()),
+        DeValue::String(string) => Content::Text(string.to_string()),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(number) => What::Whole(number),
-            Err(_) => What::Other("a number beyond 64 bits"),
+            Ok(number) => Content::Whole(number),
+            Err(_) => Content::Other("a number beyond 64 bits"),
         },
-        DeValue::Float(_) => What::Other("a number with a fraction"),
-        DeValue::Boolean(on) => What::Switch(*on),
-        DeValue::Datetime(_) => What::Other("a date"),
+        DeValue::Float(_) => Content::Other("a number with a fraction"),
+        DeValue::Boolean(on) => Content::Switch(*on),
+        DeValue::Datetime(_) => Content::Other("a date"),
         DeValue::Array(array) => {
             let node = |one: &toml::Spanned<DeValue<'_>>| Node {
                 line: line_of(text, one.span().start),
-                what: what(text, one.get_ref()),
+                content: content(text, one.get_ref()),
             };
-            What::List(array.iter().map(node).collect())
+            Content::List(array.iter().map(node).collect())
         }
-        DeValue::Table(table) => What::Table(nodes(text, table)),
+        DeValue::Table(table) => Content::Table(nodes(text, table)),
     }
 }
 
@@ -119,13 +119,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_knows_its_line() {
+    fn every_node_has_its_line() {
         let nodes = parse(Path::new("t.toml"), "listen = 1\n\n[leases.task]\nttl_ms = 0x10\n").unwrap();
         assert_eq!(nodes["listen"].line, 1);
-        let What::Table(leases) = &nodes["leases"].what else { panic!("leases is a table") };
-        let What::Table(task) = &leases["task"].what else { panic!("task is a table") };
+        let Content::Table(leases) = &nodes["leases"].content else { panic!("leases is a table") };
+        let Content::Table(task) = &leases["task"].content else { panic!("task is a table") };
         assert_eq!((leases["task"].line, task["ttl_ms"].line), (3, 4));
-        assert!(matches!(task["ttl_ms"].what, What::Whole(16)));
+        assert!(matches!(task["ttl_ms"].content, Content::Whole(16)));
     }
 
     #[test]
@@ -153,11 +153,11 @@ mod tests {
             assert!(!failure.next.is_empty());
         }
         let deep = format!("x = {}1{}", "[".repeat(5_000), "]".repeat(5_000));
-        assert!(parse(Path::new("t.toml"), &deep).is_err(), "it would overflow the stack of whoever walks it");
+        assert!(parse(Path::new("t.toml"), &deep).is_err(), "deep nesting would overflow the stack");
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_says_which_and_why() {
+    fn an_unreadable_file_is_named_with_the_cause() {
         let failure = read(Path::new("no/such/turno.toml")).unwrap_err();
         assert!(failure.cause.contains("no/such/turno.toml"), "{}", failure.cause);
         assert!(failure.next.contains("--config"));

@@ -16,7 +16,7 @@ fn a_kind_alone_has_the_defaults_of_its_kind() {
 }
 
 #[test]
-fn every_field_reaches_its_place_in_the_policy() {
+fn every_field_reaches_the_policy() {
     let all = json!({
         "kind": "lane", "lock_timeout_ms": 1001, "max_hold_ms": 1002, "window_ms": 1003, "typing_extension_ms": 1004,
         "max_wait_ms": 1005, "batch_max": 6, "max_attempts": 7, "backoff_ms": 1008, "retention_s": 9,
@@ -47,7 +47,7 @@ fn every_field_reaches_its_place_in_the_policy() {
 }
 
 #[test]
-fn a_longer_lock_is_not_cut_by_a_bound_that_nobody_asked_for() {
+fn a_longer_lock_raises_the_default_maximum() {
     let policy = |json| fields(json).policy().unwrap().max_hold;
     assert_eq!(policy(json!({"kind": "lane", "lock_timeout_ms": 60_000})), Some(Span(60_000)));
     assert_eq!(policy(json!({"kind": "lane", "lock_timeout_ms": 500})), Some(Span(15_000)));
@@ -56,7 +56,7 @@ fn a_longer_lock_is_not_cut_by_a_bound_that_nobody_asked_for() {
 }
 
 #[test]
-fn bounds_that_cut_each_other_are_taken_as_they_are() {
+fn a_maximum_wait_below_the_window_is_accepted() {
     let policy = |json| fields(json).policy().unwrap();
     let cut = policy(json!({"kind": "lane", "window_ms": 60_000, "max_wait_ms": 500}));
     assert_eq!((cut.window, cut.max_wait), (Span(60_000), Span(500)), "the longest wait is there to cut windows");
@@ -112,7 +112,7 @@ fn the_file_describes_queues_with_the_same_fields() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_has_its_key_and_line() {
+fn an_error_in_the_file_names_its_key_and_line() {
     let cases = [
         ("[queues.bot]\nwindow_ms = 5", "line 1: queues.bot.kind is missing"),
         ("[queues.bot]\nkind = \"lain\"", "line 2: queues.bot.kind must be"),

@@ -34,7 +34,7 @@ fn a_key_given_beside_the_preset_replaces_the_presets() {
 }
 
 #[test]
-fn the_least_that_must_be_said_is_enough() {
+fn a_source_needs_only_name_queue_table_key_and_watch() {
     let settings = settings(PLAIN);
     let source = &settings.sync[0];
     assert_eq!(source.table, Relation { schema: None, name: "people".into() });
@@ -46,7 +46,7 @@ fn the_least_that_must_be_said_is_enough() {
 }
 
 #[test]
-fn the_queue_of_a_source_may_be_described_but_not_contradicted() {
+fn the_queue_of_a_source_may_not_contradict_the_source() {
     let described = settings(&format!("{PLAIN}backoff_ms = 7\n[queues.q]\nkind = \"sync\"\nlock_timeout_ms = 5000"));
     let policy = &described.queues[&described.sync[0].queue].policy;
     assert_eq!((policy.lock_timeout, policy.backoff), (Span(5_000), Span(7)));
@@ -57,7 +57,7 @@ fn the_queue_of_a_source_may_be_described_but_not_contradicted() {
 }
 
 #[test]
-fn what_is_wrong_with_a_source_is_named() {
+fn an_invalid_source_is_refused_with_its_key() {
     let cases = [
         ("[[sync.source]]\nname = \"a\"", "line 1: sync.a.key is missing"),
         ("[[sync.source]]\npreset = \"sipre\"", "line 2: sync.source.preset must be \"siper\""),

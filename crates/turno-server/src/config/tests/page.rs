@@ -1,5 +1,5 @@
-//! `docs/reference/configuration.md` says what the program does: every key is on the page, nothing else is, and its
-//! examples are good.
+//! `docs/reference/configuration.md` matches the program: the page lists every key and no other, and its examples are
+//! valid.
 
 use super::settings;
 use crate::config::field::{Field, Shape};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/reference/configuration.md");
 
-/// The first block of TOML on the page.
+/// Returns the first block of TOML on the page.
 pub(super) fn example() -> &'static str {
     blocks()[0]
 }
@@ -18,7 +18,7 @@ fn blocks() -> Vec<&'static str> {
     PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// The rows of the table under a heading, by their keys.
+/// Returns the rows of the table under a heading, by their keys.
 fn rows(heading: &str) -> Vec<(&'static str, &'static str)> {
     let section = PAGE.split("\n#").find(|part| part.trim_start_matches('#').trim_start().starts_with(heading));
     let section = section.unwrap_or_else(|| panic!("the page has no heading {heading}"));
@@ -26,7 +26,7 @@ fn rows(heading: &str) -> Vec<(&'static str, &'static str)> {
     section.lines().filter_map(key).collect()
 }
 
-/// What a row must say about the values that are taken.
+/// Returns the texts that a row must contain about its valid values.
 fn bounds(shape: Shape) -> Vec<String> {
     match shape {
         Shape::Whole(min, max) => vec![format!(" {min} to {max}")],
@@ -38,7 +38,7 @@ fn bounds(shape: Shape) -> Vec<String> {
     }
 }
 
-fn says(heading: &str, fields: &[Field]) {
+fn check_section(heading: &str, fields: &[Field]) {
     let rows = rows(heading);
     let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
     assert_eq!(rows.iter().map(|(key, _)| *key).collect::<Vec<_>>(), known, "under {heading}");
@@ -72,11 +72,11 @@ fn every_single_value_is_on_the_page_and_nothing_else() {
 
 #[test]
 fn every_key_of_a_table_is_on_the_page_and_nothing_else() {
-    says("[leases.PREFIX]", lease::FIELDS);
-    says("[queues.NAME]", queue::FIELDS);
-    says("Endpoints", endpoint::FIELDS);
-    says("[[sync.source]]", sync::FIELDS);
-    says("actions", sync::ACTION_FIELDS);
+    check_section("[leases.PREFIX]", lease::FIELDS);
+    check_section("[queues.NAME]", queue::FIELDS);
+    check_section("Endpoints", endpoint::FIELDS);
+    check_section("[[sync.source]]", sync::FIELDS);
+    check_section("actions", sync::ACTION_FIELDS);
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn the_example_is_accepted_and_uses_every_key() {
     let keys: BTreeSet<&str> =
         example().lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key.trim()).collect();
     let tables = [lease::FIELDS, queue::FIELDS, sync::FIELDS].concat();
-    let singles = KEYS.iter().map(|key| key.place().1);
+    let singles = KEYS.iter().map(|key| key.table_and_name().1);
     for key in tables.iter().map(|field| field.name).chain(singles) {
         assert!(keys.contains(key), "{key} is not in the example");
     }
 }
 
 #[test]
-fn the_preset_is_shown_as_it_is() {
+fn the_page_shows_the_preset() {
     let preset = include_str!("../sync/siper.toml");
     assert_eq!(blocks()[1], preset.split_once('\n').unwrap().1);
 }
