@@ -1,13 +1,13 @@
-//! The console: pages for people, made on the server.
+//! The console: pages for people, rendered on the server.
 //!
-//! A file per page under `console/`, its markup in `templates/`, its texts in `locales/console.*.ftl`. Every page works
-//! without scripts: filters are in the address, and whatever changes something is a form that is answered by being sent
-//! on. With scripts pages stay true by themselves (`web/console/console.js`).
+//! Each page has a file under `console/`, its markup in `templates/` and its texts in `locales/console.*.ftl`. Every
+//! page works without scripts: filters are in the address, and each change is a form that is answered with a redirect.
+//! With scripts, pages update themselves (`web/console/console.js`).
 //!
-//! A handler takes a [`Page`], asks the library in the name of whoever looks, and shows a template that has the page as
-//! its field `page`. A form's handler takes a [`Page`] and a [`Form`] and answers with [`Page::after`].
+//! A page's handler takes a [`Page`], calls the library in the name of the signed-in person, and renders a template
+//! whose field `page` is the page. A form's handler takes a [`Page`] and a [`Form`] and answers with [`Page::after`].
 //!
-//! Not here: any rule, and the API.
+//! The console contains no rules, and it is not the API.
 
 mod admin;
 mod assets;
@@ -42,7 +42,7 @@ use axum::routing::{get, post};
 
 use crate::http::Shared;
 
-/// Pages, and the forms on them.
+/// Returns the routes of all pages and their forms.
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
         .route("/", get(overview::show))

@@ -1,4 +1,4 @@
-//! Administration: people and their ways in, tokens, and the settings in force with where each comes from.
+//! Administration: people, tokens, and the settings in force with their origins.
 
 mod people;
 mod person;
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/tokens/{id}/revoke", post(tokens::revoke))
 }
 
-/// The roles, the least first.
+/// The roles, from the least to the most permissions.
 pub(super) const ROLES: [Role; 3] = [Role::Viewer, Role::Editor, Role::Admin];
 
 fn role(name: &str) -> Result<Role, Problem> {
@@ -41,7 +41,7 @@ fn role(name: &str) -> Result<Role, Problem> {
     found.ok_or_else(|| Problem::new(Code::BadField).field("role").cause("viewer, editor or admin"))
 }
 
-/// A secret that is shown this once, because nobody keeps it.
+/// A secret that is shown once, because only its hash is stored.
 #[derive(Template)]
 #[template(path = "admin/secret.html")]
 struct Secret {
@@ -71,7 +71,7 @@ impl Settings {
         }
     }
 
-    /// Queues of the file are among the rows, with where each value comes from; the others were made by a call.
+    /// Returns the origin of a queue: the file, whose values are listed with their own origins, or a call of the API.
     fn of_queue(&self, queue: &Overview) -> String {
         let managed = self.page.app().managed_queues.contains(&queue.row.name);
         self.page.t(if managed { "origin-config" } else { "origin-call" })
@@ -82,7 +82,7 @@ impl Settings {
     }
 
     fn span(&self, span: &Span) -> String {
-        super::queues::spoken(*span)
+        super::queues::render_span(*span)
     }
 }
 

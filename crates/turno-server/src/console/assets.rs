@@ -1,4 +1,4 @@
-//! What pages bring along: embedded, and named after its content, so that a browser never asks twice for the same.
+//! Static files: embedded, and named after their content, so that browsers can cache them for ever.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
-/// The name, its kind, and what is in it.
+/// Name, content type and content of each file.
 const FILES: &[(&str, &str, &str)] = &[
     ("console.css", STYLE, include_str!("../../../../web/console/console.css")),
     ("console.js", SCRIPT, include_str!("../../../../web/console/console.js")),
@@ -36,7 +36,7 @@ const FILES: &[(&str, &str, &str)] = &[
 
 struct Asset {
     name: &'static str,
-    /// `console.0123456789ab.css`.
+    /// The name with the hash: `console.0123456789ab.css`.
     hashed: String,
     kind: &'static str,
     content: &'static str,
@@ -51,13 +51,13 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     FILES.iter().map(asset).collect()
 });
 
-/// Where a file of ours is found; its plain name if there is none such, which a test refuses.
+/// Returns the address of a file. Returns the plain name if the file does not exist, which a test refuses.
 pub(super) fn address(name: &str) -> String {
     let found = ASSETS.iter().find(|asset| asset.name == name);
     format!("/assets/{}", found.map_or(name, |asset| &asset.hashed))
 }
 
-/// Serves a file: under its hashed name for ever, under its plain one as long as it is asked for.
+/// Serves a file. The hashed name may be cached for ever, the plain name must be revalidated.
 pub(super) async fn asset(Path(file): Path<String>) -> Result<Response, Problem> {
     let found = ASSETS.iter().find(|asset| asset.hashed == file || asset.name == file);
     let found = found.ok_or_else(|| Problem::new(Code::NotFound).arg("thing", &file))?;
@@ -71,13 +71,13 @@ mod tests {
     use sha2::Digest;
 
     #[test]
-    fn other_peoples_files_are_as_they_came() {
+    fn vendored_files_match_their_checksums() {
         let vendor = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/console/vendor/");
-        let sums = std::fs::read_to_string(format!("{vendor}SHA256SUMS")).expect("the hashes are there");
+        let sums = std::fs::read_to_string(format!("{vendor}SHA256SUMS")).expect("the checksums exist");
         let mut seen = 0;
         for line in sums.lines() {
-            let (sum, file) = line.split_once("  ").expect("a hash and a file");
-            let content = std::fs::read(format!("{vendor}{file}")).expect("the file is there");
+            let (sum, file) = line.split_once("  ").expect("a line has a checksum and a file");
+            let content = std::fs::read(format!("{vendor}{file}")).expect("the file exists");
             let hash: String = sha2::Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(hash, sum, "{file}");
             seen += 1;

@@ -1,4 +1,4 @@
-//! The audit: who did what to what, and why; whether its chain is whole; and all of it as a file.
+//! The audit: its entries, the verification of its chain, and the export.
 
 mod export;
 
@@ -23,18 +23,18 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/audit/verify", post(verify))
 }
 
-/// What the address says about which entries.
+/// The filters in the address.
 #[derive(Deserialize)]
 pub(super) struct Filter {
     action: Option<String>,
     actor: Option<String>,
     resource: Option<String>,
     cursor: Option<String>,
-    /// Of an export.
+    /// The format of an export.
     format: Option<String>,
 }
 
-/// Which entries, as it was typed.
+/// The filters, as they were typed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wish {
     action: String,
@@ -43,7 +43,7 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    fn of(filter: &mut Filter) -> Wish {
+    fn from_filter(filter: &mut Filter) -> Wish {
         let [action, actor, resource] = [filter.action.take(), filter.actor.take(), filter.resource.take()]
             .map(|text| given(text).unwrap_or_default());
         Wish { action, actor, resource }
@@ -86,27 +86,29 @@ impl List {
         self.page.t_or(&format!("audit-{action}"), action)
     }
 
-    /// An action in the filter; one that holds two deeds names both.
+    /// Returns the label of an action in the filter. An action with two meanings names both.
     fn choice(&self, action: &str) -> String {
         self.page.t_or(&format!("audit-choice-{action}"), &self.word(action))
     }
 
-    /// What was done. A session that ended itself is called what people call it.
+    /// Returns the label of an entry's action. A session that its owner ended is labelled as signing out.
     fn deed(&self, entry: &Entry) -> String {
         let detail = serde_json::from_str::<serde_json::Value>(&entry.detail).unwrap_or_default();
         if detail["signed_out"] == true { self.page.t("audit-signed_out") } else { self.word(&entry.action) }
     }
 
-    /// How and why, as `name: value`, in the reader's words; what is newer than this list by its own name.
+    /// Returns the details of an entry as names and values in the reader's language. Unknown names stay as they are.
     fn details(&self, entry: &Entry) -> Vec<(String, String)> {
         let Ok(serde_json::Value::Object(detail)) = serde_json::from_str(&entry.detail) else {
             return Vec::new();
         };
         let known = detail.into_iter().filter(|(name, value)| !value.is_null() && name != "signed_out");
-        known.map(|(name, value)| (self.page.t_or(&format!("detail-{name}"), &name), self.told(&name, value))).collect()
+        known
+            .map(|(name, value)| (self.page.t_or(&format!("detail-{name}"), &name), self.render_detail(&name, value)))
+            .collect()
     }
 
-    fn told(&self, name: &str, value: serde_json::Value) -> String {
+    fn render_detail(&self, name: &str, value: serde_json::Value) -> String {
         let page = &self.page;
         match (name, value) {
             (name, serde_json::Value::Number(at)) if name.ends_with("_at_ms") || name == "before_ms" => {
@@ -127,19 +129,19 @@ impl List {
         }
     }
 
-    /// One setting of a policy: labels have commas of their own, so each says where it ends.
+    /// Renders one setting of a policy with its label, because a value alone would be ambiguous.
     fn setting(&self, name: &str, value: serde_json::Value) -> String {
         let page = &self.page;
         let (label, said) = match (name, value.as_i64()) {
             ("kind", _) => ("queues-kind".to_owned(), page.t1("kind", "kind", bare(value)).to_lowercase()),
             ("on_exhausted", _) => ("policy-on_exhausted".to_owned(), page.t(&format!("policy-{}", bare(value)))),
             ("max_attempts" | "batch_max", _) | (_, None) => (format!("policy-{name}"), bare(value)),
-            (_, Some(ms)) => (format!("policy-{name}"), super::queues::spoken(Span(ms))),
+            (_, Some(ms)) => (format!("policy-{name}"), super::queues::render_span(Span(ms))),
         };
         format!("{}: {}", page.t_or(&label, name).to_lowercase(), said)
     }
 
-    /// The page of what it was done to, if there is one.
+    /// Returns the address of the page about the entry's resource, if there is one.
     fn there(&self, entry: &Entry) -> Option<String> {
         let part = |text: &str| self.page.part(text);
         let (noun, _) = entry.action.split_once('_')?;
@@ -152,7 +154,7 @@ impl List {
         }
     }
 
-    /// Whether it was done to a person, who has a name.
+    /// Returns whether the entry's resource is a person.
     fn is_about_somebody(&self, entry: &Entry) -> bool {
         ["user_", "token_", "session_", "link_"].iter().any(|about| entry.action.starts_with(about))
     }
@@ -162,7 +164,7 @@ impl List {
     }
 }
 
-/// A value without quotes.
+/// Renders a JSON value without quotes.
 fn bare(value: serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text,
@@ -172,7 +174,7 @@ fn bare(value: serde_json::Value) -> String {
 
 async fn list(page: Page, Query(mut filter): Query<Filter>) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
-    let wish = Wish::of(&mut filter);
+    let wish = Wish::from_filter(&mut filter);
     let query = AuditQuery { before: wanted.after()?, limit: wanted.one_more(), ..wish.query(&page)? };
     let found = wanted.page(page.turno()?.audit(query).await?, |entry| entry.n.to_string());
     let to = |cursor: &str| wish.address("/audit", &[("cursor", cursor)]);
@@ -181,13 +183,13 @@ async fn list(page: Page, Query(mut filter): Query<Filter>) -> Result<Response, 
     page.show(|page| List { page, wish, entries: found.items, first, next })
 }
 
-/// Nothing but where to go back to.
+/// The address to return to.
 #[derive(Deserialize)]
 struct Back {
     back: Option<String>,
 }
 
-/// Follows the whole chain, and says whether anything in it was changed, left out or put in.
+/// Verifies the chain, and reports whether an entry was changed, removed or inserted.
 async fn verify(page: Page, Form(form): Form<Back>) -> Response {
     let became = async {
         match page.turno()?.audit_verify(None, |_, _| {}).await? {
@@ -205,7 +207,7 @@ mod tests {
     use fluent_bundle::FluentArgs;
 
     #[test]
-    fn every_action_and_detail_is_said_otherwise_in_each_language() {
+    fn every_action_and_detail_has_a_text_in_each_language() {
         let (texts, none) = (Texts::load(), FluentArgs::new());
         let details = DETAILS.iter().map(|name| format!("detail-{name}"));
         for id in ACTIONS.iter().map(|action| format!("audit-{action}")).chain(details) {
@@ -215,7 +217,7 @@ mod tests {
         }
     }
 
-    /// What entries tell, by name.
+    /// The names of all details.
     const DETAILS: &[&str] = &[
         "before_ms",
         "changed",

@@ -1,8 +1,8 @@
-//! The one way to show a state: a word with a tone and a mark, the same on every page.
+//! Renders a state as a word with a tone, the same way on every page.
 
 use askama::Template;
 
-/// A state as people see it.
+/// A state with its tone.
 #[derive(Template)]
 #[template(path = "parts/badge.html")]
 pub(crate) struct Badge {
@@ -13,13 +13,13 @@ pub(crate) struct Badge {
 impl askama::filters::HtmlSafe for Badge {}
 
 impl Badge {
-    /// `label` is the word for it in the reader's language.
+    /// Makes the badge of a state. `label` is its word in the reader's language.
     pub(super) fn new(state: &str, label: String) -> Badge {
         Badge { tone: tone(state), label }
     }
 }
 
-/// What a state means for whoever looks: nothing to do, at work, well, look at it, do something.
+/// Returns the tone of a state: waiting, at work, good, warning, bad, or over.
 pub(super) fn tone(state: &str) -> &'static str {
     match state {
         "pending" | "line_pending" | "free" | "ready" | "offered" | "window_open" | "delayed" | "behind_head"

@@ -1,5 +1,5 @@
-//! What people are called, looked up once for everybody who has the console open: the library knows who did something by
-//! their id, and people know each other by their names.
+//! Names of people by id, cached for all open pages of the console. The library returns ids, and people know each other
+//! by name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,25 +10,24 @@ use turno::{Error, Turno};
 
 use crate::uptime::Uptime;
 
-/// Somebody new is called by their id for so long at most.
+/// How long the names are cached. A new person is shown by id until then.
 const FRESH: Duration = Duration::from_secs(5);
-/// People read at once.
+/// Page size when reading people.
 const PAGE: u32 = 500;
-/// People whose names are known; in larger houses the rest is called by their ids.
+/// How many names are cached. Beyond that, people are shown by id.
 const PEOPLE_MAX: usize = 5_000;
 
-/// Names by ids.
+/// Names by id.
 pub(crate) type Names = HashMap<String, String>;
 
-/// The last look.
+/// The cached names.
 #[derive(Debug, Default)]
 pub(crate) struct Directory(Mutex<Option<(Uptime, Arc<Names>)>>);
 
 impl Directory {
-    /// The names as they are, or were a moment ago. `turno` is the program's own handle: whoever may see that somebody did
-    /// something may know what they are called.
+    /// Returns the names. `turno` is the program's own handle, because everyone who may see an id may see its name.
     pub(crate) async fn names(&self, turno: &Turno) -> Result<Arc<Names>, Error> {
-        // Held while looking: whoever comes meanwhile gets the same answer instead of asking the same.
+        // The lock is held during the read, so that concurrent pages share one read.
         let mut last = self.0.lock().await;
         if let Some((_, names)) = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return Ok(names.clone());

@@ -1,11 +1,11 @@
-//! What a form of ours sends.
+//! Forms and addresses of the console.
 
 use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
 use crate::http::{Code, Problem};
 
-/// A form's fields. Unknown ones are ignored: browsers send the button along.
+/// The fields of a form. Unknown fields are ignored, because browsers send the pressed button, too.
 pub(crate) struct Form<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
@@ -19,7 +19,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
     }
 }
 
-/// A place on this site, or else the beginning: an address that a form or a link brings along leads nowhere else.
+/// Returns the address if it is on this site, or else `/`. So a form or a link cannot redirect to another site.
 pub(crate) fn local(address: Option<&str>) -> &str {
     let ours = |address: &&str| {
         let mut bytes = address.bytes();
@@ -30,12 +30,12 @@ pub(crate) fn local(address: Option<&str>) -> &str {
     address.filter(ours).unwrap_or("/")
 }
 
-/// What somebody typed into a filter; nothing if it is empty.
+/// Returns the trimmed value of a filter, or `None` if it is empty.
 pub(super) fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// An address with what follows the question mark; empty values are left out.
+/// Returns the path with a query. Empty values are left out.
 pub(super) fn address(path: &str, query: &[(&str, &str)]) -> String {
     let part = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
     let pairs: Vec<String> = query
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_to_another_site() {
+    fn a_redirect_stays_on_this_site() {
         for ours in ["/", "/queues/chat?state=error", "/leases/caja%3A1#x"] {
             assert_eq!(local(Some(ours)), ours);
         }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_holds_what_was_chosen_and_nothing_else() {
+    fn an_address_contains_the_given_filters_only() {
         assert_eq!(address("/queues", &[("state", ""), ("key", "")]), "/queues");
         assert_eq!(
             address("/queues", &[("state", "error"), ("key", "a&b=ñ")]),

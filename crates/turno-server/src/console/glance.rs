@@ -1,4 +1,4 @@
-//! All queues at a glance, looked at once for everybody who has the console open.
+//! An overview of all queues, cached for all open pages of the console.
 
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use turno::{Error, Overview, Turno};
 
 use crate::uptime::Uptime;
 
-/// Newer than this it need not be: pages are not read again sooner.
+/// How long the overview is cached. Pages do not refresh more often.
 const FRESH: Duration = Duration::from_millis(900);
-/// Queues looked at side by side, so that connections are left for others.
+/// How many queues are read in parallel, so that database connections are left for others.
 const SIDE_BY_SIDE: usize = 4;
-/// Queues that are shown; the API knows them all.
+/// How many queues the console shows. The API returns all of them.
 pub(crate) const QUEUES_MAX: usize = 300;
 
-/// The last look.
+/// The cached overview.
 #[derive(Debug, Default)]
 pub(crate) struct Glance(Mutex<Option<(Uptime, Arc<Vec<Overview>>)>>);
 
 impl Glance {
-    /// The queues by name. `turno` is the program's own handle: whoever may look at a page may look at all queues.
+    /// Returns the queues by name. `turno` is the program's own handle, because everyone who may open the console may
+    /// read all queues.
     pub(crate) async fn queues(&self, turno: &Turno) -> Result<Arc<Vec<Overview>>, Error> {
-        // Held while looking: whoever comes meanwhile gets the same answer instead of asking the same.
+        // The lock is held during the read, so that concurrent pages share one read.
         let mut last = self.0.lock().await;
         if let Some((at, seen)) = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             let _ = at;
@@ -39,7 +40,7 @@ impl Glance {
         Ok(seen)
     }
 
-    /// After something was changed by hand, the next look is a fresh one.
+    /// Drops the cache after a change, so that the next page shows the change.
     pub(crate) async fn forget(&self) {
         *self.0.lock().await = None;
     }

@@ -1,4 +1,4 @@
-//! Locks: every lease that somebody holds, one lease with its line and its history, and overrides.
+//! Leases: the list of held ones, a page per lease with its waiting line and history, and overrides.
 
 use askama::Template;
 use axum::Router;
@@ -19,12 +19,12 @@ use crate::http::{Code, Path, Problem, Query, Shared, Wanted, lease_act, lease_t
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/leases", get(list))
-        .route("/leases/{resource}", get(one))
+        .route("/leases/{resource}", get(show))
         .route("/console/leases/{resource}/force-release", post(force_release))
         .route("/console/leases/{resource}/force-claim", post(force_claim))
 }
 
-/// What the address says about which leases.
+/// The filters in the address.
 #[derive(Deserialize)]
 struct Filter {
     holder: Option<String>,
@@ -51,7 +51,7 @@ impl List {
     }
 }
 
-/// Who still stands in line.
+/// Returns the live tickets of the waiting line.
 fn waiting(state: &State, now: Time) -> impl Iterator<Item = &Ticket> {
     state.line.iter().filter(move |ticket| now < ticket.expires_at)
 }
@@ -66,7 +66,7 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
         limit: wanted.limit,
     };
     let found = page.turno()?.leases(query).await?;
-    let titles = Titles::of_locked(page.turno()?, &found.states).await?;
+    let titles = Titles::load(page.turno()?, &found.states).await?;
     let (holder, prefix) = (holder.unwrap_or_default(), prefix.unwrap_or_default());
     let to = |cursor: &str| address("/leases", &[("holder", &holder), ("prefix", &prefix), ("cursor", cursor)]);
     let next = found.next.map(|resource| to(&Wanted::cursor(resource.as_str()))).unwrap_or_default();
@@ -76,16 +76,16 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
 
 #[derive(Template)]
 #[template(path = "leases/one.html")]
-struct One {
+struct LeasePage {
     page: Page,
     now: Time,
     state: State,
     history: Vec<Ending>,
-    /// The task whose lock it is.
+    /// The task that the lease belongs to.
     task: Option<Task>,
 }
 
-impl One {
+impl LeasePage {
     fn word(&self) -> &'static str {
         match (self.state.live(self.now), self.offer()) {
             (Some(_), _) => "locked",
@@ -103,16 +103,16 @@ impl One {
     }
 }
 
-/// Endings that are shown; older ones are in the API.
+/// How many ended ownerships are shown. The API returns older ones.
 const HISTORY: u32 = 50;
 
-async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Problem> {
+async fn show(page: Page, Path(resource): Path<Resource>) -> Result<Response, Problem> {
     let turno = page.turno()?;
     let (now, state) = turno.lease_state(resource.clone()).await?;
     let mut history = turno.lease_history(resource, None, HISTORY).await?;
-    // What was ended last is in the row, also where the history has been forgotten.
+    // The row keeps the last ended ownership, even if its history has been deleted.
     if let Some(ended) = &state.ended
-        && history.iter().all(|one| one.grant.fence < ended.grant.fence)
+        && history.iter().all(|earlier| earlier.grant.fence < ended.grant.fence)
     {
         history.insert(0, ended.clone());
     }
@@ -120,10 +120,10 @@ async fn one(page: Page, Path(resource): Path<Resource>) -> Result<Response, Pro
         Some(id) => turno.task_get(id).await?.1.map(|(task, _)| task),
         None => None,
     };
-    page.show(|page| One { page, now, state, history, task })
+    page.show(|page| LeasePage { page, now, state, history, task })
 }
 
-/// An override's reason, and the ownership that was shown when it was asked for.
+/// The reason for an override, and the fence of the ownership that the page showed.
 #[derive(Deserialize)]
 struct Override {
     reason: String,
@@ -133,18 +133,22 @@ struct Override {
 
 async fn force_release(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
     let fence = form.fence;
-    let became = overridden(&page, &resource, form.reason, |reason| Action::ForceRelease { reason, fence }).await;
-    told(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-released", "resource", resource)))
+    let became = apply_override(&page, &resource, form.reason, |reason| Action::ForceRelease { reason, fence }).await;
+    answer_override(
+        &page,
+        form.back.as_deref(),
+        became.map(|()| page.t1("leases-force-released", "resource", resource)),
+    )
 }
 
 async fn force_claim(page: Page, Path(resource): Path<Resource>, Form(form): Form<Override>) -> Response {
     let fence = form.fence;
-    let became = overridden(&page, &resource, form.reason, |reason| Action::ForceClaim { reason, fence }).await;
-    told(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-claimed", "resource", resource)))
+    let became = apply_override(&page, &resource, form.reason, |reason| Action::ForceClaim { reason, fence }).await;
+    answer_override(&page, form.back.as_deref(), became.map(|()| page.t1("leases-force-claimed", "resource", resource)))
 }
 
-/// What became of an override. The only way in which somebody's lock stands in its way is that it is another one by now.
-fn told(page: &Page, back: Option<&str>, became: Result<String, Problem>) -> Response {
+/// Answers an override. `LeaseHeld` means that another holder has the lease by now, because the fence did not match.
+fn answer_override(page: &Page, back: Option<&str>, became: Result<String, Problem>) -> Response {
     match became {
         Err(problem) if problem.code() == Code::LeaseHeld => {
             page.refused(back, page.t1("leases-changed-hands", "name", problem.holder()))
@@ -153,7 +157,7 @@ fn told(page: &Page, back: Option<&str>, became: Result<String, Problem>) -> Res
     }
 }
 
-async fn overridden(
+async fn apply_override(
     page: &Page,
     resource: &Resource,
     reason: String,

@@ -1,4 +1,4 @@
-//! What is happening now, how it went lately, and what needs a person.
+//! The overview: what happens now, recent activity, and what needs attention.
 
 use askama::Template;
 use axum::extract::State;
@@ -18,19 +18,19 @@ use super::titles::Titles;
 use super::trend::{Chart, Counters};
 use crate::http::{Problem, Shared, way_in};
 
-/// Locks counted for the figure; beyond, it says "more than".
+/// How many leases are counted. Beyond that, the page says "more than".
 const LEASES_MAX: u32 = 500;
-/// What waits longer than this with nobody at work needs somebody.
+/// How long the oldest item may wait without a worker before the overview reports it.
 const WAITS_LONG: Span = Span::from_secs(300);
-/// Locks and queues that are shown.
+/// How many leases and queues are shown.
 const SHOWN: usize = 6;
-/// Tasks that are finished in part and shown.
+/// How many partially completed tasks are shown.
 const TASKS: u32 = 5;
 
-/// Tasks that nobody has and that are counted; beyond, it says "more than".
+/// How many free tasks are counted. Beyond that, the page says "more than".
 const FREE_MAX: u32 = 50;
 
-/// Something that does not go on by itself.
+/// Something that needs a person's attention.
 struct Need {
     state: &'static str,
     text: String,
@@ -48,7 +48,7 @@ struct Overview {
     working: i64,
     failing: i64,
     exhausted: i64,
-    /// Where the items of these two figures are.
+    /// The addresses of the items behind these two figures.
     to_failing: String,
     to_exhausted: String,
     collisions: i64,
@@ -58,7 +58,7 @@ struct Overview {
     locks_chart: Chart,
     needs: Vec<Need>,
     now: Time,
-    /// Who holds what, the newest first.
+    /// Held leases, newest first.
     locks: Vec<LeaseState>,
     titles: Titles,
     queues: Arc<Vec<QueueOverview>>,
@@ -81,7 +81,7 @@ impl Overview {
     }
 }
 
-/// The overview for whoever is in; anybody else is shown the way in.
+/// Renders the overview, or the sign-in page for a caller who is not signed in.
 pub(super) async fn show(
     State(app): State<Shared>,
     headers: HeaderMap,
@@ -122,7 +122,7 @@ pub(super) async fn show(
         rates.line(page.t("chart-claimed"), "work", |counters| counters.claimed),
         rates.line(page.t("chart-collisions"), "warn", |counters| counters.collisions),
     ];
-    let (collisions, since) = (trend.of_a_day(|counters| counters.collisions), trend.counting_since(now));
+    let (collisions, since) = (trend.last_day(|counters| counters.collisions), trend.counting_since(now));
     let (last, times) = (rates.last(), rates.times);
     let (waiting, working) =
         (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
@@ -132,7 +132,7 @@ pub(super) async fn show(
     let mut locks: Vec<LeaseState> = held.states;
     locks.sort_by_key(|state| std::cmp::Reverse(state.grant.as_ref().map(|grant| grant.locked_at)));
     locks.truncate(SHOWN);
-    let titles = Titles::of_locked(turno, &locks).await?;
+    let titles = Titles::load(turno, &locks).await?;
     page.show(|page| Overview {
         page,
         to_failing,
@@ -157,7 +157,7 @@ pub(super) async fn show(
     })
 }
 
-/// The tasks that wait for anybody who processes them: those that nobody has, never begun or left.
+/// Returns an entry for the free tasks in this status, if the person may process tasks.
 async fn of_tasks(page: &Page, status: Status, text: &'static str) -> Result<Option<Need>, Problem> {
     if !page.may("inventory.manage") {
         return Ok(None);
@@ -170,7 +170,7 @@ async fn of_tasks(page: &Page, status: Status, text: &'static str) -> Result<Opt
     Ok((!found.tasks.is_empty()).then_some(Need { state: status.as_str(), text, address }))
 }
 
-/// The items in this state if one queue has them all, or else the queues that have some.
+/// Returns the address of the items in this state if one queue has all of them, or else of the queues that have some.
 fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
     let mut having = queues.iter().filter(|queue| has(queue, state));
     match (having.next(), having.next()) {
@@ -179,7 +179,7 @@ fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
     }
 }
 
-/// What in a queue waits for somebody's decision.
+/// Returns what needs attention in a queue.
 fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
     let name = &queue.row.name;
     let address = |state: &str| address(&format!("/queues/{}", page.part(name)), &[("state", state)]);

@@ -1,4 +1,4 @@
-//! A page: who looks, in which language and colours, and what every template may ask.
+//! A page: the person who looks, their language and theme, and the functions that templates may call.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ use super::{assets, badge};
 use crate::http::{App, Caller, Code, Problem, Shared, cookie, identify};
 use crate::texts::{Language, causes};
 
-/// The cookie with the language that somebody chose.
+/// The cookie with the chosen language.
 pub(super) const LANGUAGE: &str = "turno_language";
-/// The cookie with the colours that somebody chose.
+/// The cookie with the chosen theme.
 pub(super) const THEME: &str = "turno_theme";
 
-/// Whom the audit names where no person did it.
+/// The actor that the audit names for actions of the system itself.
 const SYSTEM: &str = "system";
 
-/// Light, dark, or as the machine has it.
+/// Light, dark, or the preference of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Auto,
@@ -51,8 +51,8 @@ impl Theme {
         [Theme::Auto, Theme::Light, Theme::Dark].into_iter().find(|theme| theme.name() == name)
     }
 
-    /// What the one button leads to. Which way it is from the machine's own colours only the machine knows: the style
-    /// shows one of both.
+    /// Returns the themes that the button may switch to. From `Auto`, only the browser knows whether dark or light is
+    /// the other one, so both are rendered and the style sheet shows one.
     pub(crate) fn next(self) -> &'static [&'static str] {
         match self {
             Theme::Auto => &["dark", "light"],
@@ -62,7 +62,7 @@ impl Theme {
     }
 }
 
-/// The reader's language: what they chose, or else what their browser prefers.
+/// Returns the reader's language: the chosen one, or else the browser's preference.
 pub(crate) fn language(headers: &HeaderMap) -> Language {
     match cookie(headers, LANGUAGE) {
         Some("es") => Language::Spanish,
@@ -74,49 +74,49 @@ pub(crate) fn language(headers: &HeaderMap) -> Language {
     }
 }
 
-/// The page that is being made. Templates have it as their field `page`.
+/// The page that is being rendered. Templates have it as their field `page`.
 #[derive(Debug)]
 pub(crate) struct Page {
     app: Shared,
     me: Option<(Turno, Arc<Principal>)>,
     language: Language,
     theme: Theme,
-    /// With its query, for forms to come back to.
+    /// The path with its query, to which forms return.
     path: String,
     flash: Option<Flash>,
-    /// Under which name and port the browser reaches the server.
+    /// The host name and port by which the browser reaches the server.
     host: String,
-    /// What people are called; nobody on pages for strangers.
+    /// Names of people by their ids. Empty on pages without sign-in.
     names: Arc<Names>,
 }
 
 impl Page {
-    /// For somebody who may not be in.
+    /// Makes a page for a caller, who may be unknown.
     pub(crate) fn new(app: Shared, headers: &HeaderMap, path: &str, caller: Option<&Caller>) -> Page {
-        let again = headers.contains_key("hx-request");
+        let is_refresh = headers.contains_key("hx-request");
         Page {
             me: caller.and_then(|caller| Some((caller.0.clone(), caller.0.principal()?))),
             language: language(headers),
             theme: cookie(headers, THEME).and_then(Theme::named).unwrap_or(Theme::Auto),
             path: path.to_owned(),
-            flash: Flash::of(headers).filter(|_| !again),
+            flash: Flash::from_headers(headers).filter(|_| !is_refresh),
             host: headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7171").to_owned(),
             names: Arc::default(),
             app,
         }
     }
 
-    /// The library, in the name of whoever looks.
+    /// Returns the library's handle in the name of the signed-in person.
     pub(crate) fn turno(&self) -> Result<&Turno, Problem> {
         self.me.as_ref().map(|(turno, _)| turno).ok_or_else(|| Problem::new(Code::Unauthenticated))
     }
 
-    /// Whoever looks, as the API's handlers know them.
+    /// Returns the signed-in person as the API's handlers know them.
     pub(crate) fn caller(&self) -> Result<Caller, Problem> {
         self.turno().cloned().map(Caller)
     }
 
-    /// What all handlers know, to be handed on.
+    /// Returns the shared state of all handlers.
     pub(crate) fn shared(&self) -> Shared {
         self.app.clone()
     }
@@ -129,12 +129,12 @@ impl Page {
         self.language
     }
 
-    /// The answer with this template, which is given the page.
+    /// Renders the template that `make` returns.
     pub(crate) fn show<T: Template>(self, make: impl FnOnce(Page) -> T) -> Result<Response, Problem> {
         self.show_as(StatusCode::OK, make)
     }
 
-    /// The same under another status.
+    /// Renders the template with this status.
     pub(crate) fn show_as<T: Template>(
         self,
         status: StatusCode,
@@ -149,60 +149,60 @@ impl Page {
             (header::CONTENT_LANGUAGE, language.tag()),
             (header::VARY, "accept-language, cookie, hx-request"),
             (header::CACHE_CONTROL, "no-store"),
-            // Not `no-referrer`: under it a form would not say where it comes from, and could not be told from another
-            // site's.
+            // Not `no-referrer`: with it a form would not send its origin, and could not be told from a form of another
+            // site.
             (header::REFERRER_POLICY, "same-origin"),
         ];
         let mut answer = (status, headers, Html(text)).into_response();
         if flashed {
-            put_cookie(&mut answer, &Flash::forgotten());
+            put_cookie(&mut answer, &Flash::expired_cookie());
         }
         Ok(answer)
     }
 
-    /// The answer to a form: back to a page of ours, where what became of it is said.
+    /// Answers a form with a redirect to a page of this site, which shows the outcome once.
     pub(crate) fn after(&self, back: Option<&str>, became: Result<String, Problem>) -> Response {
         match became {
-            Ok(said) => sent_on(back, &Flash::good(said)),
-            Err(problem) => self.refused(back, self.said(&problem)),
+            Ok(said) => redirect_with(back, &Flash::good(said)),
+            Err(problem) => self.refused(back, self.problem_text(&problem)),
         }
     }
 
-    /// The same for what was refused in these words.
+    /// Answers a form with a redirect and this refusal.
     pub(crate) fn refused(&self, back: Option<&str>, said: String) -> Response {
-        sent_on(back, &Flash::bad(said))
+        redirect_with(back, &Flash::bad(said))
     }
 
-    /// What went wrong further inside, in the reader's language.
+    /// Translates a cause from the library or a parser.
     pub(crate) fn cause(&self, cause: impl std::fmt::Display) -> String {
         causes::told(&self.app.texts, self.language, &cause.to_string())
     }
 
-    /// A problem as a sentence.
-    pub(crate) fn said(&self, problem: &Problem) -> String {
+    /// Renders a problem as a sentence.
+    pub(crate) fn problem_text(&self, problem: &Problem) -> String {
         let document = problem.document(&self.app.texts, self.language, None);
         document["detail"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// A text; its name if there is none, which tests refuse.
+    /// Returns a text. Returns its id if the text does not exist, which tests refuse.
     pub(crate) fn t(&self, id: &str) -> String {
         self.text(id, &FluentArgs::new())
     }
 
-    /// A text, or something else if there is none.
+    /// Returns a text, or `other` if it does not exist.
     pub(crate) fn t_or(&self, id: &str, other: &str) -> String {
         let found = self.app.texts.find(self.language, id, &FluentArgs::new()).map(std::borrow::Cow::into_owned);
         found.unwrap_or_else(|| other.to_owned())
     }
 
-    /// A text with one argument.
+    /// Returns a text with one argument.
     pub(crate) fn t1(&self, id: &str, name: &'static str, value: impl std::fmt::Display) -> String {
         let mut args = FluentArgs::new();
         set(&mut args, name, &value);
         self.text(id, &args)
     }
 
-    /// A text with two.
+    /// Returns a text with two arguments.
     pub(crate) fn t2(
         &self,
         id: &str,
@@ -217,8 +217,8 @@ impl Page {
         self.text(id, &args)
     }
 
-    /// A text with any number of them, as words.
-    pub(crate) fn told(&self, id: &str, values: &[(&'static str, String)]) -> String {
+    /// Returns a text with any number of arguments, all of them strings.
+    pub(crate) fn text_with(&self, id: &str, values: &[(&'static str, String)]) -> String {
         let mut args = FluentArgs::new();
         values.iter().for_each(|(name, value)| args.set(*name, value.as_str()));
         self.text(id, &args)
@@ -228,34 +228,34 @@ impl Page {
         self.app.texts.find(self.language, id, args).map_or_else(|| id.to_owned(), std::borrow::Cow::into_owned)
     }
 
-    /// The one way to show a state; its word is the text `state-STATE`.
+    /// Renders a state as a badge. Its word is the text `state-STATE`. All pages show states this way.
     pub(crate) fn badge(&self, state: &str) -> Badge {
         Badge::new(state, self.t(&format!("state-{state}")))
     }
 
-    /// The tone of a state, for what is coloured like its badge.
+    /// Returns the tone of a state, for elements that are coloured like its badge.
     pub(crate) fn tone(&self, state: &str) -> &'static str {
         badge::tone(state)
     }
 
-    /// Somebody by their name.
+    /// Renders a person by name.
     pub(crate) fn who(&self, id: impl std::fmt::Display) -> Who {
         let id = id.to_string();
         let name = self.names.get(&id).cloned().or_else(|| (id == SYSTEM).then(|| self.t("who-system")));
         Who::new(id, name)
     }
 
-    /// The same as bare text.
+    /// Returns the name of a person as plain text.
     pub(crate) fn called(&self, id: &str) -> String {
         self.names.get(id).cloned().unwrap_or_else(|| id.to_owned())
     }
 
-    /// A permission in words.
+    /// Renders a permission in words.
     pub(crate) fn permission(&self, name: impl std::fmt::Display) -> String {
         self.app.texts.permission(self.language, &name.to_string())
     }
 
-    /// A rate as people write it: tenths only where they matter, with the reader's mark.
+    /// Renders a rate: with a decimal only below 10, and with the reader's decimal mark.
     pub(crate) fn rate(&self, rate: &f64) -> String {
         let text = if *rate >= 10.0 || rate.fract() == 0.0 { format!("{rate:.0}") } else { format!("{rate:.1}") };
         match self.language {
@@ -264,42 +264,42 @@ impl Page {
         }
     }
 
-    /// A time where only text can stand, in the server's own zone, which is said.
+    /// Renders a time as plain text, in UTC, which the text says.
     pub(crate) fn day(&self, at: &Time) -> String {
         When::day(*at)
     }
 
-    /// How long ago, or how soon.
+    /// Renders a time relative to now.
     pub(crate) fn ago(&self, at: &Time, now: &Time) -> When {
         When::ago(self, *at, *now)
     }
 
-    /// At what o'clock.
+    /// Renders a time of day.
     pub(crate) fn clock(&self, at: &Time) -> When {
         When::clock(*at)
     }
 
-    /// At what o'clock, to the second.
+    /// Renders a time of day with seconds.
     pub(crate) fn exact_clock(&self, at: &Time) -> When {
         When::exact_clock(*at)
     }
 
-    /// Where a file of ours is found.
+    /// Returns the address of an asset.
     pub(crate) fn asset(&self, name: &str) -> String {
         assets::address(name)
     }
 
-    /// A part of an address: names hold anything.
+    /// Encodes a name as a part of an address, because names may contain any character.
     pub(crate) fn part(&self, name: impl std::fmt::Display) -> String {
         percent_encoding::utf8_percent_encode(&name.to_string(), percent_encoding::NON_ALPHANUMERIC).to_string()
     }
 
-    /// Where the form of a verb on a thing goes.
+    /// Returns the address of the form for a verb on a thing.
     pub(crate) fn action(&self, noun: &str, name: impl std::fmt::Display, verb: &str) -> String {
         format!("/console/{noun}/{}/{verb}", self.part(name))
     }
 
-    /// Whether whoever looks may do this; what one may not is not offered.
+    /// Returns whether the signed-in person has this permission. Pages hide actions without it.
     pub(crate) fn may(&self, permission: &str) -> bool {
         let wanted = permission.parse::<Permission>();
         let held = self.me.as_ref().map(|(_, me)| me.permissions);
@@ -310,12 +310,12 @@ impl Page {
         self.me.is_some()
     }
 
-    /// How people call whoever looks.
+    /// Returns the name of the signed-in person.
     pub(crate) fn name(&self) -> &str {
         self.me.as_ref().map_or("", |(_, me)| &me.name)
     }
 
-    /// Their id.
+    /// Returns the id of the signed-in person.
     pub(crate) fn user(&self) -> &str {
         self.me.as_ref().map_or("", |(_, me)| me.user.as_str())
     }
@@ -332,29 +332,29 @@ impl Page {
         &self.path
     }
 
-    /// Whether this part of the console is the one that is looked at: the first part of the address says so.
+    /// Returns whether the page belongs to this section: the first part of the address.
     pub(crate) fn is_in(&self, section: &str) -> bool {
         let path = self.path.split(['?', '#']).next().unwrap_or_default();
-        // A form that comes back with what is wrong is still in the part where it was sent from.
+        // A form that is rendered again with its errors has the address `/console/…` of its section.
         let path = path.strip_prefix("/console").unwrap_or(path);
         path.split('/').nth(1).unwrap_or_default() == section
     }
 
-    /// Whether the address chooses some of a list: then an empty list says nothing about what there is.
+    /// Returns whether the address has filters. If so, an empty list does not mean that nothing exists.
     pub(crate) fn is_filtered(&self) -> bool {
         let query = self.path.split_once('?').map_or("", |(_, query)| query);
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.into_iter().any(|(name, value)| !value.is_empty() && !["cursor", "queue"].contains(&name))
     }
 
-    /// Where programs find the server, for commands that can be pasted.
+    /// Returns the server's base URL, for commands that can be pasted.
     pub(crate) fn base(&self) -> String {
         let settings = self.app.settings.iter().find(|row| row.key == "public_url");
         let public = settings.and_then(|row| row.value.clone());
         public.unwrap_or_else(|| format!("http://{}", self.host))
     }
 
-    /// The id of whom somebody typed: by id or by name, in whichever case.
+    /// Returns the id of a person, given an id or a name in any case.
     pub(crate) fn user_of(&self, typed: &str) -> String {
         let called = || self.names.iter().find(|(_, name)| name.to_lowercase() == typed.to_lowercase());
         if self.names.contains_key(typed) { None } else { called() }.map_or(typed, |(id, _)| id).to_owned()
@@ -365,13 +365,13 @@ impl Page {
     }
 }
 
-fn sent_on(back: Option<&str>, flash: &Flash) -> Response {
+fn redirect_with(back: Option<&str>, flash: &Flash) -> Response {
     let mut answer = Redirect::to(local(back)).into_response();
     put_cookie(&mut answer, &flash.cookie());
     answer
 }
 
-/// Numbers stay numbers, so that plurals are right.
+/// Passes numbers as numbers, so that Fluent chooses the right plural.
 fn set(args: &mut FluentArgs<'_>, name: &'static str, value: &dyn std::fmt::Display) {
     let text = value.to_string();
     match text.parse::<i64>() {
@@ -390,18 +390,18 @@ impl FromRequestParts<Shared> for Page {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        // The guard has found out who it is, except where anybody may come.
+        // The guard has identified the caller, except on public routes.
         let caller = match parts.extensions.get::<Caller>() {
             Some(caller) => caller.clone(),
             None => identify(app, &parts.method, &parts.headers).await?,
         };
         let confined = caller.0.principal().is_some_and(|me| !me.resources.is_empty());
         if confined {
-            // Made for one page of another application, not to look around here.
+            // A confined token is made for one page of another application and gets no access to the console.
             return Err(Problem::new(Code::OtherResource).arg("resource", parts.uri.path()));
         }
         let page = Page::new(app.clone(), &parts.headers, &address(parts), Some(&caller));
-        // Without names ids are shown; a page that needs the database will say what is wrong with it.
+        // If the names cannot be read, pages show ids.
         Ok(Page { names: app.directory.names(app.trusted()).await.unwrap_or_default(), ..page })
     }
 }

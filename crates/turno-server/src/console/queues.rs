@@ -1,4 +1,4 @@
-//! Queues: all of them, one with its items, one key's lane, one item; and what people do to them.
+//! Queues: the list, a page per queue, key and item, and the forms on them.
 
 mod item;
 mod key;
@@ -15,7 +15,7 @@ use turno::core::sync::NOTHING;
 use turno::core::time::Span;
 use turno::{ItemQuery, ItemRecord, Overview, QueueHandle};
 
-pub(super) use one::spoken;
+pub(super) use one::render_span;
 
 use super::form::given;
 use super::page::Page;
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/queues/{queue}/items/{id}/cancel", post(item::cancel))
 }
 
-/// The kind as it is called outside.
+/// Returns the name of a kind.
 pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Lane => "lane",
@@ -43,32 +43,32 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What is to be done, or was, about an item.
+/// What is done, or was done, about an item.
 pub(super) enum Act {
-    /// The word that the receiver knows.
+    /// The action as the receiver knows it.
     Word(String),
-    /// In words for people.
-    Said(String),
+    /// A text for people.
+    Text(String),
 }
 
 impl Act {
-    /// A mark of a trigger says nothing itself: what is done is decided when it is delivered.
-    pub(super) fn of(record: &ItemRecord, page: &Page) -> Act {
+    /// Returns the action of an item. A trigger's mark has none, because its action is decided when it is delivered.
+    pub(super) fn from_record(record: &ItemRecord, page: &Page) -> Act {
         match record.body.action.as_deref() {
-            Some(NOTHING) => Act::Said(page.t("sync-nothing")),
+            Some(NOTHING) => Act::Text(page.t("sync-nothing")),
             Some(word) => Act::Word(word.to_owned()),
-            None if record.done.is_none() && &*record.body.payload == "null" => Act::Said(page.t("sync-decided")),
-            None => Act::Said("–".to_owned()),
+            None if record.done.is_none() && &*record.body.payload == "null" => Act::Text(page.t("sync-decided")),
+            None => Act::Text("–".to_owned()),
         }
     }
 }
 
-/// Which queues.
+/// The filters in the address.
 #[derive(Deserialize)]
 struct Filter {
     name: Option<String>,
     kind: Option<String>,
-    /// Those that have something in this state, or are paused.
+    /// Queues with items in this state, or `paused`.
     state: Option<String>,
 }
 
@@ -95,19 +95,19 @@ impl List {
         queue.counts.pending + queue.counts.error
     }
 
-    /// How long items waited that were done in the last minute: half of them, and nearly all.
+    /// Renders the waiting times of items processed in the last minute: median and 95th percentile.
     fn waited(&self, latency: &Latency) -> String {
         let measured = |span: Span| measured(span, self.page.lang());
         format!("{} / {}", measured(latency.waited.p50), measured(latency.waited.p95))
     }
 
-    /// Items of one queue in this state.
-    fn of(&self, queue: &Overview, state: &str) -> String {
+    /// Returns the address of a queue's items in this state.
+    fn items_path(&self, queue: &Overview, state: &str) -> String {
         super::form::address(&format!("/queues/{}", self.page.part(&queue.row.name)), &[("state", state)])
     }
 }
 
-/// What was measured, and not set: a tenth of a second is exact enough for whoever waits longer than one.
+/// Renders a measured time: milliseconds below a second, tenths of a second above.
 fn measured(span: Span, language: &str) -> String {
     match span.0 {
         ..1_000 => format!("{} ms", span.0),
@@ -129,7 +129,7 @@ async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     page.show(|page| List { page, name, kind: wanted, state, queues })
 }
 
-/// Whether a queue has something in this state; any has nothing in particular.
+/// Returns whether a queue has items in this state. An empty state matches every queue.
 pub(super) fn has(queue: &Overview, state: &str) -> bool {
     match state.parse::<ItemState>() {
         Ok(state) => queue.counts.of(state) > 0,
@@ -137,12 +137,12 @@ pub(super) fn has(queue: &Overview, state: &str) -> bool {
     }
 }
 
-/// What somebody may still have to do with, first what needs it most.
+/// The unfinished states, those that need attention first.
 pub(super) const UNFINISHED: [ItemState; 4] =
     [ItemState::Exhausted, ItemState::Error, ItemState::InProcess, ItemState::Pending];
-/// Unfinished items that are shown together.
+/// How many unfinished items are shown together.
 pub(super) const SHOWN: u32 = 50;
-/// The first of each unfinished state: a page that is looked at needs no more.
+/// Returns the first items of each unfinished state, up to `SHOWN` in all.
 pub(super) async fn unfinished(queue: &QueueHandle, key: Option<Key>) -> Result<Vec<ItemRecord>, Problem> {
     let mut items: Vec<ItemRecord> = Vec::new();
     for state in UNFINISHED {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_measured_is_said_in_milliseconds_below_a_second_and_in_tenths_above() {
+    fn measured_times_have_milliseconds_below_a_second_and_tenths_above() {
         for (ms, spanish, english) in [(0, "0 ms", "0 ms"), (999, "999 ms", "999 ms"), (2_057, "2,0 s", "2.0 s")] {
             assert_eq!([measured(Span(ms), "es"), measured(Span(ms), "en")], [spanish, english]);
         }

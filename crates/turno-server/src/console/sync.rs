@@ -1,5 +1,4 @@
-//! Synchronisation: sources and their triggers, how the module at the other end is doing, and events in the words of those
-//! who look at the database.
+//! Synchronisation: sources with their triggers, the state of their destinations, and their items.
 
 use askama::Template;
 use axum::Router;
@@ -27,22 +26,22 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/console/sync/{name}/resync-all", post(resync_all))
 }
 
-/// Which events.
+/// The filters in the address.
 #[derive(Deserialize)]
 struct Filter {
     queue: Option<String>,
     state: Option<String>,
     key: Option<String>,
     cursor: Option<String>,
-    /// The source that somebody thinks about sending again as a whole.
+    /// The source for which the resync of all keys must be confirmed.
     all: Option<String>,
 }
 
-/// A queue of changes, with its source if the configuration names one.
+/// A sync queue, with its source if the configuration has one.
 struct Line {
     queue: Overview,
     source: Option<SourceView>,
-    /// How its destination is doing; nothing if nobody is called.
+    /// The state of the destination. `None` if there is no endpoint.
     destination: Option<Destination>,
     calls: bool,
 }
@@ -56,7 +55,7 @@ impl Line {
         self.destination.as_ref().filter(|destination| destination.is_down())
     }
 
-    /// The last calls failed, and it is not down as a whole.
+    /// Returns the destination if its last calls failed and it is not down.
     fn failing(&self) -> Option<&Destination> {
         self.destination.as_ref().filter(|destination| !destination.is_down() && destination.failures > 0)
     }
@@ -69,8 +68,8 @@ impl Line {
     }
 }
 
-/// A source before it is sent again as a whole. Its keys are counted only when somebody thinks about it: it takes a look at
-/// the whole table.
+/// A source whose resync of all keys awaits confirmation. Its keys are counted only then, because counting reads the
+/// whole table.
 struct Whole {
     name: String,
     keys: i64,
@@ -81,7 +80,7 @@ struct Whole {
 struct Sync {
     page: Page,
     lines: Vec<Line>,
-    /// Sources whose queue is not there yet.
+    /// Sources whose queue does not exist yet.
     absent: Vec<SourceView>,
     queue: String,
     state: String,
@@ -93,7 +92,7 @@ struct Sync {
 }
 
 impl Sync {
-    /// A state in the words of the queue's own view.
+    /// Renders a state with the words of the queue's database view.
     fn badge(&self, record: &ItemRecord) -> Badge {
         let state = record.state(record.now).as_str();
         Badge::new(state, self.page.t(&format!("seed-{state}")))
@@ -120,9 +119,9 @@ impl Sync {
         self.page.t1(if whole.keys < most { "sync-all-what" } else { "sync-all-many" }, "count", whole.keys)
     }
 
-    /// What is done about an event, in words.
+    /// Returns the action of an item.
     fn action(&self, record: &ItemRecord) -> Act {
-        Act::of(record, &self.page)
+        Act::from_record(record, &self.page)
     }
 
     fn unfiltered(&self) -> String {
@@ -147,7 +146,7 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let (lines, absent) = lines(&page).await?;
     let [queue, state, key] = [filter.queue, filter.state, filter.key].map(given);
-    // The first one, unless another is asked for.
+    // The first queue is the default.
     let queue = queue.or_else(|| lines.first().map(|line| line.queue.row.name.to_string())).unwrap_or_default();
     let all = match given(filter.all).filter(|_| page.may("sync.manage")) {
         Some(name) => Some(Whole { keys: sync_size(page.app(), &page.caller()?, &name).await?, name }),
@@ -178,7 +177,7 @@ async fn show(page: Page, Query(filter): Query<Filter>) -> Result<Response, Prob
     page.show(|page| Sync { page, lines, absent, queue, state, key, events, all, first, next })
 }
 
-/// Every queue of changes, those of the configuration's sources first.
+/// Returns all sync queues, those of configured sources first, and the sources without a queue.
 async fn lines(page: &Page) -> Result<(Vec<Line>, Vec<SourceView>), Problem> {
     let (app, caller) = (page.shared(), page.caller()?);
     let all = app.glance.queues(app.trusted()).await?;
@@ -205,14 +204,14 @@ async fn line(page: &Page, queue: &Overview, source: Option<SourceView>) -> Resu
     Ok(Line { queue: queue.clone(), source, destination, calls })
 }
 
-/// Which key is sent again.
+/// The key to resync.
 #[derive(Deserialize)]
-struct Again {
+struct Resync {
     key: String,
     back: Option<String>,
 }
 
-async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Again>) -> Response {
+async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Resync>) -> Response {
     let became = async {
         let key = Key::new(form.key.trim())?;
         let key = sync_resync(page.app(), &page.caller()?, &name, key, None).await?;
@@ -221,14 +220,14 @@ async fn resync(page: Page, Path(name): Path<String>, Form(form): Form<Again>) -
     page.after(form.back.as_deref(), became.await)
 }
 
-/// Why everything is sent again.
+/// The reason for resyncing all keys.
 #[derive(Deserialize)]
-struct All {
+struct ResyncAll {
     reason: String,
     back: Option<String>,
 }
 
-async fn resync_all(page: Page, Path(name): Path<String>, Form(form): Form<All>) -> Response {
+async fn resync_all(page: Page, Path(name): Path<String>, Form(form): Form<ResyncAll>) -> Response {
     let became = async {
         let reason = lease_text("reason", form.reason, true)?;
         sync_resync_all(&page.shared(), &page.caller()?, &name, Some(reason)).await?;

@@ -1,8 +1,8 @@
-//! Tasks: their list, one task with process mode, and drafts.
+//! Tasks: the list, the page of a task with process mode, and the form for drafts.
 //!
-//! Process mode itself runs in the browser (`web/console/process.js`), because only the page knows whether somebody is
-//! there; everything that it changes goes through the API with the fence of its own live lock. What is here shows how a
-//! task is, and takes the forms that need no lock.
+//! Process mode runs in the browser (`web/console/process.js`), because only the page knows whether its user is active.
+//! It changes tasks through the API, with the fence of its lease. The handlers here render tasks, and process the forms
+//! that need no lease.
 
 mod draft;
 mod list;
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/tasks", get(list::list))
         .route("/tasks/new", get(draft::fresh))
-        .route("/tasks/{id}", get(one::one))
+        .route("/tasks/{id}", get(one::show))
         .route("/tasks/{id}/edit", get(draft::edit))
         .route("/console/tasks", post(draft::create))
         .route("/console/tasks/{id}/edit", post(draft::save))

@@ -1,4 +1,4 @@
-//! What tasks are called, for whoever looks at their locks: people know a task by its title, locks by `task:98`.
+//! Titles of tasks, for pages about leases: people know a task by its title, a lease names it `task:98`.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use turno::core::lease::State;
 use turno::core::task::TaskId;
 use turno::{Error, TaskQuery, Turno};
 
-/// Tasks whose titles are looked up for one page; beyond, the lock's own name has to do.
+/// How many tasks are looked up for one page. Beyond that, the page shows the resource's name.
 const TASKS_MAX: u32 = 500;
 
-/// Titles by tasks.
+/// Titles by task.
 pub(super) struct Titles(HashMap<TaskId, String>);
 
 impl Titles {
-    /// Those of the tasks among these leases, in one look.
-    pub(super) async fn of_locked(turno: &Turno, leases: &[State]) -> Result<Titles, Error> {
+    /// Reads the titles of all tasks among these leases, with one query.
+    pub(super) async fn load(turno: &Turno, leases: &[State]) -> Result<Titles, Error> {
         if !leases.iter().any(|state| TaskId::of(&state.resource).is_some()) {
             return Ok(Titles(HashMap::new()));
         }
@@ -22,8 +22,8 @@ impl Titles {
         Ok(Titles(found.tasks.into_iter().map(|(task, _)| (task.id, task.title)).collect()))
     }
 
-    /// What the task is called whose lock this is.
-    pub(super) fn of(&self, lease: &State) -> Option<&str> {
+    /// Returns the title of the task that this lease belongs to.
+    pub(super) fn get(&self, lease: &State) -> Option<&str> {
         self.0.get(&TaskId::of(&lease.resource)?).map(String::as_str)
     }
 }

@@ -1,7 +1,7 @@
-//! What went on lately, for the small charts: the process's own counters, looked at every so often.
+//! The server's recent activity, for the small charts: samples of the process's own counters.
 //!
-//! It counts what *this* server did since it was started, and the page says so: with several instances each shows its own
-//! part. What is in the queues and who holds what is read from the database and is the same everywhere.
+//! The counters belong to *this* server process since its start, and the page says so: with several servers each shows
+//! its own part. The contents of queues and the leases come from the database and are the same everywhere.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -12,39 +12,38 @@ use turno::core::time::Time;
 use crate::figures;
 use crate::uptime::Uptime;
 
-/// Between two looks.
+/// The interval between two samples.
 const EVERY: Duration = Duration::from_secs(5);
-/// A day of looks.
+/// How many samples are kept: a day.
 const KEPT: usize = 24 * 720;
-/// Looks that a chart shows: a quarter of an hour.
+/// How many samples a chart shows: 15 minutes.
 const SHOWN: usize = 180;
-/// Looks that a rate is reckoned over: half a minute, so that one busy instant is no mountain. The first ones have less
-/// behind them.
-const OVER: usize = 6;
+/// How many samples a rate covers: half a minute, which smooths short bursts. The first rates cover less.
+const RATE_SAMPLES: usize = 6;
 
-/// A rate over less says nothing.
+/// The shortest time for a meaningful rate.
 const MINUTES_MIN: f64 = 4.0 / 60.0;
 
-/// Counters since the start.
+/// Counters since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counters {
     pub(crate) processed: f64,
     pub(crate) failed: f64,
     pub(crate) claimed: f64,
-    /// Somebody wanted what another held, or came late with a fence that was over.
+    /// Refused claims of held leases, and calls with a stale fence.
     pub(crate) collisions: f64,
 }
 
-/// The looks, oldest first.
+/// The samples, oldest first.
 #[derive(Debug)]
 pub(crate) struct Trend {
     started: Uptime,
-    looks: Mutex<VecDeque<(Duration, Counters)>>,
+    samples: Mutex<VecDeque<(Duration, Counters)>>,
 }
 
 impl Default for Trend {
     fn default() -> Trend {
-        Trend { started: Uptime::start(), looks: Mutex::new(VecDeque::from([(Duration::ZERO, Counters::default())])) }
+        Trend { started: Uptime::start(), samples: Mutex::new(VecDeque::from([(Duration::ZERO, Counters::default())])) }
     }
 }
 
@@ -52,7 +51,7 @@ impl Default for Trend {
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct Line {
     pub(crate) label: String,
-    /// The colour's name in the style sheet.
+    /// The name of the colour in the style sheet.
     pub(crate) tone: &'static str,
     pub(crate) values: Vec<f64>,
 }
@@ -60,7 +59,7 @@ pub(crate) struct Line {
 /// A chart as console.js draws it.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct Chart {
-    /// Seconds since 1970.
+    /// Unix timestamps in seconds.
     pub(crate) times: Vec<i64>,
     pub(crate) series: Vec<Line>,
 }
@@ -71,7 +70,7 @@ impl Chart {
     }
 }
 
-/// The rates of a quarter of an hour, per minute.
+/// Rates per minute over the last 15 minutes.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
     pub(crate) times: Vec<i64>,
@@ -83,41 +82,41 @@ impl Rates {
         self.each.last().copied().unwrap_or_default()
     }
 
-    pub(crate) fn line(&self, label: String, tone: &'static str, of: impl Fn(&Counters) -> f64) -> Line {
-        Line { label, tone, values: self.each.iter().map(of).collect() }
+    pub(crate) fn line(&self, label: String, tone: &'static str, value_of: impl Fn(&Counters) -> f64) -> Line {
+        Line { label, tone, values: self.each.iter().map(value_of).collect() }
     }
 }
 
 impl Trend {
-    /// Looks at the counters for as long as it is polled.
+    /// Samples the counters for as long as the future is polled.
     pub(crate) async fn watch(&self) {
         loop {
-            self.look(counters(&figures::installed().render()));
+            self.sample(counters(&figures::installed().render()));
             tokio::time::sleep(EVERY).await;
         }
     }
 
-    fn look(&self, counters: Counters) {
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.push_back((self.started.elapsed(), counters));
-        if looks.len() > KEPT {
-            looks.pop_front();
+    fn sample(&self, counters: Counters) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.push_back((self.started.elapsed(), counters));
+        if samples.len() > KEPT {
+            samples.pop_front();
         }
     }
 
-    /// Counted in the last day, or since the start if that is shorter.
-    pub(crate) fn of_a_day(&self, of: impl Fn(&Counters) -> f64) -> i64 {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        match (looks.front(), looks.back()) {
-            (Some((_, first)), Some((_, last))) => (of(last) - of(first)) as i64,
+    /// Returns the count of the last day, or since the start if that is shorter.
+    pub(crate) fn last_day(&self, value_of: impl Fn(&Counters) -> f64) -> i64 {
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        match (samples.front(), samples.back()) {
+            (Some((_, first)), Some((_, last))) => (value_of(last) - value_of(first)) as i64,
             _ => 0,
         }
     }
 
-    /// How long it has been counting, up to a day.
+    /// Returns when the counting began, at most a day ago.
     pub(crate) fn counting_since(&self, now: Time) -> Time {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = looks.front().map_or(Duration::ZERO, |(at, _)| *at);
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = samples.front().map_or(Duration::ZERO, |(at, _)| *at);
         self.time(first, now)
     }
 
@@ -127,15 +126,17 @@ impl Trend {
     }
 
     pub(crate) fn rates(&self, now: Time) -> Rates {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rates = Rates::default();
-        for end in looks.len().saturating_sub(SHOWN).max(1)..looks.len() {
-            let ((from, before), (at, after)) = (looks[end.saturating_sub(OVER)], looks[end]);
+        for end in samples.len().saturating_sub(SHOWN).max(1)..samples.len() {
+            let ((from, before), (at, after)) = (samples[end.saturating_sub(RATE_SAMPLES)], samples[end]);
             let minutes = at.saturating_sub(from).as_secs_f64() / 60.0;
             if minutes < MINUTES_MIN {
                 continue;
             }
-            let rate = |of: fn(&Counters) -> f64| ((of(&after) - of(&before)) / minutes * 10.0).round() / 10.0;
+            let rate = |value_of: fn(&Counters) -> f64| {
+                ((value_of(&after) - value_of(&before)) / minutes * 10.0).round() / 10.0
+            };
             rates.times.push(self.time(at, now).0 / 1_000);
             rates.each.push(Counters {
                 processed: rate(|counters| counters.processed),
@@ -148,7 +149,7 @@ impl Trend {
     }
 }
 
-/// Reads what is needed out of the text for Prometheus, which is the only way that the recorder tells.
+/// Parses the counters out of the text for Prometheus, because the recorder has no other interface.
 fn counters(text: &str) -> Counters {
     let mut counters = Counters::default();
     for line in
@@ -191,16 +192,16 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_counted_from_its_first_look_and_not_before() {
+    fn the_count_of_a_day_begins_with_its_first_sample() {
         let trend = Trend::default();
-        let look = |collisions| trend.look(Counters { collisions, ..Counters::default() });
-        look(2.0);
-        look(9.0);
-        assert_eq!(trend.of_a_day(|counters| counters.collisions), 9);
+        let sample = |collisions| trend.sample(Counters { collisions, ..Counters::default() });
+        sample(2.0);
+        sample(9.0);
+        assert_eq!(trend.last_day(|counters| counters.collisions), 9);
         for _ in 0..KEPT {
-            look(10.0);
+            sample(10.0);
         }
-        assert_eq!(trend.of_a_day(|counters| counters.collisions), 0, "what is older than a day is forgotten");
+        assert_eq!(trend.last_day(|counters| counters.collisions), 0, "older samples are dropped");
         assert_eq!(trend.rates(Time(1_000_000)).times.len(), SHOWN.min(trend.rates(Time(0)).times.len()));
     }
 }

@@ -1,4 +1,4 @@
-//! Problems as pages: for browsers, what goes wrong on a page is said in a page, with the way on.
+//! Renders problems as pages, for browsers.
 
 use askama::Template;
 use axum::extract::Request;
@@ -9,7 +9,7 @@ use super::flash::Flash;
 use super::page::{Page, put_cookie};
 use crate::http::{Problem, Shared, identify};
 
-/// A request whose answer is read by a person, as far as a page about its trouble needs it.
+/// The parts of a browser's request that a problem page needs.
 #[derive(Debug)]
 pub(crate) struct Asked {
     headers: HeaderMap,
@@ -18,7 +18,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Nothing if a program asks, or for the API.
+    /// Returns `None` for calls of the API and for clients that do not accept HTML.
     pub(crate) fn of(request: &Request) -> Option<Asked> {
         let path = request.uri().path();
         let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
@@ -30,12 +30,12 @@ impl Asked {
         Some(Asked { headers: request.headers().clone(), method: request.method().clone(), path: address })
     }
 
-    /// The page that can be opened again: the one that was asked for, or the one whose form was sent.
+    /// Returns the address of a page that can be opened again: the requested one, or the one whose form was sent.
     fn opened(&self) -> String {
         if self.method == Method::GET {
             return self.path.clone();
         }
-        // A form that came back with what is wrong stands under the address that it was sent to.
+        // A form that is rendered again with its errors has the address it was sent to.
         match self.path.strip_prefix("/console/tasks") {
             Some("") => return "/tasks/new".to_owned(),
             Some(rest) if rest.ends_with("/edit") => return format!("/tasks{rest}"),
@@ -62,10 +62,11 @@ struct Trouble {
     request: String,
 }
 
-/// The page for a problem. Whoever is not in is shown the way in, and comes back from there.
+/// Answers with a page about the problem. A caller who is not signed in is redirected to the sign-in page, and returns
+/// from there.
 pub(crate) async fn answer(app: &Shared, asked: Asked, problem: &Problem, request: &str) -> Response {
     if problem.is_unauthenticated() {
-        // A part of a page cannot be sent on, and the page knows whether it has signed out itself.
+        // htmx cannot follow a redirect for a part of a page. The page's script handles 401.
         if asked.headers.contains_key("hx-request") {
             return StatusCode::UNAUTHORIZED.into_response();
         }
@@ -73,7 +74,7 @@ pub(crate) async fn answer(app: &Shared, asked: Asked, problem: &Problem, reques
         let next = percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
         let mut answer = Redirect::to(&format!("/sign-in?next={next}")).into_response();
         if asked.method != Method::GET {
-            // Whoever sent a form and is asked who they are is told why.
+            // Explains why the form was not processed: the session has ended.
             let page = Page::new(app.clone(), &asked.headers, &asked.path, None);
             put_cookie(&mut answer, &Flash::bad(page.t("session-ended")).cookie());
         }

@@ -1,4 +1,4 @@
-//! Times for people: how long ago, or at what o'clock. The server says it once, the page goes on saying it.
+//! Renders times for people, relative or as a time of day. The page's script keeps them current.
 
 use askama::Template;
 use turno::core::time::{Span, Time};
@@ -11,44 +11,44 @@ use crate::http::Stamp;
 #[template(path = "parts/when.html")]
 pub(crate) struct When {
     at: Stamp,
-    /// Shown as a time of day, which only the browser knows in the reader's own zone: to the minute (`m`) or second (`s`).
+    /// Set for a time of day, which the script renders in the reader's time zone: `m` with minutes, `s` with seconds.
     clock: Option<char>,
-    said: String,
+    text: String,
 }
 
 impl askama::filters::HtmlSafe for When {}
 
 impl When {
-    /// "hace 12 s", or "en 12 s" for what is to come.
+    /// Renders a relative time: "hace 12 s", or "en 12 s" in the future.
     pub(super) fn ago(page: &Page, at: Time, now: Time) -> When {
-        When { at: Stamp(at), clock: None, said: spoken(page, at.until(now)) }
+        When { at: Stamp(at), clock: None, text: render_relative(page, at.until(now)) }
     }
 
-    /// "10:32"; without scripts in the server's own zone, which is said.
+    /// Renders "10:32". Without scripts the page shows UTC, and says so.
     pub(super) fn clock(at: Time) -> When {
-        When { at: Stamp(at), clock: Some('m'), said: When::day(at) }
+        When { at: Stamp(at), clock: Some('m'), text: When::day(at) }
     }
 
-    /// "10:32:07", where minutes say nothing.
+    /// Renders "10:32:07".
     pub(super) fn exact_clock(at: Time) -> When {
-        When { at: Stamp(at), clock: Some('s'), said: When::cut(at, 19) }
+        When { at: Stamp(at), clock: Some('s'), text: When::truncated(at, 19) }
     }
 
-    /// "2026-01-15 10:30 UTC".
+    /// Renders "2026-01-15 10:30 UTC".
     pub(super) fn day(at: Time) -> String {
-        When::cut(at, 16)
+        When::truncated(at, 16)
     }
 
-    fn cut(at: Time, length: usize) -> String {
+    fn truncated(at: Time, length: usize) -> String {
         let text = Stamp(at).to_string();
         text.get(..length).map_or_else(|| text.clone(), |day| format!("{} UTC", day.replace('T', " ")))
     }
 }
 
-/// Units of the words `ago-*` and `in-*`, largest first; the same as in console.js.
+/// Units of the texts `ago-*` and `in-*`, largest first. console.js has the same.
 const UNITS: [(&str, i64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 
-fn spoken(page: &Page, span: Span) -> String {
+fn render_relative(page: &Page, span: Span) -> String {
     let seconds = (span.0.unsigned_abs() as i64 + 500) / 1_000;
     if seconds < 2 {
         return page.t("ago-now");

@@ -1,13 +1,13 @@
-//! The one way to show who did something: by their name, with the id for whoever needs it.
+//! Renders who did something: by name, with the id for those who need it.
 
 use askama::Template;
 
-/// Somebody, as people see them.
+/// A person or a program.
 #[derive(Template)]
 #[template(path = "parts/who.html")]
 pub(crate) struct Who {
     id: String,
-    /// Nothing if nobody is known by this id: it was a program, or they are gone.
+    /// `None` if no person has this id: it belongs to a program, or the person was removed.
     name: Option<String>,
 }
 

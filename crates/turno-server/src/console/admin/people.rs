@@ -1,4 +1,4 @@
-//! Everybody who may come in.
+//! The list of people, and the form that adds one.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -13,7 +13,7 @@ use crate::console::form::{Form, address, given};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Wanted, person_name};
 
-/// Which page of the list.
+/// The filters in the address.
 #[derive(Deserialize)]
 pub(super) struct Filter {
     cursor: Option<String>,
@@ -30,14 +30,14 @@ struct People {
     wrong: Option<Wrong>,
 }
 
-/// What keeps somebody from being added, and in which field it is.
+/// Why a person cannot be added, and which field is wrong.
 struct Wrong {
     field: &'static str,
-    said: String,
+    text: String,
 }
 
 impl People {
-    /// Whether that field is the one.
+    /// Returns whether this field is the wrong one.
     fn is_wrong(&self, field: &str) -> bool {
         self.wrong.as_ref().is_some_and(|wrong| wrong.field == field)
     }
@@ -48,10 +48,10 @@ impl People {
 }
 
 pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Response, Problem> {
-    shown(page, StatusCode::OK, filter, New::default(), None).await
+    render(page, StatusCode::OK, filter, New::default(), None).await
 }
 
-async fn shown(
+async fn render(
     page: Page,
     status: StatusCode,
     filter: Filter,
@@ -66,7 +66,7 @@ async fn shown(
     page.show_as(status, |page| People { page, people: found.items, first, next, typed, wrong })
 }
 
-/// Somebody new.
+/// The fields of a new person.
 #[derive(Deserialize)]
 pub(super) struct New {
     id: String,
@@ -82,7 +82,7 @@ impl Default for New {
 }
 
 impl New {
-    /// Who it shall be, or in which field it is wrong.
+    /// Returns the new person, or the problem with its field.
     fn person(&self) -> Result<NewPerson, (&'static str, Problem)> {
         let id = UserId::new(self.id.trim()).map_err(|error| ("id", error.into()))?;
         let name = given(Some(self.name.clone())).unwrap_or_else(|| id.to_string());
@@ -94,7 +94,7 @@ impl New {
 
 pub(super) async fn add(page: Page, Form(form): Form<New>) -> Result<Response, Problem> {
     let added = match form.person() {
-        // Whom there is already is there under that name.
+        // A refusal by the library concerns the id, which already exists.
         Ok(person) => page.turno()?.add_person(person).await.map_err(|error| ("id", error.into())),
         Err(wrong) => Err(wrong),
     };
@@ -104,9 +104,9 @@ pub(super) async fn add(page: Page, Form(form): Form<New>) -> Result<Response, P
             Ok(page.after(Some(&there), Ok(page.t1("people-added", "name", &person.name))))
         }
         Err((field, problem)) => {
-            let wrong = Wrong { field, said: page.said(&problem) };
+            let wrong = Wrong { field, text: page.problem_text(&problem) };
             let status = problem.into_response().status();
-            shown(page, status, Filter { cursor: None }, form, Some(wrong)).await
+            render(page, status, Filter { cursor: None }, form, Some(wrong)).await
         }
     }
 }

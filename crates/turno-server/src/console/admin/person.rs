@@ -1,4 +1,4 @@
-//! One person: what they are called and may do, whether they may come in, how they do, and their tokens.
+//! The page of a person: name, role, access, password and tokens.
 
 use askama::Template;
 use axum::response::Response;
@@ -12,18 +12,18 @@ use crate::console::form::{Form, given};
 use crate::console::page::Page;
 use crate::http::{Code, Path, Problem, password_hashed, person_name};
 
-/// Tokens of one person that are shown; the list of tokens has them all.
+/// How many tokens are shown. The list of tokens has all of them.
 const TOKENS: u32 = 100;
 
 #[derive(Template)]
 #[template(path = "admin/person.html")]
-struct One {
+struct PersonPage {
     page: Page,
     person: Person,
     tokens: Vec<Token>,
 }
 
-impl One {
+impl PersonPage {
     fn roles(&self) -> [Role; 3] {
         ROLES
     }
@@ -37,22 +37,22 @@ pub(super) async fn show(page: Page, Path(id): Path<UserId>) -> Result<Response,
     let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
     let person = page.turno()?.person(id.clone()).await?.ok_or_else(unknown)?;
     let tokens = page.turno()?.tokens(Some(id.clone()), None, TOKENS).await?;
-    page.show(|page| One { page, person, tokens })
+    page.show(|page| PersonPage { page, person, tokens })
 }
 
-/// What may be changed.
+/// The fields of the form.
 #[derive(Deserialize)]
 pub(super) struct Changed {
     name: Option<String>,
     role: Option<String>,
 }
 
-fn there(page: &Page, id: &UserId) -> String {
+fn path_of(page: &Page, id: &UserId) -> String {
     format!("/admin/people/{}", page.part(id))
 }
 
-async fn changed(page: &Page, id: &UserId, change: PersonChange) -> Result<String, Problem> {
-    // Whoever changes themselves stays where they are.
+async fn apply_change(page: &Page, id: &UserId, change: PersonChange) -> Result<String, Problem> {
+    // People who change themselves keep the session they use.
     let spare = page.turno()?.principal().filter(|me| me.user == *id).map(|me| me.token.clone());
     let became = match change.disabled {
         Some(true) => "people-disabled",
@@ -67,19 +67,19 @@ pub(super) async fn change(page: Page, Path(id): Path<UserId>, Form(form): Form<
     let became = async {
         let name = given(form.name).map(|name| person_name("name", name)).transpose()?;
         let role = form.role.as_deref().map(role).transpose()?;
-        changed(&page, &id, PersonChange { name, role, ..PersonChange::default() }).await
+        apply_change(&page, &id, PersonChange { name, role, ..PersonChange::default() }).await
     };
-    page.after(Some(&there(&page, &id)), became.await)
+    page.after(Some(&path_of(&page, &id)), became.await)
 }
 
 pub(super) async fn disable(page: Page, Path(id): Path<UserId>) -> Response {
-    let became = changed(&page, &id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await;
-    page.after(Some(&there(&page, &id)), became)
+    let became = apply_change(&page, &id, PersonChange { disabled: Some(true), ..PersonChange::default() }).await;
+    page.after(Some(&path_of(&page, &id)), became)
 }
 
 pub(super) async fn enable(page: Page, Path(id): Path<UserId>) -> Response {
-    let became = changed(&page, &id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await;
-    page.after(Some(&there(&page, &id)), became)
+    let became = apply_change(&page, &id, PersonChange { disabled: Some(false), ..PersonChange::default() }).await;
+    page.after(Some(&path_of(&page, &id)), became)
 }
 
 pub(super) async fn remove(page: Page, Path(id): Path<UserId>) -> Response {
@@ -89,22 +89,22 @@ pub(super) async fn remove(page: Page, Path(id): Path<UserId>) -> Response {
     };
     match became.await {
         Ok(said) => page.after(Some("/admin"), Ok(said)),
-        Err(problem) => page.after(Some(&there(&page, &id)), Err(problem)),
+        Err(problem) => page.after(Some(&path_of(&page, &id)), Err(problem)),
     }
 }
 
-/// A way in for somebody who has none, or has forgotten it.
+/// The form that sets a password.
 #[derive(Deserialize)]
 pub(super) struct NewPassword {
     password: String,
 }
 
-/// Gives a person a password. Links that sign somebody in are made by the program alone, on its machine: the library refuses
-/// them to whoever is signed in.
+/// Sets a person's password. Sign-in links are made on the server's machine only: the library refuses them to a
+/// signed-in caller.
 pub(super) async fn password(page: Page, Path(id): Path<UserId>, Form(form): Form<NewPassword>) -> Response {
     let became = async {
         let password = Some(password_hashed(page.app(), "password", form.password).await?);
-        changed(&page, &id, PersonChange { password, ..PersonChange::default() }).await
+        apply_change(&page, &id, PersonChange { password, ..PersonChange::default() }).await
     };
-    page.after(Some(&there(&page, &id)), became.await)
+    page.after(Some(&path_of(&page, &id)), became.await)
 }

@@ -1,4 +1,4 @@
-//! Tokens: made here and shown once, listed without their secrets, dead from the next call when revoked.
+//! Tokens: created and shown once, listed without secrets, revoked.
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use crate::console::form::{Form, address, given};
 use crate::console::page::Page;
 use crate::http::{Code, Path, Problem, Query, Wanted};
 
-/// Which tokens.
+/// The filters in the address.
 #[derive(Deserialize)]
 pub(super) struct Filter {
     user: Option<String>,
@@ -45,7 +45,7 @@ pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Res
     page.show(|page| Tokens { page, user, tokens: found.items, first, next })
 }
 
-/// What a new token is for.
+/// The fields of a new token.
 #[derive(Deserialize)]
 pub(super) struct New {
     /// `person` or `machine`.
@@ -90,7 +90,7 @@ pub(super) async fn create(page: Page, Path(id): Path<UserId>, Form(form): Form<
     }
 }
 
-/// Nothing but where to go back to.
+/// The address to return to.
 #[derive(Deserialize)]
 pub(super) struct Back {
     back: Option<String>,

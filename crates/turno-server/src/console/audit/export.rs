@@ -1,4 +1,4 @@
-//! The audit as a file, oldest first, made page by page as it is taken: however long it is, it costs one page.
+//! The audit as a file, oldest entry first. It is streamed page by page, so a long audit needs the memory of one page.
 
 use axum::body::Body;
 use axum::http::header;
@@ -14,14 +14,14 @@ use super::{Filter, Wish};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Stamp};
 
-/// Entries read at once.
+/// Page size when reading entries.
 const PAGE: u32 = 500;
 
-/// How it is written.
+/// The format of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Csv,
-    /// One object per line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -62,7 +62,7 @@ impl Format {
     }
 }
 
-/// A cell that a spreadsheet shows and does not reckon: names come from outside, and some begin with `=`.
+/// Quotes a cell of CSV. A leading apostrophe keeps spreadsheets from evaluating text that begins with `=` or the like.
 fn cell(text: &str) -> String {
     let active = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     format!("\"{}{}\"", if active { "'" } else { "" }, text.replace('"', "\"\""))
@@ -76,8 +76,8 @@ struct Pages {
 }
 
 impl Pages {
-    /// The next piece; nothing at the end. A database that does not answer ends the file early, and the connection with
-    /// it, so that nobody takes half of it for the whole.
+    /// Returns the next piece of the file, or `None` at the end. If the database fails, the connection is cut, so that
+    /// a partial file is not taken for a complete one.
     async fn next(&mut self) -> Result<Option<String>, turno::Error> {
         if !self.begun {
             self.begun = true;
@@ -98,7 +98,7 @@ pub(super) async fn download(page: Page, Query(mut filter): Query<Filter>) -> Re
         Some("json") => (Format::Json, "application/x-ndjson", "turno-audit.jsonl"),
         Some(other) => return Err(Problem::query("format", format_args!("{other:?}; csv or json"))),
     };
-    let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::of(&mut filter).query(&page)? };
+    let query = AuditQuery { after: Some(0), limit: PAGE, ..Wish::from_filter(&mut filter).query(&page)? };
     let pages = Pages { turno: page.turno()?.clone(), query, format, begun: false };
     let pieces = stream::unfold(Some(pages), |pages| async {
         let mut pages = pages?;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_text_for_a_spreadsheet_too() {
+    fn a_csv_cell_is_never_a_formula() {
         assert_eq!(cell("dos \"líneas\",\n"), "\"dos \"\"líneas\"\",\n\"");
         assert_eq!(cell("=1+1"), "\"'=1+1\"");
         assert_eq!(cell("ana"), "\"ana\"");

@@ -1,4 +1,4 @@
-//! One item: what it carries, what happened to it, why it is where it is, and what a person can do about it.
+//! The page of an item: payload, history, why it is not running, and the forms to retry or cancel it.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use turno::{ItemRecord, Why};
 use super::super::form::Form;
 use super::super::page::Page;
 use super::Act;
-use super::one::known;
+use super::one::open_queue;
 use crate::http::{
     Code, Happened, Path, Problem, queue_audited, queue_managed, queue_payload_may_change, queue_timeline, queue_why,
 };
@@ -30,11 +30,11 @@ struct OneItem {
     sentence: String,
     payload: String,
     timeline: Vec<Happened>,
-    /// What somebody typed that could not be taken, to be corrected further.
+    /// A refused correction, rendered again.
     correcting: Option<Correcting>,
 }
 
-/// A correction that was not taken: nothing of it is lost, and what is wrong stands beside it.
+/// A refused correction: the typed text and the error. The text is kept so that nothing is lost.
 struct Correcting {
     typed: String,
     wrong: String,
@@ -57,13 +57,13 @@ impl OneItem {
         format!("/console{}/{verb}", self.path())
     }
 
-    /// What is done about it, where that means something.
+    /// Returns the action, for items that have one.
     fn action(&self) -> Option<Act> {
         let told = self.row.policy.kind == Kind::Sync || self.record.body.action.is_some();
-        told.then(|| Act::of(&self.record, &self.page))
+        told.then(|| Act::from_record(&self.record, &self.page))
     }
 
-    /// How what happened looks.
+    /// Returns the tone of an entry in the history.
     fn mark(&self, happened: &Happened) -> &'static str {
         match happened.what {
             "failed" | "expired" | "exhausted" => "bad",
@@ -73,7 +73,7 @@ impl OneItem {
         }
     }
 
-    /// Whether whoever worked on it said that further attempts are of no use.
+    /// Returns whether the worker failed the item as final, before its attempts were used up.
     fn gave_up(&self) -> bool {
         self.state == "exhausted" && self.record.attempts() < self.row.policy.max_attempts
     }
@@ -89,17 +89,17 @@ impl OneItem {
 }
 
 pub(super) async fn show(page: Page, Path((name, id)): Path<(QueueName, ItemId)>) -> Result<Response, Problem> {
-    shown(page, StatusCode::OK, name, id, None).await
+    render(page, StatusCode::OK, name, id, None).await
 }
 
-async fn shown(
+async fn render(
     page: Page,
     status: StatusCode,
     name: QueueName,
     id: ItemId,
     correcting: Option<Correcting>,
 ) -> Result<Response, Problem> {
-    let queue = known(&page, name.clone()).await?;
+    let queue = open_queue(&page, name.clone()).await?;
     let unknown = || Problem::new(Code::NotFound).arg("thing", &id);
     let record = queue.item(id.clone()).await?.ok_or_else(unknown)?;
     let why = queue.why_item(id.clone()).await?.ok_or_else(unknown)?;
@@ -111,45 +111,45 @@ async fn shown(
     page.show_as(status, |page| OneItem { page, row, record, state, why, sentence, payload, timeline, correcting })
 }
 
-/// As people read it; what is no JSON as it is.
+/// Indents a JSON payload. Returns other text unchanged.
 fn pretty(payload: &str) -> String {
     let parsed = serde_json::from_str::<serde_json::Value>(payload);
     parsed.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| payload.to_owned())
 }
 
-/// What goes round again, perhaps corrected.
+/// The fields of a retry, with a corrected payload if there is one.
 #[derive(Deserialize)]
-pub(super) struct Again {
+pub(super) struct Retry {
     payload: Option<String>,
     back: Option<String>,
-    /// What the item is called where it was pressed, if that is not its id.
+    /// The item's name on the page where the form is, if it is not the id.
     called: Option<String>,
 }
 
 pub(super) async fn retry(
     page: Page,
     Path((name, id)): Path<(QueueName, ItemId)>,
-    Form(form): Form<Again>,
+    Form(form): Form<Retry>,
 ) -> Result<Response, Problem> {
-    let became = again(&page, &name, &id, form.payload.as_deref()).await;
+    let became = retry_item(&page, &name, &id, form.payload.as_deref()).await;
     let called = form.called.as_deref().unwrap_or(id.as_str());
     match (became, form.payload) {
         (Err(wrong), Some(typed)) => {
             let correcting = Correcting { typed, wrong };
-            shown(page, StatusCode::UNPROCESSABLE_ENTITY, name, id, Some(correcting)).await
+            render(page, StatusCode::UNPROCESSABLE_ENTITY, name, id, Some(correcting)).await
         }
         (Ok(()), _) => Ok(page.after(form.back.as_deref(), Ok(page.t1("item-retried", "id", called)))),
         (Err(wrong), None) => Ok(page.refused(form.back.as_deref(), wrong.replace(id.as_str(), called))),
     }
 }
 
-/// Sends it round, with other contents if there are; or says what is wrong.
-async fn again(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>) -> Result<(), String> {
+/// Retries the item, with the corrected payload if there is one. Returns the error as a text for the reader.
+async fn retry_item(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>) -> Result<(), String> {
     if let Some(cause) = payload.and_then(|payload| RawValue::from_string(payload.to_owned()).err()) {
         return Err(page.t1("item-edit-bad", "cause", page.cause(&cause)));
     }
     let sent = async {
-        let queue = known(page, name.clone()).await?;
+        let queue = open_queue(page, name.clone()).await?;
         let outcome = match payload {
             Some(payload) => {
                 queue_payload_may_change(page.app(), name).await?;
@@ -159,10 +159,10 @@ async fn again(page: &Page, name: &QueueName, id: &ItemId, payload: Option<&str>
         };
         queue_managed(&queue, id, outcome).await
     };
-    sent.await.map(drop).map_err(|problem| page.said(&problem))
+    sent.await.map(drop).map_err(|problem| page.problem_text(&problem))
 }
 
-/// Nothing but where to go back to.
+/// The address to return to.
 #[derive(Deserialize)]
 pub(super) struct Back {
     back: Option<String>,
@@ -174,7 +174,7 @@ pub(super) async fn cancel(
     Form(form): Form<Back>,
 ) -> Response {
     let became = async {
-        let queue = known(&page, name).await?;
+        let queue = open_queue(&page, name).await?;
         let outcome = queue.cancel(id.clone()).await?;
         queue_managed(&queue, &id, outcome).await?;
         Ok(page.t1("item-cancelled", "id", &id))

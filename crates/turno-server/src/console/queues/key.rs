@@ -1,4 +1,4 @@
-//! One key's lane: what goes first, what waits behind it, and why.
+//! The page of a key: its lane, and why it is not running.
 
 use askama::Template;
 use axum::response::Response;
@@ -8,13 +8,13 @@ use turno::store::QueueRow;
 use turno::{ItemQuery, ItemRecord, Why};
 
 use super::super::page::Page;
-use super::one::{known, spoken};
+use super::one::{open_queue, render_span};
 use crate::http::{Path, Problem, queue_why};
 use std::sync::Arc;
 
-/// Items of each state that are shown.
+/// How many items of each state are shown.
 const SHOWN: u32 = 50;
-/// Nobody is done with these.
+/// The unfinished states.
 const UNFINISHED: [ItemState; 4] = [ItemState::InProcess, ItemState::Pending, ItemState::Error, ItemState::Exhausted];
 
 #[derive(Template)]
@@ -50,23 +50,23 @@ impl OneKey {
     }
 
     fn window(&self) -> String {
-        spoken(self.row.policy.window)
+        render_span(self.row.policy.window)
     }
 
     fn max_wait(&self) -> String {
-        spoken(self.row.policy.max_wait)
+        render_span(self.row.policy.max_wait)
     }
 }
 
 pub(super) async fn show(page: Page, Path((name, key)): Path<(QueueName, Key)>) -> Result<Response, Problem> {
-    let queue = known(&page, name).await?;
+    let queue = open_queue(&page, name).await?;
     let why = queue.why_key(key.clone()).await?;
     let mut items = Vec::new();
     for state in UNFINISHED {
         let query = ItemQuery { state: Some(state), key: Some(key.clone()), after: None, limit: SHOWN };
         items.extend(queue.items(query).await?);
     }
-    // One that has moved on between two looks is shown once.
+    // An item may change its state between two reads, so duplicates are removed.
     items.sort_by_key(|record| record.body.seq);
     items.dedup_by_key(|record| record.body.seq);
     let sentence = queue_why(page.app(), page.language(), &queue, &why).await?;

@@ -1,4 +1,4 @@
-//! One queue: what is in it, by state and by key, and what people do to the whole of it.
+//! The page of a queue: its items by state and key, and the forms for the whole queue.
 
 use askama::Template;
 use axum::response::Response;
@@ -13,23 +13,23 @@ use super::super::page::Page;
 use super::{SHOWN, UNFINISHED, kind, unfinished};
 use crate::http::{Path, Problem, Query, Wanted};
 
-/// As the API: one call retries so many at most, so that it ends.
+/// How many items one call retries, as in the API, so that the call is bounded.
 const RETRY_MAX: u32 = 10_000;
 
-/// Which items.
+/// The filters in the address.
 #[derive(Deserialize)]
 pub(super) struct Filter {
-    /// Nothing means what is unfinished, `all` means all.
+    /// No state means the unfinished items, `all` means all items.
     state: Option<String>,
     key: Option<String>,
-    /// Part of the last error, of exhausted ones.
+    /// A part of the last error, for exhausted items.
     error: Option<String>,
     cursor: Option<String>,
 }
 
 #[derive(Template)]
 #[template(path = "queues/one.html")]
-struct One {
+struct QueuePage {
     page: Page,
     queue: Overview,
     managed: bool,
@@ -37,13 +37,13 @@ struct One {
     key: String,
     error: String,
     items: Vec<ItemRecord>,
-    /// Exhausted ones that match, for the preview.
+    /// The number of matching exhausted items, for the preview.
     exhausted: i64,
     first: String,
     next: String,
 }
 
-impl One {
+impl QueuePage {
     fn name(&self) -> &QueueName {
         &self.queue.row.name
     }
@@ -60,12 +60,12 @@ impl One {
         UNFINISHED.iter().map(|state| self.queue.counts.of(*state)).sum()
     }
 
-    /// Not all that is unfinished is on the page.
+    /// Returns whether the page shows only some of the unfinished items.
     fn is_cut(&self) -> bool {
         self.state.is_empty() && self.items.len() >= SHOWN as usize
     }
 
-    /// The same page with another state.
+    /// Returns the address of this page with another state.
     fn with_state(&self, state: &str) -> String {
         address(&self.path(), &[("state", state), ("key", &self.key)])
     }
@@ -87,7 +87,7 @@ impl One {
     }
 
     fn span(&self, span: &Span) -> String {
-        spoken(*span)
+        render_span(*span)
     }
 
     fn holds(&self) -> bool {
@@ -95,15 +95,15 @@ impl One {
     }
 }
 
-/// A setting as it would be written: `30 s`, `5 min`, `2 h`, `7 d`, `1500 ms`.
-pub(in crate::console) fn spoken(span: Span) -> String {
+/// Renders a duration of a policy in its largest whole unit: `30 s`, `5 min`, `2 h`, `7 d`, `1500 ms`.
+pub(in crate::console) fn render_span(span: Span) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
     let unit = units.into_iter().find(|(size, _)| span.0 >= *size && span.0 % size == 0);
     unit.map_or_else(|| format!("{} ms", span.0), |(size, name)| format!("{} {name}", span.0 / size))
 }
 
-/// The queue in the name of whoever looks.
-pub(super) async fn known(page: &Page, name: QueueName) -> Result<QueueHandle, Problem> {
+/// Returns the queue's handle in the name of the signed-in person.
+pub(super) async fn open_queue(page: &Page, name: QueueName) -> Result<QueueHandle, Problem> {
     Ok(page.turno()?.queue(name).await?)
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn show(
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let [state, key, error] = [filter.state, filter.key, filter.error].map(given);
     let of_key = key.as_deref().map(Key::new).transpose()?;
-    let handle = known(&page, name.clone()).await?;
+    let handle = open_queue(&page, name.clone()).await?;
     let queue = handle.overview().await?;
     let (items, cursor) = match state.as_deref() {
         None => (unfinished(&handle, of_key.clone()).await?, None),
@@ -138,7 +138,7 @@ pub(super) async fn show(
     let (next, first) = (cursor.map(|cursor| to(&cursor)), filter.cursor.map(|_| to("")));
     let [next, first] = [next, first].map(Option::unwrap_or_default);
     let managed = page.app().managed_queues.contains(&name);
-    page.show(|page| One { page, queue, managed, state, key, error, items, exhausted, first, next })
+    page.show(|page| QueuePage { page, queue, managed, state, key, error, items, exhausted, first, next })
 }
 
 async fn in_state(
@@ -153,7 +153,7 @@ async fn in_state(
     Ok(wanted.page(queue.items(query).await?, |record| record.body.seq.0.to_string()))
 }
 
-/// Nothing but where to go back to.
+/// The address to return to.
 #[derive(Deserialize)]
 pub(super) struct Back {
     back: Option<String>,
@@ -161,7 +161,7 @@ pub(super) struct Back {
 
 pub(super) async fn pause(page: Page, Path(name): Path<QueueName>, Form(form): Form<Back>) -> Response {
     let became = async {
-        known(&page, name.clone()).await?.pause().await?;
+        open_queue(&page, name.clone()).await?.pause().await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-paused", "name", &name))
     };
@@ -170,14 +170,14 @@ pub(super) async fn pause(page: Page, Path(name): Path<QueueName>, Form(form): F
 
 pub(super) async fn resume(page: Page, Path(name): Path<QueueName>, Form(form): Form<Back>) -> Response {
     let became = async {
-        known(&page, name.clone()).await?.resume().await?;
+        open_queue(&page, name.clone()).await?.resume().await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-resumed", "name", &name))
     };
     page.after(form.back.as_deref(), became.await)
 }
 
-/// Which exhausted items go round again.
+/// The filters of the exhausted items to retry.
 #[derive(Deserialize)]
 pub(super) struct Matching {
     key: Option<String>,
@@ -189,7 +189,7 @@ pub(super) async fn retry_exhausted(page: Page, Path(name): Path<QueueName>, For
     let became = async {
         let key = given(form.key).as_deref().map(Key::new).transpose()?;
         let which = Exhausted { key, error: given(form.error), since: None };
-        let retried = known(&page, name.clone()).await?.retry_matching(&which, RETRY_MAX).await?;
+        let retried = open_queue(&page, name.clone()).await?.retry_matching(&which, RETRY_MAX).await?;
         page.app().glance.forget().await;
         Ok(page.t1("queues-retried", "count", retried))
     };
@@ -205,7 +205,7 @@ mod tests {
         for (ms, text) in
             [(1_500, "1500 ms"), (30_000, "30 s"), (90_000, "90 s"), (300_000, "5 min"), (604_800_000, "7 d")]
         {
-            assert_eq!(spoken(Span(ms)), text);
+            assert_eq!(render_span(Span(ms)), text);
         }
     }
 }

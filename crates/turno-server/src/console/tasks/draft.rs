@@ -1,4 +1,4 @@
-//! Writing a task: a title and its lines. What was typed is never lost: a form that does not pass comes back as it was.
+//! The form of a draft: a title and lines. An invalid form is rendered again with everything that was typed.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::console::form::Form;
 use crate::console::page::{Page, put_cookie};
 use crate::http::{Code, Path, Problem, Reader, task_changed, task_id, task_unknown};
 
-/// Empty lines at the end of the form, for more; saving brings new ones, and a script adds any number.
+/// The number of empty lines at the end of the form. Saving adds new ones, and the script can add any number.
 const SPARE: usize = 3;
-/// Tells the page which draft was saved: what the browser keeps of it has arrived.
+/// The cookie that names the saved draft, so that the browser can delete its local copy.
 const SAVED: &str = "turno_saved";
 
 /// A line as it was typed.
@@ -27,7 +27,7 @@ struct Typed {
     movement: String,
     kind: String,
     amount: String,
-    /// Which of its fields makes no sense, if one does.
+    /// The name of the invalid field, or empty.
     wrong: &'static str,
 }
 
@@ -45,17 +45,17 @@ struct Draft {
     title: String,
     rows: Vec<Typed>,
     error: Option<String>,
-    /// What is stored, as far as whoever writes has seen it.
+    /// The version that the form is based on.
     seen: Option<Version>,
-    /// What became of the draft meanwhile.
+    /// A change of the draft since the form was opened.
     meanwhile: Option<Meanwhile>,
 }
 
-/// What became of a draft while somebody wrote.
+/// A change of a draft while the form was open.
 enum Meanwhile {
-    /// Somebody else saved: who, when, and what is stored now.
+    /// Another person saved it: who, when, and the stored contents.
     Changed { who: String, at: Time, title: String, rows: Vec<Typed> },
-    /// It is no draft any more, and nothing can be saved.
+    /// The task is no draft any more and cannot be saved.
     Over(&'static str),
 }
 
@@ -72,7 +72,7 @@ impl Draft {
         self.page.t(if self.id.is_some() { "draft-edit" } else { "tasks-new" })
     }
 
-    /// Its name in the browser, which keeps what is typed into it.
+    /// Returns the name under which the browser keeps the typed text.
     fn kept(&self) -> String {
         kept(self.id)
     }
@@ -82,23 +82,23 @@ impl Draft {
     }
 }
 
-/// An empty form.
+/// Renders an empty form.
 pub(super) async fn fresh(page: Page) -> Result<Response, Problem> {
     form(page, StatusCode::OK, None, Sent::default(), None, None)
 }
 
-/// A draft as it is.
+/// Renders the form of a stored draft.
 pub(super) async fn edit(page: Page, Path(id): Path<String>) -> Result<Response, Problem> {
     let id = task_id(&id)?;
     let (task, _) = page.turno()?.task_get(id).await?.1.ok_or_else(|| task_unknown(id))?;
     if task.status != Status::Draft {
         return Ok(page.after(Some(&address(id)), Ok(page.t1("draft-over", "status", task.status.as_str()))));
     }
-    let sent = Sent { seen: Some(task.version()), rows: written(&task), title: task.title, ..Sent::default() };
+    let sent = Sent { seen: Some(task.version()), rows: typed_rows(&task), title: task.title, ..Sent::default() };
     form(page, StatusCode::OK, Some(id), sent, None, None)
 }
 
-fn written(task: &Task) -> Vec<Typed> {
+fn typed_rows(task: &Task) -> Vec<Typed> {
     let row = |line: &turno::core::task::Line| {
         let (kind, amount) = match &line.goods {
             Goods::Quantity(quantity) => ("quantity", quantity.to_string()),
@@ -125,31 +125,31 @@ fn form(
     page.show_as(status, |page| Draft { page, id, title, rows, error, seen, meanwhile })
 }
 
-/// What keeps a form from being saved, and in which line and field of it, if it is in one.
+/// Why a form cannot be saved, and the line and field of the error, if it concerns one.
 struct Wrong {
-    said: String,
+    text: String,
     at: Option<(usize, &'static str)>,
 }
 
 impl Wrong {
-    fn of(page: &Page, problem: &Problem) -> Wrong {
-        Wrong { said: page.said(problem), at: None }
+    fn from_problem(page: &Page, problem: &Problem) -> Wrong {
+        Wrong { text: page.problem_text(problem), at: None }
     }
 }
 
-/// What the form sends, in order: a `sku` begins a line.
+/// The fields of the form in their order. A field `sku` begins a line.
 #[derive(Default)]
 struct Sent {
     title: String,
     rows: Vec<Typed>,
     ready: bool,
     seen: Option<Version>,
-    /// Under which name the browser keeps what was typed, if it is not the form's own.
+    /// The name under which the browser keeps the typed text, if it differs from the default.
     kept: Option<String>,
 }
 
 impl Sent {
-    fn of(fields: Vec<(String, String)>) -> Sent {
+    fn from_fields(fields: Vec<(String, String)>) -> Sent {
         let mut sent = Sent::default();
         for (name, value) in fields {
             match (name.as_str(), sent.rows.last_mut()) {
@@ -168,10 +168,10 @@ impl Sent {
         sent
     }
 
-    /// The lines, or what is wrong with the first that makes no sense.
+    /// Returns the lines, or the error of the first invalid line.
     fn lines(&self, page: &Page) -> Result<Vec<NewLine>, Wrong> {
         let line = |(index, row): (usize, &Typed)| {
-            let at = |field, said| Wrong { said, at: Some((index, field)) };
+            let at = |field, text| Wrong { text, at: Some((index, field)) };
             let bad = |id: &str| at("amount", page.t1(id, "line", index + 1));
             let movement = if row.movement == "out" { Movement::Out } else { Movement::In };
             let sku = Sku::new(row.sku.trim()).map_err(|_| at("sku", page.t1("draft-bad-sku", "line", index + 1)))?;
@@ -195,61 +195,69 @@ impl Sent {
     }
 }
 
-/// A new task.
+/// Creates a task.
 pub(super) async fn create(
     page: Page,
     reader: Reader,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Result<Response, Problem> {
-    let sent = Sent::of(fields);
+    let sent = Sent::from_fields(fields);
     let made = match sent.lines(&page) {
         Ok(lines) => {
             let action = Action::Create { title: sent.title.trim().to_owned(), lines, ready: sent.ready, once: None };
-            task_changed(&page.caller()?, &reader, None, action).await.map_err(|problem| Wrong::of(&page, &problem))
+            task_changed(&page.caller()?, &reader, None, action)
+                .await
+                .map_err(|problem| Wrong::from_problem(&page, &problem))
         }
         Err(wrong) => Err(wrong),
     };
     answer(page, None, sent, made)
 }
 
-/// A draft as it shall be.
+/// Saves a draft.
 pub(super) async fn save(
     page: Page,
     reader: Reader,
     Path(id): Path<String>,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Result<Response, Problem> {
-    let (id, sent) = (task_id(&id)?, Sent::of(fields));
+    let (id, sent) = (task_id(&id)?, Sent::from_fields(fields));
     let saved = match sent.lines(&page) {
-        Ok(lines) => match edited(&page, &reader, id, &sent, lines).await {
+        Ok(lines) => match apply_edit(&page, &reader, id, &sent, lines).await {
             Err(problem) if matches!(problem.code(), Code::DraftChanged | Code::WrongStatus) => {
-                return overtaken(page, id, sent).await;
+                return render_conflict(page, id, sent).await;
             }
-            saved => saved.map_err(|problem| Wrong::of(&page, &problem)),
+            saved => saved.map_err(|problem| Wrong::from_problem(&page, &problem)),
         },
         Err(wrong) => Err(wrong),
     };
     answer(page, Some(id), sent, saved)
 }
 
-/// The form again, with what was typed beside what is stored. Saving from there has seen what is stored now, and is
-/// refused once more if yet another change comes first.
-async fn overtaken(page: Page, id: TaskId, sent: Sent) -> Result<Response, Problem> {
+/// Renders the form again, with the typed text beside the stored one. The new form is based on the stored version, so
+/// saving it is refused only if another change comes first.
+async fn render_conflict(page: Page, id: TaskId, sent: Sent) -> Result<Response, Problem> {
     let turno = page.turno()?;
     let (_, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
     let seen = Some(task.version());
     let meanwhile = if task.status == Status::Draft {
-        let last = past::of(&page, turno, id, &lease).await?.events.into_iter().next();
+        let last = past::load(&page, turno, id, &lease).await?.events.into_iter().next();
         let who = last.map_or_else(|| page.called(task.created_by.as_str()), |last| last.who);
-        Meanwhile::Changed { who, at: task.updated_at, rows: written(&task), title: task.title }
+        Meanwhile::Changed { who, at: task.updated_at, rows: typed_rows(&task), title: task.title }
     } else {
         Meanwhile::Over(task.status.as_str())
     };
     form(page, StatusCode::CONFLICT, Some(id), Sent { seen, ..sent }, None, Some(meanwhile))
 }
 
-async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Vec<NewLine>) -> Result<TaskId, Problem> {
+async fn apply_edit(
+    page: &Page,
+    reader: &Reader,
+    id: TaskId,
+    sent: &Sent,
+    lines: Vec<NewLine>,
+) -> Result<TaskId, Problem> {
     let caller = page.caller()?;
     let action = Action::Edit { title: Some(sent.title.trim().to_owned()), lines: Some(lines), seen: sent.seen };
     task_changed(&caller, reader, Some(id), action).await?;
@@ -259,7 +267,7 @@ async fn edited(page: &Page, reader: &Reader, id: TaskId, sent: &Sent, lines: Ve
     Ok(id)
 }
 
-/// On to the task, or the form again with everything that was typed and what is wrong.
+/// Redirects to the task, or renders the form again with the error.
 fn answer(page: Page, id: Option<TaskId>, mut sent: Sent, became: Result<TaskId, Wrong>) -> Result<Response, Problem> {
     match became {
         Ok(saved) => {
@@ -269,16 +277,17 @@ fn answer(page: Page, id: Option<TaskId>, mut sent: Sent, became: Result<TaskId,
             put_cookie(&mut answer, &format!("{SAVED}={kept}; Path=/; Max-Age=60; SameSite=Lax"));
             Ok(answer)
         }
-        Err(Wrong { said, at }) => {
+        Err(Wrong { text, at }) => {
             if let Some((row, field)) = at.and_then(|(index, field)| Some((sent.rows.get_mut(index)?, field))) {
                 row.wrong = field;
             }
-            form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent, Some(said), None)
+            form(page, StatusCode::UNPROCESSABLE_ENTITY, id, sent, Some(text), None)
         }
     }
 }
 
-/// What web/console/slot.js calls the new task of a window; nothing else gets into a cookie.
+/// Returns whether this is a name that web/console/slot.js gives to the new task of a window. Only such names are put
+/// into a cookie.
 fn is_slot(name: &str) -> bool {
     let window = name.strip_prefix("draft-new-").unwrap_or_default();
     (1..=20).contains(&window.len()) && window.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -297,9 +306,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_read_line_by_line_and_empty_lines_are_none() {
+    fn a_form_is_parsed_into_its_nonempty_lines() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let sent = Sent::of(vec![
+        let sent = Sent::from_fields(vec![
             pair("kind", "quantity"),
             pair("title", "Alta"),
             pair("sku", "clavo"),

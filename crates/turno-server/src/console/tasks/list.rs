@@ -1,4 +1,4 @@
-//! The list of tasks, newest first. Its filters live in the address.
+//! The list of tasks, newest first. Its filters are in the address.
 
 use askama::Template;
 use axum::response::Response;
@@ -15,7 +15,7 @@ use crate::console::form::{address, given};
 use crate::console::page::Page;
 use crate::http::{Problem, Query, Wanted};
 
-/// What the address says about which tasks.
+/// The filters in the address.
 #[derive(Deserialize)]
 pub(super) struct Filter {
     status: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Filter {
     cursor: Option<String>,
 }
 
-/// How lists can be narrowed by the lock.
+/// The values of the filter `lock`.
 const LOCKS: [&str; 3] = ["free", "locked", "mine"];
 
 struct Row {
@@ -64,7 +64,7 @@ impl List {
     }
 }
 
-/// A part of the list, and the place where the next one begins.
+/// A page of the list, and the cursor of the next one.
 struct Found {
     now: Time,
     tasks: Vec<(Task, State)>,
@@ -88,7 +88,7 @@ pub(super) async fn list(page: Page, Query(filter): Query<Filter>) -> Result<Res
     let next = found.next.map(|place| to(&Wanted::cursor(&place))).unwrap_or_default();
     let first = filter.cursor.map(|_| to("")).unwrap_or_default();
     let row = |(task, lease): (Task, State)| Row {
-        lock: Lock::of(&lease, found.now, page.user()),
+        lock: Lock::from_state(&lease, found.now, page.user()),
         done: task.lines.iter().filter(|line| line.status == LineStatus::Applied).count(),
         task,
     };
@@ -102,7 +102,7 @@ async fn all(turno: &Turno, status: Option<Status>, locked: Option<bool>, wanted
     Ok(Found { now: found.now, tasks: found.tasks, next: found.next.map(|id| id.to_string()) })
 }
 
-/// What somebody holds is found by their leases: a person has few, however many tasks there are.
+/// Finds the tasks that a person holds by their leases, because a person holds few, however many tasks exist.
 async fn mine(turno: &Turno, me: &str, status: Option<Status>, wanted: &Wanted) -> Result<Found, Problem> {
     let query = LeaseQuery {
         holder: Some(UserId::new(me)?),

@@ -1,4 +1,4 @@
-//! A task's lock in a few words: who has it, since when, and who waits.
+//! The lock of a task as the page shows it: holder, times, and the waiting line.
 
 use turno::core::id::Fence;
 use turno::core::lease::State;
@@ -6,36 +6,36 @@ use turno::core::time::Time;
 
 use crate::http::Stamp;
 
-/// How a lock stands at one moment, for whoever looks.
+/// The state of a lease at one moment, for one reader.
 pub(super) struct Lock {
     /// `free`, `locked` or `offered`.
     pub(super) word: &'static str,
-    /// Who has it, or to whom it is offered; nobody's name is empty.
+    /// The name of the holder, or of the person it is offered to. Empty if there is none.
     pub(super) who: String,
-    /// Since when somebody has it.
+    /// When the holder got the lease.
     pub(super) since: Option<Time>,
-    /// The ownership, by which an override names whom it means.
+    /// The fence, which binds an override to this ownership.
     pub(super) fence: Option<Fence>,
-    /// When it ends unless it is renewed.
+    /// The expiry of the lease.
     pub(super) expires: Option<Time>,
-    /// Whoever looks is the one.
+    /// Whether the reader is the holder, or the person it is offered to.
     pub(super) mine: bool,
-    /// How many stand in line.
+    /// The number of live tickets.
     pub(super) waiting: usize,
-    /// Until when it is kept for whom it is offered to.
+    /// The end of the offer.
     pub(super) until: Option<Time>,
-    /// The place in line of whoever looks, from 1.
+    /// The reader's position in the waiting line, from 1.
     pub(super) place: Option<usize>,
 }
 
 impl Lock {
-    /// When what is shown ceases to be true by itself.
+    /// Returns when this state ends by itself.
     pub(super) fn ends(&self) -> Option<Stamp> {
         self.expires.or(self.until).map(Stamp)
     }
 
-    /// The lock as the person `me` sees it.
-    pub(super) fn of(state: &State, now: Time, me: &str) -> Lock {
+    /// Returns the lock as the person `me` sees it.
+    pub(super) fn from_state(state: &State, now: Time, me: &str) -> Lock {
         let line = || state.line.iter().filter(|ticket| now < ticket.expires_at);
         let place = line().position(|ticket| ticket.who.user.as_str() == me).map(|index| index + 1);
         let offer = state.offer.as_ref().filter(|offer| now < offer.until);

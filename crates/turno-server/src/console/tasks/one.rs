@@ -1,4 +1,4 @@
-//! One task: its lines, its lock, what can be done about it, and what happened to it.
+//! The page of a task: lines, lock, actions and history.
 
 use askama::Template;
 use axum::response::Response;
@@ -13,16 +13,16 @@ use crate::console::form::{Form, given};
 use crate::console::page::Page;
 use crate::http::{Path, Problem, Reader, lease_text, task_changed, task_id, task_line_said, task_unknown};
 
-/// A line as it is shown.
+/// A line on the page.
 struct Row {
     number: u32,
     sku: String,
     movement: &'static str,
     serialized: bool,
-    /// What its field holds: a number, or serial numbers one below the other.
+    /// The contents of the field: a quantity, or serial numbers on separate lines.
     amount: String,
     units: i64,
-    /// What is written in it, as the API names it.
+    /// The version of the line, as the API returns it.
     version: Version,
     status: &'static str,
     error: Option<String>,
@@ -30,7 +30,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(page: &Page, line: &Line) -> Row {
+    fn from_line(page: &Page, line: &Line) -> Row {
         let (serialized, amount) = match &line.goods {
             Goods::Serialized(serials) => {
                 (true, serials.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
@@ -54,7 +54,7 @@ impl Row {
                 LineStatus::Applied => "applied",
                 LineStatus::Failed => "failed",
             },
-            error: line.error.as_ref().map(|error| page.told("line-error", &task_line_said(error))),
+            error: line.error.as_ref().map(|error| page.text_with("line-error", &task_line_said(error))),
             applied: line.applied.as_ref().map(|(at, _, by)| (*at, by.to_string())),
         }
     }
@@ -62,34 +62,34 @@ impl Row {
 
 #[derive(Template)]
 #[template(path = "tasks/one.html")]
-struct One {
+struct TaskPage {
     page: Page,
     now: Time,
     task: Task,
     lock: Lock,
     lines: Vec<Row>,
     past: Past,
-    /// What to go on with when this one is done.
+    /// The task to process next, if this one is done.
     next: Option<Task>,
 }
 
-impl One {
-    /// Whether whoever looks could process it, were it free.
+impl TaskPage {
+    /// Returns whether the reader could process the task if it were free.
     fn processable(&self) -> bool {
         self.task.status.lockable() && self.page.may("inventory.manage")
     }
 
-    /// How somebody is called, as far as this task knows.
+    /// Returns the name of a person, as the history of this task has it.
     fn name(&self, user: &str) -> String {
         self.past.names.get(user).cloned().unwrap_or_else(|| self.page.called(user))
     }
 
-    /// The name under which its lock is known.
+    /// Returns the resource of the task's lease.
     fn resource(&self) -> String {
         self.task.id.resource().to_string()
     }
 
-    /// What an override asks: whose lock is it to end, as far as somebody has it.
+    /// Returns the title of the override dialog, with the holder's name if there is one.
     fn force_title(&self, how: &str) -> String {
         match self.lock.word {
             "locked" => self.page.t1(&format!("leases-force-{how}-title"), "name", &self.lock.who),
@@ -105,7 +105,8 @@ impl One {
         matches!(self.task.status, Status::Completed | Status::Cancelled)
     }
 
-    /// What another is processing is not offered to be cancelled: the answer would be no.
+    /// Returns whether the reader may cancel the task. A task that another person holds is excluded, because the call
+    /// would be refused.
     fn cancellable(&self) -> bool {
         self.page.may("inventory.manage") && !self.over() && (self.lock.word != "locked" || self.lock.mine)
     }
@@ -118,7 +119,7 @@ impl One {
         self.lines.len() - self.count("applied")
     }
 
-    /// Which part of the lock is shown before a script knows better.
+    /// Returns whether this part of the lock is visible before the script has run.
     fn shows(&self, part: &str) -> bool {
         let now = match (self.lock.word, self.lock.mine) {
             ("locked", true) => "elsewhere",
@@ -131,19 +132,19 @@ impl One {
     }
 }
 
-pub(super) async fn one(page: Page, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn show(page: Page, Path(id): Path<String>) -> Result<Response, Problem> {
     let id = task_id(&id)?;
     let turno = page.turno()?;
     let (now, found) = turno.task_get(id).await?;
     let (task, lease) = found.ok_or_else(|| task_unknown(id))?;
-    let past = past::of(&page, turno, task.id, &lease).await?;
+    let past = past::load(&page, turno, task.id, &lease).await?;
     let next = next(turno, &task).await?;
-    let lock = Lock::of(&lease, now, page.user());
-    let lines = task.lines.iter().map(|line| Row::of(&page, line)).collect();
-    page.show(|page| One { page, now, task, lock, lines, past, next })
+    let lock = Lock::from_state(&lease, now, page.user());
+    let lines = task.lines.iter().map(|line| Row::from_line(&page, line)).collect();
+    page.show(|page| TaskPage { page, now, task, lock, lines, past, next })
 }
 
-/// The task to go on with: the oldest that nobody has, whether it is ready or was begun and left.
+/// Returns the next task: the oldest free one that is ready, or was begun and left.
 async fn next(turno: &Turno, task: &Task) -> Result<Option<Task>, Problem> {
     if matches!(task.status, Status::Draft | Status::Ready | Status::Processing) {
         return Ok(None);
@@ -152,7 +153,7 @@ async fn next(turno: &Turno, task: &Task) -> Result<Option<Task>, Problem> {
     Ok(waiting.into_iter().flatten().min_by_key(|task| task.id))
 }
 
-/// The oldest free task in this state. Lists are newest first and can be long: it is searched for by halves.
+/// Returns the oldest free task in this status. Lists are newest first and can be long, so this is a binary search.
 async fn oldest(turno: &Turno, status: Status) -> Result<Option<Task>, Problem> {
     let (mut none_below, mut before, mut found) = (1, None, None);
     loop {
@@ -166,42 +167,42 @@ async fn oldest(turno: &Turno, status: Status) -> Result<Option<Task>, Problem> 
         if none_below >= known {
             return Ok(found);
         }
-        // Rounded up, so that the last step asks for what lies right below what is known.
+        // Rounded up, so that the last step queries the task directly below the known one.
         before = Some(TaskId(none_below + (known - none_below + 1) / 2));
     }
 }
 
-/// Nothing but where to go on.
+/// The address to return to.
 #[derive(Deserialize)]
 pub(super) struct Back {
     back: Option<String>,
 }
 
-/// A draft can be taken from now on.
+/// Marks a draft as ready.
 pub(super) async fn ready(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Back>) -> Response {
-    let became = changed(&page, &reader, &id, Action::Ready).await;
+    let became = apply_change(&page, &reader, &id, Action::Ready).await;
     page.after(form.back.as_deref(), became.map(|()| page.t("task-readied")))
 }
 
-/// Why a task will not be processed.
+/// The fields of a cancellation.
 #[derive(Deserialize)]
 pub(super) struct Cancel {
     reason: Option<String>,
-    /// The box that is there if lines are applied.
+    /// The checkbox that appears if lines are applied.
     keep_applied: Option<String>,
     back: Option<String>,
 }
 
-/// It will not be processed.
+/// Cancels a task.
 pub(super) async fn cancel(page: Page, reader: Reader, Path(id): Path<String>, Form(form): Form<Cancel>) -> Response {
     let keep_applied = form.keep_applied.is_some();
     let became = match given(form.reason).map(|reason| lease_text("reason", reason, false)).transpose() {
-        Ok(reason) => changed(&page, &reader, &id, Action::Cancel { reason, keep_applied }).await,
+        Ok(reason) => apply_change(&page, &reader, &id, Action::Cancel { reason, keep_applied }).await,
         Err(problem) => Err(problem),
     };
     page.after(form.back.as_deref(), became.map(|()| page.t("task-cancelled")))
 }
 
-async fn changed(page: &Page, reader: &Reader, id: &str, action: Action) -> Result<(), Problem> {
+async fn apply_change(page: &Page, reader: &Reader, id: &str, action: Action) -> Result<(), Problem> {
     task_changed(&page.caller()?, reader, Some(task_id(id)?), action).await.map(drop)
 }

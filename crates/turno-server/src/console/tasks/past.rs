@@ -1,4 +1,4 @@
-//! What happened to a task, for people: who, when, and how it ended.
+//! The history of a task, for people.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,44 @@ use turno::{TaskEvent, Turno};
 use crate::console::page::Page;
 use crate::http::Problem;
 
-/// So many are read at once, and so many times at most: a task is edited tens of times, not thousands.
+/// Page size and maximum number of pages, because a task is edited tens of times and not thousands.
 const READ: u32 = 500;
 const READS: usize = 6;
-/// The newest that are shown; the others are in the API.
+/// How many entries are shown. The API returns all of them.
 const SHOWN: usize = 60;
 
-/// One thing that happened.
+/// An entry of the history.
 pub(super) struct Happened {
     pub(super) at: Time,
     pub(super) tone: &'static str,
     pub(super) who: String,
-    /// What, as a sentence without its subject.
+    /// A sentence without its subject.
     pub(super) text: String,
-    /// Of an ownership: since when.
+    /// For an ownership: when it began.
     pub(super) since: Option<Time>,
 }
 
 impl Happened {
-    /// An ownership so short that its hours and minutes would be the same.
+    /// Returns whether an ownership was so short that its beginning and end show the same minute.
     pub(super) fn is_brief(&self) -> bool {
         self.since.is_some_and(|since| since.until(self.at) < Span::from_secs(60))
     }
 }
 
-/// What is known about a task's past.
+/// The history of a task.
 pub(super) struct Past {
-    /// The newest first.
+    /// The entries, newest first.
     pub(super) events: Vec<Happened>,
-    /// There is more than what is shown.
+    /// Whether there are more entries than shown.
     pub(super) more: bool,
-    /// How people are called, by their ids: notes know ids only.
+    /// Names by user id, because notes contain ids only.
     pub(super) names: BTreeMap<String, String>,
-    /// Who was the last to change each line, by its number.
+    /// The last editor of each line, by its number.
     pub(super) editors: BTreeMap<u32, String>,
 }
 
-/// Of a task whose lock stands like this now.
-pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
+/// Loads the history of a task with this lease.
+pub(super) async fn load(page: &Page, turno: &Turno, id: TaskId, lease: &State) -> Result<Past, Problem> {
     let (mut events, mut after) = (Vec::new(), None);
     for _ in 0..READS {
         let part = turno.task_history(id, after, READ).await?;
@@ -59,20 +59,20 @@ pub(super) async fn of(page: &Page, turno: &Turno, id: TaskId, lease: &State) ->
     }
     let names = names(page, &events, lease);
     let editors = editors(&events);
-    // What is typed is saved whenever somebody pauses: to people that is one change, the last one.
+    // The page saves whenever its user pauses. Consecutive edits of a line by one person are shown as one.
     events.reverse();
-    events.dedup_by(|older, newer| edit_of(older).is_some_and(|edit| Some(edit) == edit_of(newer)));
+    events.dedup_by(|older, newer| line_edit(older).is_some_and(|edit| Some(edit) == line_edit(newer)));
     let more = events.len() > SHOWN;
-    let events = events.into_iter().take(SHOWN).map(|event| told(page, &names, event)).collect();
+    let events = events.into_iter().take(SHOWN).map(|event| render_event(page, &names, event)).collect();
     Ok(Past { events, more, names, editors })
 }
 
 fn editors(events: &[TaskEvent]) -> BTreeMap<u32, String> {
-    events.iter().filter_map(edit_of).map(|(line, user)| (line, user.to_string())).collect()
+    events.iter().filter_map(line_edit).map(|(line, user)| (line, user.to_string())).collect()
 }
 
-/// Which line was changed, and by whom, if that is what happened.
-fn edit_of(event: &TaskEvent) -> Option<(u32, &str)> {
+/// Returns the line and the editor, if the event is an edit of a line.
+fn line_edit(event: &TaskEvent) -> Option<(u32, &str)> {
     match event {
         TaskEvent::Note(note) if note.what == "line_edited" => Some((note.line?, note.actor.user.as_str())),
         _ => None,
@@ -88,7 +88,7 @@ fn names(page: &Page, events: &[TaskEvent], lease: &State) -> BTreeMap<String, S
     held.chain([(page.user().to_owned(), page.name().to_owned())]).collect()
 }
 
-fn told(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happened {
+fn render_event(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent) -> Happened {
     match event {
         TaskEvent::Held(ending) => {
             let cause = ending.cause.as_str();
