@@ -111,7 +111,7 @@ fn start(path: &str, clock: Arc<Clock>, migrate: bool) -> Result<SqliteStore, St
     if !migrate {
         look(path)?.required()?;
     }
-    let before = life::Outside::look(path);
+    let before = life::FileStamp::read(path);
     let mut writer = connection::writer(path)?;
     if migrate {
         schema::migrate(&mut writer)?;
@@ -280,7 +280,7 @@ impl Store for SqliteStore {
 
     fn item(&self, queue: QueueId, id: ItemId) -> Pending<'_, Option<ItemRecord>> {
         let clock = self.clock.clone();
-        self.looks.run(move |db| records::one(db, now(&clock), queue, &id))
+        self.looks.run(move |db| records::find_item(db, now(&clock), queue, &id))
     }
 
     fn absorber(&self, queue: QueueId, id: ItemId, key: Key) -> Pending<'_, Option<ItemId>> {
@@ -335,7 +335,7 @@ impl Store for SqliteStore {
     }
 
     fn task(&self, id: TaskId) -> Pending<'_, Option<Task>> {
-        self.looks.run(move |db| task::one(db, id))
+        self.looks.run(move |db| task::get(db, id))
     }
 
     fn task_look(&self, id: TaskId) -> Pending<'_, TaskPage> {

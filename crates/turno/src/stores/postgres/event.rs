@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_begins_where_everything_was_moved_longer_ago_than_a_transaction_lives() {
+    fn a_run_starts_at_the_newest_mark_older_than_any_transaction() {
         let mut floor = Floor::default();
         assert_eq!(run(&mut floor, 100_000, 10), 0, "no mark exists yet");
         assert_eq!(run(&mut floor, 100_600, 20), 0, "recent numbers may not be committed yet");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_thirty_seconds_it_looks_at_everything() {
+    fn the_sequencer_scans_everything_every_thirty_seconds() {
         let mut floor = Floor::default();
         let mut begins = Vec::new();
         for tenth in 0..=700 {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_went_back_begins_anew() {
+    fn a_clock_that_moved_back_resets_the_floor() {
         let mut floor = Floor::default();
         run(&mut floor, 100_000, 10);
         run(&mut floor, 110_000, 20);

@@ -62,11 +62,11 @@ fn grant(row: &Row, at: usize) -> Result<Grant, Failure> {
 /// Renders the line, the offer, the requests and the `leaving` flag; `None` if there are none of them.
 pub(super) fn waiting_to(state: &State) -> Option<String> {
     let State { line, offer, requests, leaving, .. } = state;
-    let nobody = line.is_empty() && offer.is_none() && requests.is_empty();
+    let empty = line.is_empty() && offer.is_none() && requests.is_empty();
     match leaving {
         // The flag is written only if it is set, because older programs read three elements.
         true => Some(json(&(line, offer, requests, leaving))),
-        false => (!nobody).then(|| json(&(line, offer, requests))),
+        false => (!empty).then(|| json(&(line, offer, requests))),
     }
 }
 

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_ends_before_the_first_text_that_does_not_begin_with_it() {
+    fn the_end_of_a_prefix_is_the_first_text_behind_it() {
         assert_eq!(prefix_end("task:"), "task;");
         assert_eq!(prefix_end("a\u{d7ff}"), "a\u{e000}");
         assert_eq!(prefix_end("a\u{10ffff}"), "b");

@@ -1,5 +1,5 @@
-//! What is particular to this store: its connections, its locks, its plans. What every store must do is in the
-//! conformance cases.
+//! Tests particular to this store: its connections, locks and query plans. The conformance cases test what every store
+//! must do.
 
 mod access;
 mod arrive;
@@ -41,7 +41,7 @@ async fn fresh_store() -> (PostgresStore, String) {
     (store_at(&url).await, url)
 }
 
-/// A connection of somebody else.
+/// Opens a connection outside of the store.
 async fn outside(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -76,19 +76,19 @@ fn force(reason: &str) -> Action {
     Action::ForceClaim { reason: reason.into(), fence: None }
 }
 
-/// Waits for another session's state, which gives no signal.
+/// Polls until a query returns a positive number, because another session's state gives no signal.
 async fn wait_until(client: &Client, positive: &str) {
     let seen = async { while number(client, positive).await == 0 {} };
-    tokio::time::timeout(SOON, seen).await.expect("it happens in 20 s");
+    tokio::time::timeout(SOON, seen).await.expect("the state is reached within 20 s");
 }
 
-/// Longer than anything here takes that does not wait for somebody.
+/// Longer than any call takes that does not wait for a lock.
 const SOON: std::time::Duration = std::time::Duration::from_secs(20);
-/// Shorter than the bound of a lock: who answers within it has not waited for one.
+/// Shorter than the lock timeout: a call that returns within it has waited for no lock.
 const AT_ONCE: std::time::Duration = std::time::Duration::from_secs(4);
 
-/// The whole chain is good and ends at its head; answers how many entries there are.
-async fn verified(store: &PostgresStore) -> i64 {
+/// Verifies the whole audit chain up to its head. Returns the number of entries.
+async fn verify_audit(store: &PostgresStore) -> i64 {
     let query = AuditQuery { after: Some(0), limit: 10_000, ..AuditQuery::default() };
     let entries = store.audit(query).await.unwrap();
     let mut verifier = Verifier::default();
@@ -98,7 +98,7 @@ async fn verified(store: &PostgresStore) -> i64 {
     head.n
 }
 
-/// The time of the decision, whether it was granted, and the state after it.
+/// Returns the time of the decision, whether it was granted, and the state after it.
 async fn decide(store: &PostgresStore, group: Group) -> Result<(Time, bool, State), StoreError> {
     let Outcomes::Lease { now, mut answers } = commit(store, 0, group).await? else { panic!("a lease's outcome") };
     let (decision, state) = answers.remove(0);
@@ -136,7 +136,7 @@ fn claim_group(queue: &QueueRow, max: u32) -> Group {
     Group::Claim(ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim })
 }
 
-/// What was handed out, each with the ids of its items.
+/// Returns the deliveries, each with the ids of its items.
 async fn claim(store: &PostgresStore, queue: &QueueRow, max: u32) -> Vec<(Delivery, Vec<String>)> {
     let outcome = commit(store, 3, claim_group(queue, max)).await.unwrap();
     let Outcomes::Claim(ClaimOutcome::Dealt { deliveries, bodies, .. }) = outcome else { panic!("{outcome:?}") };

@@ -1,7 +1,6 @@
-//! People and tokens: their rows, and a change of them.
+//! People, tokens and links: their rows, and a change of them.
 //!
-//! A change holds the write lock, so all of access is locked against other changes. Of a secret only the hash is
-//! ever here.
+//! A change holds the write lock, so all of access is locked against other changes. Secrets are stored only as hashes.
 
 use super::rows::{damaged, json, name, name_if, parsed};
 use super::{Write, audit, marks, now, statements as sql};
@@ -114,7 +113,7 @@ pub(super) fn link(db: &Connection, hash: Hash) -> Result<Option<Link>, StoreErr
     Ok(found.optional()?)
 }
 
-/// Who comes with a secret of this hash, all of it as of one instant.
+/// Finds a token by the hash of its secret, with its owner and the epoch, all as of one instant.
 pub(super) fn found(db: &mut Connection, clock: &Clock, hash: Hash) -> Result<TokenFound, StoreError> {
     let tx = db.transaction()?;
     let (_, epoch) = marks(&tx)?;
@@ -136,7 +135,7 @@ pub(super) fn person(db: &Connection, id: &UserId) -> Result<Option<Person>, Sto
 }
 
 pub(super) fn people(db: &Connection, after: Option<&UserId>, limit: u32) -> Result<Vec<Person>, StoreError> {
-    // No id is empty, so all of them come behind that.
+    // No id is empty, so all ids come behind the empty one.
     let after = after.map_or("", UserId::as_str);
     let mut read = db.prepare_cached(sql::PERSON_LIST)?;
     Ok(read.query_map((after, limit), person_row)?.collect::<Result<_, _>>()?)

@@ -1,4 +1,4 @@
-//! Answers to calls that are done once.
+//! Kept answers of calls with a once key.
 
 use super::{Write, statements as sql};
 use crate::store::{Answer, StoreError};
@@ -7,21 +7,27 @@ use turno_core::audit::Hash;
 use turno_core::id::Once;
 use turno_core::time::Time;
 
-pub(super) fn read(db: &Connection, of: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
+pub(super) fn read(db: &Connection, once: &Once) -> Result<Option<(Answer, Time)>, StoreError> {
     let mut read = db.prepare_cached(sql::ANSWER_READ)?;
-    let found = read.query_row((of.scope(), of.key()), |row| {
+    let found = read.query_row((once.scope(), once.key()), |row| {
         let answer = Answer { fingerprint: Hash(row.get(0)?), status: row.get(1)?, body: row.get(2)? };
         Ok((answer, Time(row.get(3)?)))
     });
     Ok(found.optional()?)
 }
 
-/// Keeps an answer if there is none that is young enough; answers the one that is kept.
-pub(super) fn keep(write: Write<'_>, of: &Once, answer: &Answer, at: Time, lapsed: Time) -> Result<Answer, StoreError> {
+/// Keeps an answer, unless one made after `lapsed` is kept already. Returns the answer that is kept.
+pub(super) fn keep(
+    write: Write<'_>,
+    once: &Once,
+    answer: &Answer,
+    at: Time,
+    lapsed: Time,
+) -> Result<Answer, StoreError> {
     let Answer { fingerprint, status, body } = answer;
-    let values = params![of.scope(), of.key(), fingerprint.0, status, body, at.0, lapsed.0];
+    let values = params![once.scope(), once.key(), fingerprint.0, status, body, at.0, lapsed.0];
     write.tx.prepare_cached(sql::ANSWER_KEEP)?.execute(values)?;
-    let kept = read(&write.tx, of)?.map(|(kept, _)| kept);
+    let kept = read(&write.tx, once)?.map(|(kept, _)| kept);
     write.commit()?;
     kept.ok_or_else(|| StoreError::Rejected("an answer that was just kept is not there".into()))
 }

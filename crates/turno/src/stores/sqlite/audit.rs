@@ -1,7 +1,8 @@
-//! The audit: its head, its entries, and looking through them.
+//! The audit: its head, its entries, and reads of them.
 //!
-//! Entries are made by `turno_core::audit::chain` behind the head that was read here, in the same transaction. Who
-//! changes or removes one is stopped by triggers of the schema; who removes those is found out by the chain.
+//! Entries are built by `turno_core::audit::chain` behind the head that was read here, in the same transaction.
+//! Triggers of the schema refuse changing or deleting an entry. If the triggers are removed, the chain reveals the
+//! change.
 
 use super::rows::{name, name_if};
 use super::{event, statements as sql};
@@ -11,13 +12,13 @@ use turno_core::audit::{Actor, Draft, Entry, Hash, Head, chain};
 use turno_core::id::UserId;
 use turno_core::time::Time;
 
-/// Where the chain ends.
+/// Returns the end of the chain.
 pub(super) fn head(db: &Connection) -> Result<Head, StoreError> {
     let mut read = db.prepare_cached(sql::AUDIT_HEAD)?;
     Ok(read.query_row([], |row| Ok(Head { n: row.get(0)?, hash: Hash(row.get(1)?) }))?)
 }
 
-/// Adds entries that were made behind [`head`] in the same transaction, and moves it on.
+/// Adds entries that were built behind [`head`] in the same transaction, and moves the head.
 pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
     let Some(last) = entries.last() else {
         return Ok(());
@@ -36,7 +37,7 @@ pub(super) fn write(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError
     event::add(tx, &events)
 }
 
-/// Writes down one thing that the store itself has done.
+/// Adds one entry about a change that the store itself made.
 pub(super) fn note(tx: &Connection, now: Time, draft: Draft) -> Result<(), StoreError> {
     let mut head = head(tx)?;
     write(tx, &chain(&mut head, now, vec![draft]))

@@ -1,7 +1,7 @@
-//! A copy of the database, consistent as of one instant, while everybody goes on.
+//! A copy of the database, consistent as of one instant, while reads and commits continue.
 //!
-//! It is read by a connection of its own in one go, hence in one read transaction: commits that come meanwhile go
-//! into the log behind it. The copy is complete and on the disk before the answer.
+//! A separate connection reads everything in one step, and so in one read transaction. Commits during that time go into
+//! the log behind it. The copy is complete and on disk before the call returns.
 
 use super::connection;
 use crate::store::StoreError;
@@ -14,16 +14,16 @@ use std::path::Path;
 /// Copies the database at `from` into a new file.
 pub(super) fn write(from: &str, to: &Path) -> Result<(), StoreError> {
     let source = connection::reader(from)?;
-    // Made here and now, so that of two backups to the same place one is refused.
+    // Created here, so that one of two backups to the same file is refused.
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // It holds what the database holds: hashes of secrets among it.
+    // The copy contains hashes of secrets, so only its owner may read it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(to).map_err(|error| cannot(to, &error))?;
     let copied = copy(&source, to).and_then(|()| sync(to).map_err(|error| cannot(to, &error)));
     if copied.is_err() {
-        // Half a copy is worse than none; that it could not be written is told below.
+        // A partial copy is worse than none. The error is returned below.
         let _ = std::fs::remove_file(to);
     }
     copied
@@ -44,7 +44,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
 
 fn sync(to: &Path) -> Result<(), Error> {
     File::open(to)?.sync_all()?;
-    // The file's name is kept by its folder.
+    // The folder must be synced too, because it holds the file's name.
     match to.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),

@@ -1,7 +1,7 @@
-//! Writing what a group of queue commands decided.
+//! Writing the decisions of a group of queue commands.
 //!
-//! Every change concerns exactly one row that was read under the same write lock. One that finds no row, or
-//! two, is a bug, and the whole group is rolled back rather than half of it stored.
+//! Every change concerns exactly one row that was read under the same write lock. A statement that changes no row, or
+//! two, is a bug, and the whole group is rolled back.
 
 use super::rows::{ended_number, last_number, size_number};
 use super::{audit, event, statements as sql};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Statement, params};
 use turno_core::id::Key;
 use turno_core::queue::{CameBack, Changes, Taker};
 
-/// Writes everything, in an order in which a row that comes back is free before it is inserted.
+/// Writes everything. Removes a row before the same row is inserted again.
 pub(super) fn write(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
     each(tx, sql::DONE_REMOVE, &changes.undone, |to, seq| to.execute([seq.0]))?;
     bodies(tx, changes)?;
@@ -40,8 +40,8 @@ fn bodies(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
     each(tx, sql::BODY_REPLACE, &changes.replaced, |to, body| {
         to.execute(params![body.seq.0, body.action, body.payload])
     })?;
-    each(tx, sql::ABSORBED_ADD, &changes.absorbed, |to, of| {
-        to.execute(params![of.queue.0, of.id.as_str(), of.digest.0, of.at.0])
+    each(tx, sql::ABSORBED_ADD, &changes.absorbed, |to, change| {
+        to.execute(params![change.queue.0, change.id.as_str(), change.digest.0, change.at.0])
     })
 }
 
@@ -128,7 +128,7 @@ fn finished(tx: &Connection, changes: &Changes) -> Result<(), StoreError> {
             back.error,
         ])
     })?;
-    // Of most items there is nothing too old: how many rows went is no sign of a bug.
+    // Most items have nothing to trim, so the number of deleted rows does not indicate a bug.
     each(tx, sql::CAME_BACK_TRIM, &changes.came_back, |to, back| {
         to.execute(params![back.seq.0, CameBack::KEPT as i64]).map(|_| 1)
     })

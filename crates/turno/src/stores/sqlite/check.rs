@@ -1,4 +1,4 @@
-//! Looks at the stored data: which statement makes which.
+//! The statement of each check.
 
 use super::statements as sql;
 use crate::store::{Check, Damaged, Finding, StoreError};

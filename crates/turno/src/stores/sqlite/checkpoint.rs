@@ -1,9 +1,8 @@
-//! Moving the log into the file, beside the commits and not in their way.
+//! Checkpoints: moving the log into the file, outside of the commits.
 //!
-//! SQLite would do it inside the commit that makes the log too long, and whoever waits for that commit would
-//! wait for it. Here a thread of its own does it. A passive checkpoint holds nobody up but never finishes
-//! under a committer that does not rest; so once the log is long, the tail that is left is moved under the
-//! write lock, after which the log starts anew.
+//! SQLite would do this inside the commit that makes the log too long, and the callers of that commit would wait. Here
+//! a separate thread does it. A passive checkpoint blocks no commit, but never completes under a continuous stream of
+//! them. So once the log is long, the remaining tail is moved under the write lock, and the log restarts.
 
 use super::statements as sql;
 use crate::store::StoreError;
@@ -15,19 +14,19 @@ use std::thread::{self, JoinHandle};
 
 /// Pages in the log between two passive checkpoints: 4 MiB.
 const PASSIVE: i32 = 1_000;
-/// Pages in the log from which on the committer is held up for the tail: 32 MiB.
+/// Pages in the log from which on commits wait while the tail is moved: 32 MiB.
 const RESTART: i32 = 8_000;
 
-/// The thread. Its connection is the last to be closed, and moves the rest of the log into the file: two that close at
-/// the same moment would each leave that to the other.
+/// The checkpoint thread. Its connection closes last and moves the rest of the log into the file. If two connections
+/// closed at the same moment, each would leave that to the other.
 pub(super) struct Checkpoints {
     thread: Option<JoinHandle<()>>,
-    /// Dropped when the others are closed.
+    /// Dropped when the other connections are closed.
     others: Option<mpsc::Sender<()>>,
 }
 
 impl Checkpoints {
-    /// Lets every commit of `writer` say how long the log is, and checkpoints on `own` when it is long enough.
+    /// Watches the log's length after every commit of `writer`, and checkpoints on `own` when the log is long enough.
     pub(super) fn start(writer: &mut Connection, own: Connection) -> Result<Checkpoints, StoreError> {
         let (wake, woken) = mpsc::sync_channel(1);
         let (others, closed) = mpsc::channel();
@@ -35,13 +34,13 @@ impl Checkpoints {
         let threshold = due.clone();
         let mut before = 0;
         writer.wal_hook(Some(move |_: &mut _, pages| {
-            // Shorter than before: the log has started anew.
+            // The log is shorter than before, so it has restarted.
             if pages < before {
                 threshold.store(PASSIVE, Ordering::Relaxed);
             }
             before = pages;
             if pages >= threshold.load(Ordering::Relaxed) {
-                // Full means that it has been woken already.
+                // If the channel is full, the thread has been woken already.
                 let _ = wake.try_send(());
             }
             Ok(())
@@ -56,7 +55,7 @@ impl Checkpoints {
                     }
                 }
             }
-            // Nobody sends anything: this waits for the other end to be dropped.
+            // Nothing is sent on this channel. Waits until the other end is dropped.
             let _ = closed.recv();
         };
         let thread = thread::Builder::new().name("turno-checkpoint".into()).spawn(work);
@@ -69,16 +68,16 @@ impl Drop for Checkpoints {
     fn drop(&mut self) {
         self.others = None;
         if let Some(thread) = self.thread.take() {
-            // It has nothing to report: a failed checkpoint was logged, and the log is still there.
+            // The thread has nothing to report: a failed checkpoint was logged, and the log still exists.
             let _ = thread.join();
         }
     }
 }
 
-/// Answers how many pages the log had.
+/// Moves the log into the file. Returns how many pages the log had.
 fn checkpoint(connection: &Connection) -> Result<i32, rusqlite::Error> {
-    // The first column says whether somebody who reads an old state was in the way. Until they are done the
-    // log grows; then the next try succeeds.
+    // The first column says whether a reader of an old snapshot was in the way. Until that reader is done the log
+    // grows; then the next attempt succeeds.
     let run = |text| connection.query_row(text, [], |row| row.get(1));
     let pages = run(sql::CHECKPOINT_PASSIVE)?;
     if pages >= RESTART {

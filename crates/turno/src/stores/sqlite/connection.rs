@@ -1,8 +1,7 @@
-//! Opening the file: one way for the writer, one for readers, one for checkpoints.
+//! Opening the file: separately for the writer, for readers and for checkpoints.
 //!
-//! Every connection waits for a lock by polling every 0.2 ms. SQLite's own handler backs off to 100 ms
-//! between tries, and beside a busy committer, which lets go of the lock for microseconds only, a second
-//! process starved that way.
+//! Every connection waits for a lock by polling every 0.2 ms. SQLite's own handler backs off to 100 ms between
+//! attempts, and a busy committer releases the lock only for microseconds, so a second process starved that way.
 
 use crate::store::StoreError;
 use rusqlite::config::DbConfig;
@@ -10,49 +9,49 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// Between two tries for a lock.
+/// The time between two attempts to get a lock.
 const POLL: Duration = Duration::from_micros(200);
-/// Tries before giving up: about 5 s, as a sleep of 0.2 ms really takes a quarter of a millisecond.
+/// Attempts before giving up: about 5 s, because a sleep of 0.2 ms takes a quarter of a millisecond.
 const POLLS: i32 = 20_000;
-/// Tries of a checkpoint, which holds the write lock while it waits for readers: about 20 ms.
+/// Attempts of a checkpoint, which holds the write lock while it waits for readers: about 20 ms.
 const POLLS_OF_CHECKPOINT: i32 = 80;
-/// More than there are statements, so that none is ever prepared twice.
+/// More than there are statements, so that each is prepared once per connection.
 const STATEMENTS: usize = 256;
 /// After a burst the log is cut back to this many bytes.
 const LOG_KEPT: i64 = 16 * 1024 * 1024;
 /// Cache of the writer, in the unit of the setting: negative KiB.
 const CACHE: i64 = -16 * 1024;
-/// Of every other connection: what they miss is in the system's cache.
+/// Cache of every other connection; the system's cache holds the rest.
 const CACHE_OF_READER: i64 = -2 * 1024;
 
-/// The connection that writes; creates the file if it is not there.
+/// Opens the connection that writes, and creates a missing file.
 pub(super) fn writer(path: &str) -> Result<Connection, StoreError> {
     check_folder(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open(path, flags, POLLS)?;
     use_log(&connection)?;
     connection.pragma_update(None, "cache_size", CACHE)?;
-    // A commit that was answered has reached the disk.
+    // A commit must be on disk before it is answered.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
     Ok(connection)
 }
 
-/// A connection that only reads, and never waits for the writer nor holds it up.
+/// Opens a read-only connection. It neither waits for the writer nor blocks it.
 pub(super) fn reader(path: &str) -> Result<Connection, StoreError> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, POLLS)
 }
 
-/// The connection that moves the log into the file.
+/// Opens the connection that moves the log into the file.
 pub(super) fn checkpointer(path: &str) -> Result<Connection, StoreError> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, POLLS_OF_CHECKPOINT)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
 
-/// A connection for one look at a file that may belong to nobody yet. It could write, so that the last one to close
-/// leaves no log behind, but creates nothing; no file, no connection.
+/// Opens a connection for one read of a file that may have no schema yet. It may write, so that closing it as the last
+/// one leaves no log behind, but it creates nothing. Returns `None` if the file does not exist.
 pub(super) fn visitor(path: &str) -> Result<Option<Connection>, StoreError> {
     check_folder(path)?;
     if !Path::new(path).exists() {
@@ -62,7 +61,7 @@ pub(super) fn visitor(path: &str) -> Result<Option<Connection>, StoreError> {
 }
 
 fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreError> {
-    // Each connection belongs to one thread, so SQLite's own mutexes would only cost.
+    // Each connection belongs to one thread, so SQLite's own mutexes are not needed.
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(move |tries| {
@@ -70,7 +69,7 @@ fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreErr
         tries < polls
     }))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise SQLite looks at the values of parameters and prepares a statement anew whenever they change.
+    // Otherwise SQLite inspects parameter values and prepares a statement again whenever they change.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "cache_size", CACHE_OF_READER)?;
@@ -78,8 +77,8 @@ fn open(path: &str, flags: OpenFlags, polls: i32) -> Result<Connection, StoreErr
     Ok(connection)
 }
 
-/// Turns the write-ahead log on. It stays on, so only the first of several processes has to do it; for that
-/// one switch SQLite does not ask the busy handler.
+/// Turns the write-ahead log on. It stays on, so only the first of several processes has to do it. SQLite does not use
+/// the busy handler for this, so the loop polls.
 fn use_log(connection: &Connection) -> Result<(), StoreError> {
     for _ in 0..POLLS {
         let mode: Result<String, _> = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0));
@@ -96,7 +95,7 @@ fn use_log(connection: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Unavailable("another process keeps the file locked; stop it and try again".into()))
 }
 
-/// SQLite only says "unable to open database file".
+/// Checks the path first, because SQLite only says "unable to open database file".
 fn check_folder(path: &str) -> Result<(), StoreError> {
     let folder = match Path::new(path).parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

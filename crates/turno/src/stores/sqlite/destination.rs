@@ -1,4 +1,4 @@
-//! How the destinations of queues are doing.
+//! The health of queues' push destinations.
 
 use super::{Write, event, statements as sql};
 use crate::store::StoreError;
@@ -19,7 +19,7 @@ pub(super) fn list(db: &Connection) -> Result<Vec<(QueueId, Destination)>, Store
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Whether nobody else has changed it meanwhile.
+/// Returns whether the row was stored: `false` if another process has stored a version since.
 pub(super) fn put(write: Write<'_>, queue: QueueId, new: &Destination, news: &[Event]) -> Result<bool, StoreError> {
     let Destination { version, failures, first, several, began_at, probe_at, error, .. } = new;
     let [down_at, revive_since, revive_until, stuck_at] =

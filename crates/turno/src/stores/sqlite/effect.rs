@@ -1,9 +1,9 @@
 //! An application's own effect of a line, inside the line's transaction.
 //!
-//! The effect is a future of the application's runtime, the transaction belongs to the thread that writes. That
-//! thread keeps the transaction open and serves the effect's statements, one after another, until the effect is
-//! done, or has taken too long, or whoever waited for it has gone. Nobody else writes meanwhile. So an effect that
-//! asks the engine for something, instead of its transaction, waits for itself, until its time is up.
+//! The effect is a future on the application's runtime, but the transaction belongs to the writer thread. That thread
+//! keeps the transaction open and runs the effect's statements, one after another, until the effect is done, has
+//! exceeded its time limit, or its caller has gone. Nothing else is written meanwhile. So an effect that calls the
+//! engine instead of using its transaction waits for itself, until its time limit.
 
 use super::line::{self, Found};
 use super::{SqliteStore, begin, now, statements as sql};
@@ -20,20 +20,20 @@ use tokio::sync::oneshot;
 use turno_core::task::{Apply, LineError};
 use turno_core::text::kept;
 
-/// Longest that an effect may take: all other writers wait for it, and the shortest usual ttl of a lease is 30 s.
+/// The time limit of an effect: all other writes wait for it, and the shortest usual ttl of a lease is 30 s.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Steps of SQLite's machine between two looks whether anybody still waits for a statement: well below a millisecond.
+/// Steps of SQLite's virtual machine between two checks whether a statement is still wanted: well below a millisecond.
 const STEPS: i32 = 10_000;
 
-/// Keeps an effect's statements from ending the transaction that they are part of, from changing the connection that
-/// everybody writes through, and from running on when nobody waits for them. It holds the sign of the line whose
-/// statement is running. Installed once: each installation has SQLite prepare all statements anew.
+/// Keeps an effect's statements from ending their transaction, from changing the shared writer connection, and from
+/// running on after the caller has gone. Holds the abandon flag of the line whose statement is running. Installed once,
+/// because each installation makes SQLite prepare all statements again.
 #[derive(Clone, Default)]
-pub(super) struct Guard(Arc<Mutex<Option<Left>>>);
+pub(super) struct Guard(Arc<Mutex<Option<Abandoned>>>);
 
-/// The sign that a line is not waited for any more.
-type Left = Arc<AtomicBool>;
+/// The flag that a line's caller has gone.
+type Abandoned = Arc<AtomicBool>;
 
 impl Guard {
     pub(super) fn install(writer: &mut Connection) -> Result<Guard, StoreError> {
@@ -56,53 +56,53 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Guards until the answer is dropped.
-    fn on(&self, left: &Left) -> On<'_> {
-        *self.lock() = Some(left.clone());
-        On(self)
+    /// Guards until the returned value is dropped.
+    fn on(&self, abandoned: &Abandoned) -> GuardScope<'_> {
+        *self.lock() = Some(abandoned.clone());
+        GuardScope(self)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Left>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Abandoned>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_set(left: &Left) -> bool {
-    left.load(Ordering::Relaxed)
+fn is_set(abandoned: &Abandoned) -> bool {
+    abandoned.load(Ordering::Relaxed)
 }
 
-/// Ends with its scope, also by a panic.
-struct On<'a>(&'a Guard);
+/// Ends the guard with its scope, also after a panic.
+struct GuardScope<'a>(&'a Guard);
 
-impl Drop for On<'_> {
+impl Drop for GuardScope<'_> {
     fn drop(&mut self) {
         *self.0.lock() = None;
     }
 }
 
-/// Whoever waits for a line; gone, they leave the sign.
-struct Waits(Left);
+/// Sets the flag when the caller of a line goes away.
+struct AbandonOnDrop(Abandoned);
 
-impl Waits {
+impl AbandonOnDrop {
     fn give_up(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Waits {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.give_up();
     }
 }
 
-/// What an effect wants of the thread that writes.
-enum Ask {
+/// A request of an effect to the writer thread.
+enum Request {
     Execute { text: String, values: Vec<Value>, answer: oneshot::Sender<Result<u64, StoreError>> },
     Query { text: String, values: Vec<Value>, answer: oneshot::Sender<Result<Vec<Vec<Value>>, StoreError>> },
     Done(Result<(), EffectError>),
 }
 
-/// Carries out a line whose effect is the application's, within `patience`.
+/// Applies a line with the application's effect, within `patience`.
 pub(super) fn apply(
     store: &SqliteStore,
     apply: Apply,
@@ -110,33 +110,33 @@ pub(super) fn apply(
     patience: Duration,
 ) -> Pending<'_, LineStep> {
     Box::pin(async move {
-        let (asks, asked) = mpsc::channel();
+        let (requests, received) = mpsc::channel();
         let (begun, mut begins) = oneshot::channel();
         let (clock, guard) = (store.clock.clone(), store.guard.clone());
         let number = apply.number;
-        let waits = Waits(Left::default());
-        let left = waits.0.clone();
+        let caller = AbandonOnDrop(Abandoned::default());
+        let abandoned = caller.0.clone();
         let mut written = store.writer.run(move |db| {
-            let served = Served { apply, guard, asked, patience, left };
+            let served = Served { apply, guard, received, patience, abandoned };
             served.run(db, &clock, begun)
         });
         let line = tokio::select! {
             step = &mut written => return step,
             line = &mut begins => line,
         };
-        // Without a line there is nothing to be done about it.
+        // Without a line there is nothing to apply.
         if let Ok(line) = line {
-            let mut tx = Remote { asks: asks.clone() };
+            let mut tx = Remote { requests: requests.clone() };
             let done = tokio::select! {
                 step = &mut written => return step,
                 done = tokio::time::timeout(patience, effect.apply(&line, &mut tx)) => done,
             };
             let late = |_| {
-                waits.give_up();
+                caller.give_up();
                 Err(EffectError::Store(unanswered(number, patience)))
             };
-            // Whoever does not listen any more has an answer ready.
-            let _ = asks.send(Ask::Done(done.unwrap_or_else(late)));
+            // If the writer thread no longer listens, its answer is ready.
+            let _ = requests.send(Request::Done(done.unwrap_or_else(late)));
         }
         written.await
     })
@@ -150,17 +150,17 @@ fn unanswered(number: u32, patience: Duration) -> StoreError {
     ))
 }
 
-/// The other end, on the thread that writes.
+/// The serving end, on the writer thread.
 struct Served {
     apply: Apply,
     guard: Guard,
-    asked: Receiver<Ask>,
+    received: Receiver<Request>,
     patience: Duration,
-    left: Left,
+    abandoned: Abandoned,
 }
 
 impl Served {
-    /// Whatever ends this with an error rolls everything back.
+    /// Any error rolls the whole transaction back.
     fn run(
         self,
         db: &mut Connection,
@@ -188,31 +188,31 @@ impl Served {
         line::settle(write, &self.apply, *going, effect, worked_at)
     }
 
-    /// Answers until the effect is done, or has refused with a message.
+    /// Serves statements until the effect succeeds or refuses with a message.
     ///
-    /// One that failed in a statement and went on as if nothing had happened is not believed: the other database would
-    /// not let it.
+    /// If a statement failed and the effect ignored that, the line fails, because PostgreSQL would not let it continue
+    /// either.
     fn serve(&self, tx: &Connection) -> Result<Result<(), String>, StoreError> {
         let mut failed = None;
         loop {
-            // A second bound beside the one of the future, for a runtime that stands still.
-            let ask = self.asked.recv_timeout(self.patience).map_err(|why| match why {
+            // A second limit beside that of the future, for a runtime that is blocked.
+            let request = self.received.recv_timeout(self.patience).map_err(|why| match why {
                 RecvTimeoutError::Timeout => unanswered(self.apply.number, self.patience),
                 RecvTimeoutError::Disconnected => gone(),
             })?;
-            match ask {
-                Ask::Execute { text, values, answer } => {
+            match request {
+                Request::Execute { text, values, answer } => {
                     let done = self.guarded(tx, || execute(tx, &text, &values))?;
                     failed = failed.or_else(|| done.as_ref().err().cloned());
-                    // An effect may drop its own question.
+                    // The effect may have dropped its request.
                     let _ = answer.send(done);
                 }
-                Ask::Query { text, values, answer } => {
+                Request::Query { text, values, answer } => {
                     let done = self.guarded(tx, || query(tx, &text, &values))?;
                     failed = failed.or_else(|| done.as_ref().err().cloned());
                     let _ = answer.send(done);
                 }
-                Ask::Done(Ok(())) => match failed {
+                Request::Done(Ok(())) => match failed {
                     None => return Ok(Ok(())),
                     Some(error) => {
                         let number = self.apply.number;
@@ -220,23 +220,23 @@ impl Served {
                         return Err(StoreError::Rejected(text));
                     }
                 },
-                Ask::Done(Err(EffectError::Refused(message))) => return Ok(Err(message)),
-                Ask::Done(Err(EffectError::Store(error))) => return Err(error),
+                Request::Done(Err(EffectError::Refused(message))) => return Ok(Err(message)),
+                Request::Done(Err(EffectError::Store(error))) => return Err(error),
             }
         }
     }
 
-    /// A statement may still end the transaction by failing (`insert or rollback`): then nothing may be written after
-    /// it, since it would be stored on its own.
+    /// Runs one statement under the guard. A statement can still end the transaction by failing (`insert or rollback`).
+    /// Then nothing may be written after it, because that would be committed separately.
     fn guarded<T>(
         &self,
         tx: &Connection,
         run: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<Result<T, StoreError>, StoreError> {
-        let on = self.guard.on(&self.left);
+        let on = self.guard.on(&self.abandoned);
         let done = run();
         drop(on);
-        if is_set(&self.left) {
+        if is_set(&self.abandoned) {
             return Err(unanswered(self.apply.number, self.patience));
         }
         if tx.is_autocommit() {
@@ -248,7 +248,7 @@ impl Served {
     }
 }
 
-/// Nobody waits for the line any more.
+/// The error if the caller of the line has gone.
 fn gone() -> StoreError {
     StoreError::Unavailable("whoever applied the line has gone".into())
 }
@@ -258,7 +258,7 @@ fn execute(tx: &Connection, text: &str, values: &[Value]) -> Result<u64, StoreEr
     let mut statement = prepared(tx, text, values)?;
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {}
-    // What is no change leaves the count of the one before.
+    // A statement that changes nothing leaves the previous statement's count, so that count must not be returned.
     Ok(if tx.total_changes() == before { 0 } else { tx.changes() })
 }
 
@@ -274,7 +274,7 @@ fn query(tx: &Connection, text: &str, values: &[Value]) -> Result<Vec<Vec<Value>
     Ok(found)
 }
 
-/// With its parameters, which are counted by their names: to SQLite `$2` is just a name, and may come first.
+/// Prepares a statement and binds its parameters by name, because to SQLite `$2` is a name that may come first.
 fn prepared<'c>(tx: &'c Connection, text: &str, values: &[Value]) -> Result<Statement<'c>, StoreError> {
     let mut statement = tx.prepare(text).map_err(denied)?;
     let mut used = 0;
@@ -328,14 +328,17 @@ fn value(cell: ValueRef<'_>) -> Result<Value, StoreError> {
 
 /// The transaction as the effect sees it.
 struct Remote {
-    asks: Sender<Ask>,
+    requests: Sender<Request>,
 }
 
 impl Remote {
-    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Ask) -> Result<T, StoreError> {
+    async fn ask<T>(
+        &self,
+        make: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Request,
+    ) -> Result<T, StoreError> {
         let over = || StoreError::Rejected("the transaction of the line is over".into());
         let (answer, answered) = oneshot::channel();
-        self.asks.send(make(answer)).map_err(|_| over())?;
+        self.requests.send(make(answer)).map_err(|_| over())?;
         answered.await.map_err(|_| over())?
     }
 }
@@ -347,11 +350,11 @@ impl Tx for Remote {
 
     fn execute<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, u64> {
         let (text, values) = (sql.to_owned(), params.to_vec());
-        Box::pin(self.ask(move |answer| Ask::Execute { text, values, answer }))
+        Box::pin(self.ask(move |answer| Request::Execute { text, values, answer }))
     }
 
     fn query<'a>(&'a mut self, sql: &'a str, params: &'a [Value]) -> Pending<'a, Vec<Vec<Value>>> {
         let (text, values) = (sql.to_owned(), params.to_vec());
-        Box::pin(self.ask(move |answer| Ask::Query { text, values, answer }))
+        Box::pin(self.ask(move |answer| Request::Query { text, values, answer }))
     }
 }

@@ -1,10 +1,10 @@
-//! What SQLite's errors mean for the engine: whether to try again, redo, or look for the culprit.
+//! Translates SQLite's errors: whether the engine tries again, redoes the group, or searches for the faulty command.
 
 use crate::store::StoreError;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Error, ErrorCode};
 
-/// Extended codes of "there is such a row already".
+/// Extended codes for a row that exists already.
 const TAKEN: [i32; 3] = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID];
 
 impl From<Error> for StoreError {
@@ -31,9 +31,10 @@ impl From<Error> for StoreError {
     }
 }
 
-/// The same for an error of the commit itself.
+/// Translates an error of the commit itself.
 ///
-/// If the log was written but could not be synced, a crash right now may or may not bring it back.
+/// If the log was written but could not be synced, a crash may or may not preserve the commit. So the outcome is
+/// unknown.
 pub(super) fn at_commit(error: Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::SystemIoFailure) => StoreError::Unknown(error.to_string()),

@@ -1,4 +1,4 @@
-//! Events: written with their positions, read back, and forgotten from the oldest on.
+//! Events: written with their positions, read, and purged from the oldest on.
 
 use super::error::at_commit;
 use super::rows::{damaged, name_if};
@@ -10,7 +10,7 @@ use turno_core::event::{Event, Topic};
 use turno_core::id::{Fence, Position, UserId};
 use turno_core::time::Time;
 
-/// Writes them in the transaction that makes them true.
+/// Writes events in the transaction of the changes they announce.
 pub(super) fn add(tx: &Connection, events: &[Event]) -> Result<(), StoreError> {
     if events.is_empty() {
         return Ok(());

@@ -1,7 +1,8 @@
 //! Whether the file is still the one that was opened.
 //!
-//! SQLite goes on in a file that was deleted or replaced: it has it open, and commits succeed into what nobody will find
-//! again. So the writer looks before and after each of its jobs. That is two calls of the system, next to a flush.
+//! SQLite continues in a file that was deleted or replaced, because it has the file open. Its commits succeed, but into
+//! a file that no path leads to. So the writer checks the file before and after each job. That costs two system calls,
+//! next to a flush.
 
 use super::SqliteStore;
 use crate::store::{FileFault, StoreError};
@@ -11,25 +12,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::Mutex;
 use turno_core::time::{Span, Time};
 
-/// Which file it is, whatever its name.
+/// Identifies a file independently of its name.
 type Identity = (u64, u64);
 
-/// The open file, its log, and what was noticed about them.
+/// The open file, its log, and the faults noticed so far.
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
     log: PathBuf,
-    /// Nothing if it has no name to look for.
+    /// `None` where the system has no such identity.
     opened: Option<Identity>,
     log_opened: Option<Identity>,
-    /// It never shrinks: nothing here vacuums.
+    /// The file never shrinks, because nothing vacuums it.
     length: AtomicU64,
     cut: AtomicBool,
-    told: AtomicBool,
+    logged: AtomicBool,
 }
 
 impl File {
-    /// Remembers which file is at `path`, and which log beside it.
+    /// Records which file is at `path`, and which log beside it.
     pub(super) fn opened(path: &str) -> File {
         let log = PathBuf::from(format!("{path}-wal"));
         let found = metadata(path).ok();
@@ -40,22 +41,23 @@ impl File {
             length: AtomicU64::new(found.map_or(0, |found| found.len())),
             log,
             cut: AtomicBool::new(false),
-            told: AtomicBool::new(false),
+            logged: AtomicBool::new(false),
         }
     }
 
-    /// Fails if the file is not the one that was opened. The first time it is logged.
+    /// Returns a fault if the file is not the one that was opened. Logs the first fault.
     pub(super) fn check(&self) -> Result<(), FileFault> {
         let checked = self.look();
         if let Err(fault) = &checked
-            && !self.told.swap(true, Ordering::Relaxed)
+            && !self.logged.swap(true, Ordering::Relaxed)
         {
             tracing::error!(path = %self.path.display(), %fault, "the database file is lost");
         }
         checked
     }
 
-    /// Runs a job that may write. If the file was lost meanwhile, what was committed is in a file that nobody will find.
+    /// Runs a job that may write. If the file was lost meanwhile, the commit went into an unreachable file, so the
+    /// outcome is unknown.
     pub(super) fn guard<T>(&self, job: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.check()?;
         let done = job()?;
@@ -72,7 +74,7 @@ impl File {
             return Err(FileFault::Replaced);
         }
         if found.len() < self.length.fetch_max(found.len(), Ordering::Relaxed) {
-            // A checkpoint may make it as long as it was, with holes.
+            // A checkpoint may restore the length, but with holes, so the fault is remembered.
             self.cut.store(true, Ordering::Relaxed);
         }
         if self.cut.load(Ordering::Relaxed) {
@@ -85,14 +87,14 @@ impl File {
     }
 }
 
-/// When a write was last tried for readiness, and what came of it.
+/// When readiness last tried a write, and the result.
 pub(super) type Probed = Mutex<Option<(Time, Result<(), StoreError>)>>;
 
 /// How often readiness may cost a write.
 const PROBE_EVERY: Span = Span::from_secs(1);
 
 impl SqliteStore {
-    /// Writes for real, at most once in [`PROBE_EVERY`]: whoever asks in between gets the answer of that time.
+    /// Writes to the file, at most once per [`PROBE_EVERY`]. Calls in between get the last result.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
         let mut probed = self.probed.lock().await;
         let now = self.clock.estimate();
@@ -114,7 +116,7 @@ fn identity(found: &Metadata) -> Option<Identity> {
     Some((found.dev(), found.ino()))
 }
 
-/// Elsewhere a file that is open cannot be deleted.
+/// On other systems an open file cannot be deleted.
 #[cfg(not(unix))]
 fn identity(_: &Metadata) -> Option<Identity> {
     None

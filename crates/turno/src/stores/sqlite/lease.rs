@@ -1,4 +1,4 @@
-//! Leases: their rows, their history, and a group of commands about them.
+//! Leases: their rows, their history, and a group of lease commands.
 
 use super::rows::{damaged, json, name, name_if, word};
 use super::{audit, event, marks, now, numbers, statements as sql};
@@ -10,14 +10,14 @@ use turno_core::id::{Fence, Instance, Resource, UserId};
 use turno_core::lease::{Cause, Ending, Grant, Holder, Offer, Reason, Request, State, Ticket};
 use turno_core::time::{Span, Time};
 
-/// Columns of a grant, in every statement in the same order.
+/// The columns of a grant, in the same order in every statement.
 const GRANT: usize = 11;
-/// Columns of an ending: its grant, and how it ended.
+/// The columns of an ending: its grant, and how it ended.
 const ENDING: usize = GRANT + 5;
-/// The column behind the grant, those who wait, and the ending: when the lease is looked at.
+/// The column `look_at`, behind the grant, the waiting line and the ending.
 const LOOK: usize = GRANT + 1 + ENDING;
 
-/// Those who wait or ask, as stored.
+/// The waiting line, the offer and the requests, as stored.
 #[derive(Deserialize)]
 struct Waiting {
     line: Vec<Ticket>,
@@ -27,7 +27,7 @@ struct Waiting {
     leaving: bool,
 }
 
-/// The same, on its way into the database.
+/// The same, for writing.
 #[derive(Serialize)]
 struct WaitingRef<'a> {
     line: &'a [Ticket],
@@ -46,7 +46,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &LeaseGroup) -> Result<Outc
     Ok(Outcomes::Lease { now, answers })
 }
 
-/// Writes what was decided about leases.
+/// Writes the decisions about leases.
 pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreError> {
     if !write.states.is_empty() {
         let mut save = tx.prepare_cached(sql::LEASE_SAVE)?;
@@ -68,7 +68,7 @@ pub(super) fn write(tx: &Connection, write: &LeaseWrite) -> Result<(), StoreErro
     audit::write(tx, &write.audit)
 }
 
-/// Leases as they are, and the clock read afterwards.
+/// Reads leases without locks, and the clock afterwards.
 pub(super) fn peek(
     db: &mut Connection,
     clock: &Clock,
@@ -81,7 +81,7 @@ pub(super) fn peek(
     Ok(Peeked { now: now(clock), epoch, states })
 }
 
-/// The states of resources, in their order; one that nobody has seen is free.
+/// Returns the states of resources, in their order; a resource never seen is free.
 pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<State>, StoreError> {
     let mut read = db.prepare_cached(sql::LEASE_READ)?;
     let mut states = Vec::with_capacity(resources.len());
@@ -95,22 +95,22 @@ pub(super) fn states(db: &Connection, resources: Vec<Resource>) -> Result<Vec<St
     Ok(states)
 }
 
-/// Leases that have an ownership, by their names.
+/// Returns leases with an ownership, ordered by resource name.
 pub(super) fn list(db: &Connection, query: &LeaseQuery) -> Result<Vec<State>, StoreError> {
     let prefix = query.prefix.as_deref().unwrap_or_default();
-    // Names have no control characters, so nothing lies between a name and this.
+    // Names have no control characters, so no name lies between a name and this.
     let behind = query.after.as_ref().map(|after| format!("{after}\0"));
     let from = behind.as_deref().map_or(prefix, |behind| behind.max(prefix));
     let holder = query.holder.as_ref().map(UserId::as_str);
     let mut read = db.prepare_cached(sql::LEASE_LIST)?;
-    let found = read.query_map((from, beyond(prefix), holder, query.limit), |row| {
+    let found = read.query_map((from, prefix_end(prefix), holder, query.limit), |row| {
         let resource = name(row, LOOK + 1, Resource::new)?;
         state(row, resource)
     })?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Leases whose look is due, earliest first, and when the next one is.
+/// Returns leases whose look is due, earliest first, and when the next one is.
 pub(super) fn due(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Resource>, Option<Time>), StoreError> {
     let mut read = db.prepare_cached(sql::LEASE_DUE)?;
     let due = read.query_map((now.0, limit), |row| name(row, 0, Resource::new))?.collect::<Result<_, _>>()?;
@@ -119,10 +119,10 @@ pub(super) fn due(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Resourc
     Ok((due, next.map(Time)))
 }
 
-/// Leases for which somebody waits.
+/// Returns leases that have a waiting line or requests.
 pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Result<Vec<State>, StoreError> {
     let mut read = db.prepare_cached(sql::LEASE_LINES)?;
-    // No name is empty, so all of them come behind that.
+    // No name is empty, so all names come behind the empty one.
     let found = read.query_map((after.map_or("", Resource::as_str), limit), |row| {
         let resource = name(row, LOOK + 1, Resource::new)?;
         state(row, resource)
@@ -130,12 +130,12 @@ pub(super) fn lines(db: &Connection, after: Option<&Resource>, limit: u32) -> Re
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The first text behind all that begin with `prefix`; nothing if there is none. SQLite compares bytes, and the
-/// bytes of texts are ordered as their characters.
-fn beyond(prefix: &str) -> Option<String> {
+/// Returns the first text behind all texts that begin with `prefix`; `None` if there is none. SQLite compares bytes,
+/// and UTF-8 keeps the order of characters.
+fn prefix_end(prefix: &str) -> Option<String> {
     let mut kept = prefix.to_owned();
     while let Some(last) = kept.pop() {
-        // Over the gap in which there are no characters.
+        // Skips the code points that are no characters.
         let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
         if let Some(next) = next {
             kept.push(next);
@@ -152,12 +152,12 @@ pub(super) fn ending(db: &Connection, resource: &Resource, fence: Fence) -> Resu
 }
 
 pub(super) fn history(db: &Connection, resource: &Resource, from: Past, limit: u32) -> Result<Vec<Ending>, StoreError> {
-    let (text, place) = match from {
+    let (text, cursor) = match from {
         Past::Newest { before } => (sql::HISTORY_LIST, before.map_or(i64::MAX, |fence| fence.0)),
         Past::Oldest { after } => (sql::HISTORY_AFTER, after.0),
     };
     let mut read = db.prepare_cached(text)?;
-    let found = read.query_map((resource.as_str(), limit, place), |row| ending_at(row, 0))?;
+    let found = read.query_map((resource.as_str(), limit, cursor), |row| ending_at(row, 0))?;
     Ok(found.filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }
 
@@ -222,7 +222,7 @@ fn save_state(save: &mut Statement<'_>, state: &State) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Binds the columns of a grant from parameter `at` on, nulls if there is none.
+/// Binds the columns of a grant from parameter `at` on; nulls if there is none.
 fn bind_grant(to: &mut Statement<'_>, at: usize, grant: Option<&Grant>) -> Result<(), Error> {
     let holder = grant.map(|grant| &grant.holder);
     to.raw_bind_parameter(at, holder.map(|holder| holder.user.as_str()))?;

@@ -1,8 +1,8 @@
-//! Lives of the file: at every start, the counters move past what a lost time may have handed out.
+//! Lives of the file. At every start the counters move past what lost commits may have handed out.
 //!
-//! A copy or a restored backup goes on from an earlier point. It is recognised by the file: another inode, or contents that
-//! were written long after the last time that the database recorded. A process keeps nothing in memory that could be wrong
-//! in another life, because a file is only exchanged while it is closed.
+//! A copy or a restored backup continues from an earlier point. It is recognised by the file: another inode, or a
+//! modification long after the last time that the database recorded. A process caches nothing that could be wrong in
+//! another life, because a file is only exchanged while it is closed.
 
 use super::statements as sql;
 use super::{SqliteStore, Write, audit, begin};
@@ -15,24 +15,24 @@ use turno_core::audit::{Actor, Draft};
 use turno_core::life::{self, Beginning, Counters, Origin};
 use turno_core::time::{Span, Time};
 
-/// A file that was written so long after the recorded time was written by something else. The recorded time lags by a
-/// second, and closing may move the log into the file a little later.
+/// If the file was modified longer than this after the recorded time, something else has written it. The recorded time
+/// lags by a second, and closing may move the log into the file a little later.
 const WRITTEN_LATER: Span = Span::from_secs(60);
 
-/// What is known of the file from outside.
+/// The file's metadata.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct FileStamp {
     identifier: String,
     written: Option<Time>,
 }
 
-impl Outside {
-    /// Looks at the file, before it is opened; nothing is known of one that is not there.
-    pub(super) fn look(path: &str) -> Outside {
+impl FileStamp {
+    /// Reads the metadata before the file is opened; empty if the file does not exist.
+    pub(super) fn read(path: &str) -> FileStamp {
         let Ok(file) = std::fs::metadata(path) else {
-            return Outside::default();
+            return FileStamp::default();
         };
-        Outside { identifier: identifier(&file), written: file.modified().ok().and_then(ms).map(Time) }
+        FileStamp { identifier: identifier(&file), written: file.modified().ok().and_then(ms).map(Time) }
     }
 }
 
@@ -52,24 +52,24 @@ fn ms(time: SystemTime) -> Option<i64> {
 }
 
 impl Drop for SqliteStore {
-    /// Records the time once more: closing moves the log into the file, which must not look as if another program had
-    /// written it.
+    /// Records the time once more. Closing moves the log into the file, and without a recent time that would look like
+    /// a write by another program.
     fn drop(&mut self) {
         let clock = self.clock.clone();
         self.writer.leave(move |db| drop(begin(db, &clock).and_then(Write::commit)));
     }
 }
 
-/// Begins a life, in one transaction. `before` is the file as it was before it was opened.
-pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &Outside) -> Result<(), StoreError> {
+/// Begins a life, in one transaction. `before` is the file's metadata before it was opened.
+pub(super) fn start(db: &mut Connection, path: &str, clock: &Clock, before: &FileStamp) -> Result<(), StoreError> {
     let write = begin(db, clock)?;
     let (stored, was) = read(&write.tx)?;
-    // A test's time has nothing to do with the times of files.
+    // A test's clock is unrelated to the times of files.
     let restored = clock.fixed().is_none()
         && before.written.is_some_and(|written| write.mark > Time(0) && write.mark + WRITTEN_LATER < written);
     let count = stored.as_ref().map_or(0, |stored| stored.timeline.parse::<u64>().unwrap_or_default());
     let timeline = (count + u64::from(restored)).to_string();
-    let found = Origin { identifier: Outside::look(path).identifier, timeline, started: String::new() };
+    let found = Origin { identifier: FileStamp::read(path).identifier, timeline, started: String::new() };
     let begun = life::begin(stored.as_ref(), &found, was, true, write.now);
     if begun.writes {
         save(&write, &found, &begun)?;
@@ -105,7 +105,7 @@ fn save(write: &Write<'_>, found: &Origin, begun: &Beginning) -> Result<(), Stor
     Ok(())
 }
 
-/// The audit's entry: how far the counters moved.
+/// Adds the audit entry: how far the counters moved.
 fn note(write: &Write<'_>, was: Counters, now: Counters) -> Result<(), StoreError> {
     let moved = |from: i64, to: i64| serde_json::json!({"from": from, "to": to});
     let draft = Draft::new(Actor::system(), "database_life", "database").with([

@@ -1,7 +1,7 @@
-//! One line of a finalize, in a transaction of its own.
+//! One line of a finalize, in its own transaction.
 //!
-//! The write lock is held from the beginning, so nobody can take the lease, and nobody can beat either: a beat waits
-//! its turn, as everything does here. What an application's own effect does in between is in `effect`.
+//! The write lock is held from the beginning. So the lease cannot be taken, and heartbeats wait too, like every other
+//! write. An application's own effect runs in between, see `effect`.
 
 use super::{Write, begin, event, lease, stock, task};
 use crate::clock::Clock;
@@ -14,20 +14,20 @@ use turno_core::time::Time;
 
 /// What was found before the effect.
 pub(super) enum Found {
-    /// Its effect is to happen.
+    /// The line's effect is to be applied.
     Go(Box<Going>),
-    /// Nothing is to happen.
+    /// Nothing is to be done.
     Over(LineStep),
 }
 
-/// A line whose effect is under way.
+/// A line whose effect is being applied.
 pub(super) struct Going {
     pub(super) line: Line,
     status: Status,
     lease: State,
 }
 
-/// Carries out a line whose effect is on the stock.
+/// Applies a line whose effect is on the stock.
 pub(super) fn apply(db: &mut Connection, clock: &Clock, apply: &Apply) -> Result<LineStep, StoreError> {
     let write = begin(db, clock)?;
     let going = match find(&write, apply)? {
@@ -46,7 +46,7 @@ pub(super) fn apply(db: &mut Connection, clock: &Clock, apply: &Apply) -> Result
     settle(write, apply, *going, effect, worked_at)
 }
 
-/// Looks at the line, its task and its lease, under the write lock.
+/// Reads the line, its task and its lease, under the write lock.
 pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError> {
     let task = task::read_bare(&write.tx, apply.task)?;
     let lease = task::state(&write.tx, apply.task)?;
@@ -61,7 +61,8 @@ pub(super) fn find(write: &Write<'_>, apply: &Apply) -> Result<Found, StoreError
     })
 }
 
-/// Saves the line after its effect or its refusal, tells of it, renews the lease as of `worked_at`, and commits.
+/// Saves the line after its effect or its refusal, adds note and event, renews the lease as of `worked_at`, and
+/// commits.
 pub(super) fn settle(
     write: Write<'_>,
     apply: &Apply,
@@ -82,7 +83,7 @@ pub(super) fn settle(
     Ok(LineStep::Settled(outcome))
 }
 
-/// What there is to write about the lease: a line was work, also one that failed.
+/// Returns the renewal of the lease. Applying a line counts as work, even if the line failed.
 fn renewed(apply: &Apply, mut state: State, worked_at: Time) -> LeaseWrite {
     let decided = decide(&mut state, &apply.work(), worked_at, &mut Numbers::new(Vec::new()));
     LeaseWrite {

@@ -1,4 +1,4 @@
-//! What is only looked at: expiries, ends of deliveries, queues. Items and their counts are in `records`.
+//! Reads of expiries, ended deliveries and queues, and changes of queues. Items and their counts are in `records`.
 
 use super::queue::manage;
 use super::rows::{self, done, json, last, queue};
@@ -12,26 +12,26 @@ use turno_core::id::{Fence, ItemId, Lane, QueueId, QueueName, Seq};
 use turno_core::queue::{AttemptError, FailedAttempt, Handed, Kind, Policy, SettleOutcome, Trace};
 use turno_core::time::Time;
 
-/// Overdue deliveries, oldest first, and when the next one will be.
+/// Returns expired deliveries, oldest first, and the next expiry.
 pub(super) fn expired(db: &Connection, now: Time, limit: u32) -> Result<(Vec<Handed>, Option<Time>), StoreError> {
     let mut found: Vec<Handed> = Vec::new();
-    let mut places: HashMap<Fence, usize> = HashMap::new();
+    let mut indexes: HashMap<Fence, usize> = HashMap::new();
     let mut latest = None;
     let mut read = db.prepare_cached(sql::HOT_EXPIRED)?;
     let mut rows = read.query([now.0])?;
     while let Some(row) = rows.next()? {
         let full = found.len() >= limit as usize;
         let expires_at: i64 = row.get(4)?;
-        // The items of a delivery expire at the same instant: after it, all found so far are complete.
+        // The items of a delivery expire at the same instant. At a later instant, all found deliveries are complete.
         if full && latest != Some(expires_at) {
             break;
         }
         latest = Some(expires_at);
         let fence = Fence(row.get(3)?);
-        if let Some(place) = places.get(&fence) {
-            found[*place].size += 1;
+        if let Some(index) = indexes.get(&fence) {
+            found[*index].size += 1;
         } else if !full {
-            places.insert(fence, found.len());
+            indexes.insert(fence, found.len());
             let lane = row.get::<_, Option<i64>>(2)?.map(Lane);
             let (queue, seq) = (QueueId(row.get(0)?), Seq(row.get(1)?));
             found.push(Handed { queue, seq, lane, size: 1, fence });
@@ -48,7 +48,7 @@ pub(super) fn next_look(db: &Connection, queue: QueueId, after: Time) -> Result<
     Ok(next.map(Time))
 }
 
-/// How deliveries ended by a settlement of their own fence.
+/// Returns how deliveries ended by a settlement of their own fence.
 pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Option<SettleOutcome>>, StoreError> {
     let tx = db.transaction()?;
     let answers = handed.iter().map(|handed| settled_one(&tx, handed)).collect::<Result<_, _>>()?;
@@ -56,7 +56,7 @@ pub(super) fn settled(db: &mut Connection, handed: &[Handed]) -> Result<Vec<Opti
     Ok(answers)
 }
 
-/// Told by the delivery's first item.
+/// Reads the outcome from the delivery's first item.
 fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>, StoreError> {
     let (seq, fence) = (handed.seq.0, handed.fence.0);
     let mut read = db.prepare_cached(sql::ERROR_OF_FENCE)?;
@@ -73,7 +73,7 @@ fn settled_one(db: &Connection, handed: &Handed) -> Result<Option<SettleOutcome>
     Ok(Trace { failed, back, ..Trace::of(handed.fence, done.as_ref(), &[], &[]) }.settled())
 }
 
-/// What is unchanged leaves no trace.
+/// Creates or changes a queue. An unchanged queue keeps its version and leaves no audit entry.
 pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<Option<QueueRow>, StoreError> {
     let PutQueue { name, policy, push, .. } = put;
     let (tx, text) = (&write.tx, json(policy));
@@ -109,14 +109,15 @@ pub(super) fn put_queue(write: Write<'_>, put: &PutQueue, by: Actor) -> Result<O
     Ok(Some(row))
 }
 
-/// In the same transaction: no lane is held by a policy that is not in force.
+/// Releases lanes that exhausted items hold, in the transaction that changes the policy. Otherwise a lane would be held
+/// by a policy that is not in force.
 fn release(write: &Write<'_>, queue: QueueId, name: &QueueName, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
     let parked: Vec<ItemId> = {
         let mut read = write.tx.prepare_cached(sql::QUEUE_PARKED)?;
         let found = read.query_map([queue.0], |row| rows::name(row, 0, ItemId::new))?;
         found.collect::<Result<_, _>>()?
     };
-    // In order: of several in one lane the last one makes who stands behind them its head.
+    // In order: if several exhausted items are in one lane, releasing the last makes the next item the head.
     for id in parked {
         manage(&write.tx, write.now, &ManageGroup::release(queue, name, policy, id, by))?;
     }

@@ -1,4 +1,4 @@
-//! Groups of queue commands: what each of them reads, inside the write transaction, before it is decided.
+//! Groups of queue commands: the rows that each reads, inside the write transaction, before the decision.
 
 use super::rows::{ITEM_COLUMNS, body, done, item, name, name_if};
 use super::{audit, changes, numbers, purge, statements as sql};
@@ -36,7 +36,7 @@ pub(super) fn enqueue(tx: &Connection, now: Time, group: &EnqueueGroup) -> Resul
     Ok(Outcomes::Enqueue(answers))
 }
 
-/// What is known of an id: as that of an item, or of a change that one took in.
+/// Looks an id up: as that of an item, or of a change that an item absorbed.
 fn known(tx: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Known>, StoreError> {
     let mut read = tx.prepare_cached(sql::BODY_KNOWN)?;
     let item = read.query_row((queue.0, id.as_str()), |row| {
@@ -84,8 +84,8 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
     let mut typing = HashMap::new();
     for head in heads.iter().filter(|_| group.groups_items()) {
         let Some(lane) = head.lane else { continue };
-        let place = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
-        fronts.insert(lane, items(tx, sql::HOT_FRONT, place)?);
+        let range = (group.queue.0, lane.0, head.seq.0, group.policy.batch());
+        fronts.insert(lane, items(tx, sql::HOT_FRONT, range)?);
         if group.policy.window > Span::ZERO {
             let mut read = tx.prepare_cached(sql::TYPING_READ)?;
             let at = read.query_row((group.queue.0, lane.0), |row| row.get(0)).optional()?;
@@ -99,7 +99,7 @@ pub(super) fn claim(tx: &Connection, now: Time, group: &ClaimGroup) -> Result<Ou
     Ok(Outcomes::Claim(ClaimOutcome::Dealt { now, deliveries, bodies, more }))
 }
 
-/// The item, if it heads its lane and is due.
+/// Returns the item, if it is the head of its lane and due.
 fn due_head(tx: &Connection, now: Time, queue: QueueId, id: &ItemId) -> Result<Option<Item>, StoreError> {
     let Some(home) = find(tx, queue, id)? else {
         return Ok(None);
@@ -127,7 +127,7 @@ pub(super) fn settle(tx: &Connection, now: Time, group: &SettleGroup) -> Result<
     Ok(Outcomes::Settle { now, answers })
 }
 
-/// A delivery, if it is still handed out under its fence.
+/// Reads a delivery, if it is still handed out under its fence.
 fn load(tx: &Connection, handed: &Handed, named: bool) -> Result<Loaded, StoreError> {
     let lane = handed.lane.map(|lane| lane.0);
     let (queue, seq, fence) = (handed.queue.0, handed.seq.0, handed.fence.0);
@@ -136,7 +136,7 @@ fn load(tx: &Connection, handed: &Handed, named: bool) -> Result<Loaded, StoreEr
         return Ok(Loaded { members: with_ids(tx, members, named)?, next: None });
     };
     let (first, size) = (first.seq, first.size);
-    // Of another size than it had, it is not looked for: the decision refuses it by its first item.
+    // If the size differs from the stored one, the other items are not read: the decision refuses by the first item.
     if handed.size > 1 && handed.size == size {
         members = items(tx, sql::HOT_MEMBERS, (queue, lane, first.0, fence, size))?;
     }
@@ -159,7 +159,7 @@ fn with_ids(tx: &Connection, items: Vec<Item>, named: bool) -> Result<Vec<Member
 
 pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<Outcomes, StoreError> {
     let numbers = numbers(tx, group.numbers())?;
-    // There is one writer, so no application can be completing anything.
+    // SQLite has one writer, so no application can be completing a delivery.
     let (front, spared) = (Vec::new(), Vec::new());
     let mut read = ManageRead { now, item: None, done: None, front, spared, home: None, body: None, numbers };
     if let Some(home) = find(tx, group.queue, &group.id)? {
@@ -171,8 +171,8 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
             (None, Kind::Lane | Kind::Sync) => home.key.as_ref().map(Lane::of),
         };
         if let Some(lane) = lane {
-            let place = (group.queue.0, lane.0, i64::MIN, group.front_size());
-            read.front = items(tx, sql::HOT_FRONT, place)?;
+            let range = (group.queue.0, lane.0, i64::MIN, group.front_size());
+            read.front = items(tx, sql::HOT_FRONT, range)?;
         }
         read.home = Some((lane, home.enqueued_at));
         if group.wish.edits() {
@@ -184,7 +184,7 @@ pub(super) fn manage(tx: &Connection, now: Time, group: &ManageGroup) -> Result<
     Ok(Outcomes::Manage { answer, expired })
 }
 
-/// There is one writer, so no application can be completing what is cleared.
+/// SQLite has one writer, so no application can be completing what is cleared.
 pub(super) fn clear(tx: &Connection, now: Time, group: &ClearGroup) -> Result<Outcomes, StoreError> {
     let front = front_named(tx, group.queue, group.lane, ClearRead::FRONT)?;
     let key = front.first().and_then(|known| known.key.clone());
@@ -204,14 +204,14 @@ pub(super) fn typing(tx: &Connection, now: Time, group: &TypingGroup) -> Result<
     Ok(Outcomes::Typing)
 }
 
-/// Where an item is at home.
+/// The identity of an item: seq, key and time of acceptance.
 pub(super) struct Home {
     pub(super) seq: Seq,
     pub(super) key: Option<Key>,
     pub(super) enqueued_at: Time,
 }
 
-/// An item by its id.
+/// Finds an item by its id.
 pub(super) fn find(db: &Connection, queue: QueueId, id: &ItemId) -> Result<Option<Home>, StoreError> {
     let mut read = db.prepare_cached(sql::BODY_FIND)?;
     let home = read.query_row((queue.0, id.as_str()), |row| {
@@ -220,7 +220,7 @@ pub(super) fn find(db: &Connection, queue: QueueId, id: &ItemId) -> Result<Optio
     Ok(home.optional()?)
 }
 
-/// Unfinished items that a statement finds.
+/// Returns the unfinished items that a statement finds.
 pub(super) fn items(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Item>, StoreError> {
     let mut read = db.prepare_cached(text)?;
     let found = read.query_map(values, item)?;
@@ -233,11 +233,11 @@ pub(super) fn front_named(
     lane: Lane,
     size: u32,
 ) -> Result<Vec<FrontItem>, StoreError> {
-    named(tx, sql::HOT_FRONT_NAMED, (queue.0, lane.0, size))
+    items_with_names(tx, sql::HOT_FRONT_NAMED, (queue.0, lane.0, size))
 }
 
-/// Unfinished items that a statement finds, with their ids and keys.
-pub(super) fn named(db: &Connection, text: &str, values: impl Params) -> Result<Vec<FrontItem>, StoreError> {
+/// Returns the unfinished items that a statement finds, with their ids and keys.
+pub(super) fn items_with_names(db: &Connection, text: &str, values: impl Params) -> Result<Vec<FrontItem>, StoreError> {
     let mut read = db.prepare_cached(text)?;
     let found = read.query_map(values, |row| {
         Ok(FrontItem {

@@ -1,6 +1,6 @@
-//! What people look at: items, a queue at a glance, lanes. Each look is one read transaction, hence of one instant.
+//! Reads of items, queue summaries and lanes. Each is one read transaction, and so as of one instant.
 
-use super::queue::{find, items, named};
+use super::queue::{find, items, items_with_names};
 use super::rows::{attempt_error, body, came_back, done, name};
 use super::statements as sql;
 use crate::store::{Counts, ItemQuery, ItemRecord, LaneFront, LaneLocks, Pulse, StoreError};
@@ -9,7 +9,7 @@ use turno_core::id::{ItemId, Key, Lane, QueueId, Seq};
 use turno_core::queue::{Body, ItemState, Waited};
 use turno_core::time::{Span, Time};
 
-pub(super) fn one(
+pub(super) fn find_item(
     db: &mut Connection,
     now: Time,
     queue: QueueId,
@@ -58,7 +58,7 @@ fn bodies(db: &Connection, text: &str, values: impl Params) -> Result<Vec<Body>,
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The body together with the rows that tell its item's story.
+/// Reads the other rows of an item, given its body.
 fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreError> {
     let seq = body.seq.0;
     let item = items(db, sql::HOT_READ, [seq])?.pop();
@@ -72,11 +72,11 @@ fn record(db: &Connection, now: Time, body: Body) -> Result<ItemRecord, StoreErr
 
 pub(super) fn counts(db: &mut Connection, now: Time, queue: QueueId) -> Result<Counts, StoreError> {
     let tx = db.transaction()?;
-    Ok(counted(&tx, now, queue)?.0)
+    Ok(counts_and_oldest(&tx, now, queue)?.0)
 }
 
-/// The counts, and since when the oldest item waits.
-fn counted(tx: &Connection, now: Time, queue: QueueId) -> Result<(Counts, Option<Time>), StoreError> {
+/// Returns the counts, and since when the oldest item waits.
+fn counts_and_oldest(tx: &Connection, now: Time, queue: QueueId) -> Result<(Counts, Option<Time>), StoreError> {
     let (mut counts, oldest) = tx.query_row(sql::HOT_COUNT, (queue.0, now.0), |row| {
         let (pending, in_process) = (row.get(0)?, row.get(1)?);
         let counts = Counts { pending, in_process, error: row.get(2)?, exhausted: row.get(3)?, ..Counts::default() };
@@ -93,7 +93,7 @@ fn counted(tx: &Connection, now: Time, queue: QueueId) -> Result<(Counts, Option
 
 pub(super) fn pulse(db: &mut Connection, now: Time, queue: QueueId, since: Time) -> Result<Pulse, StoreError> {
     let tx = db.transaction()?;
-    let (counts, oldest) = counted(&tx, now, queue)?;
+    let (counts, oldest) = counts_and_oldest(&tx, now, queue)?;
     let mut read = tx.prepare_cached(sql::QUEUE_RATES)?;
     let (processed, failed) = read.query_row((queue.0, since.0, Pulse::MOST), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Pulse { now, counts, oldest, processed, failed })
@@ -113,7 +113,7 @@ pub(super) fn lane_front(
     size: u32,
 ) -> Result<LaneFront, StoreError> {
     let tx = db.transaction()?;
-    let items = named(&tx, sql::LANE_LOOK, (queue.0, lane.0, size, LaneFront::LOOKED_AT))?;
+    let items = items_with_names(&tx, sql::LANE_LOOK, (queue.0, lane.0, size, LaneFront::LOOKED_AT))?;
     let mut read = tx.prepare_cached(sql::TYPING_READ)?;
     let typed_at = read.query_row((queue.0, lane.0), |row| row.get(0)).optional()?.map(Time);
     Ok(LaneFront { now, items, typed_at })

@@ -1,4 +1,4 @@
-//! Rebuilding a damaged lane: what is read, inside the write transaction, before it is decided.
+//! Repair of a damaged lane: reads, inside the write transaction, before the decision.
 
 use super::rows::{ITEM_COLUMNS, body, item, name_if};
 use super::{Write, audit, changes, statements as sql};
@@ -8,7 +8,7 @@ use turno_core::id::{ItemId, Key, Lane, Seq};
 use turno_core::queue::{Body, RepairRead, RepairRow};
 use turno_core::time::Time;
 
-/// There is one writer, so no application can be completing anything.
+/// Repairs a lane. SQLite has one writer, so no application can be completing a delivery.
 pub(super) fn lane(write: Write<'_>, group: &RepairGroup) -> Result<RepairOutcome, StoreError> {
     let (tx, now) = (&write.tx, write.now);
     let found = group.damaged.seq.map(|seq| find(tx, seq)).transpose()?.unwrap_or_default();
@@ -41,12 +41,12 @@ fn find(tx: &Connection, seq: Seq) -> Result<Found, StoreError> {
     })?)
 }
 
-/// The rows, and whose lane it is.
+/// Returns the rows, and the lane's key.
 fn rows(tx: &Connection, group: &RepairGroup, lane: Option<Lane>) -> Result<(Vec<RepairRow>, Option<Key>), StoreError> {
     let Damaged { queue, seq, .. } = group.damaged;
     let mut read = tx.prepare_cached(sql::REPAIR_ROWS)?;
-    let place = (queue.0, lane.map(|lane| lane.0), seq.map(|seq| seq.0), RepairRead::FIRST, RepairRead::ROWS);
-    let found = read.query_map(place, |row| {
+    let values = (queue.0, lane.map(|lane| lane.0), seq.map(|seq| seq.0), RepairRead::FIRST, RepairRead::ROWS);
+    let found = read.query_map(values, |row| {
         let id = name_if(row, ITEM_COLUMNS, ItemId::new)?;
         let repaired = RepairRow { item: item(row)?, id, is_finished: row.get(ITEM_COLUMNS + 2)? };
         Ok((repaired, name_if(row, ITEM_COLUMNS + 1, Key::new)?))

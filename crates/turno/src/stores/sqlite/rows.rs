@@ -1,5 +1,5 @@
-//! Rows as the core's values. Columns are read by position; the statements that use a function here list
-//! them in its order.
+//! Conversion of rows to the core's values. Columns are read by position; statements that use a function here list them
+//! in its order.
 
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
@@ -12,10 +12,10 @@ use turno_core::time::Time;
 
 use crate::store::QueueRow;
 
-/// How many columns [`item`] reads.
+/// The number of columns that [`item`] reads.
 pub(super) const ITEM_COLUMNS: usize = 17;
 
-/// A validated name. It was validated before it was stored, so a failure means a damaged file.
+/// Reads a validated name. Names are validated before they are stored, so a failure means a damaged file.
 pub(super) fn name<T>(
     row: &Row<'_>,
     at: usize,
@@ -24,7 +24,7 @@ pub(super) fn name<T>(
     parse(row.get(at)?).map_err(|bad| damaged(at, bad))
 }
 
-/// A validated name, or none.
+/// Reads a column that may hold a name.
 pub(super) fn name_if<T>(
     row: &Row<'_>,
     at: usize,
@@ -34,7 +34,7 @@ pub(super) fn name_if<T>(
     text.map(|text| parse(text).map_err(|bad| damaged(at, bad))).transpose()
 }
 
-/// What stands in column `at` is nothing that this program writes.
+/// Builds the error for a value that this program cannot have written.
 pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::FromSqlConversionFailure(at, Type::Text, Box::new(why))
 }
@@ -44,24 +44,24 @@ pub(super) fn damaged(at: usize, why: impl std::error::Error + Send + Sync + 'st
 #[error("{0}")]
 struct UnknownWord(String);
 
-/// One of the words that a column may hold.
+/// Reads a column that holds one of these words.
 pub(super) fn word<T: Copy>(row: &Row<'_>, at: usize, words: &[(T, &str)]) -> Result<T, Error> {
     let text = row.get_ref(at)?.as_str()?;
     let found = words.iter().find(|(_, word)| *word == text);
     found.map(|(value, _)| *value).ok_or_else(|| damaged(at, UnknownWord(format!("{text:?} is an unknown word"))))
 }
 
-pub(super) fn word_of<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
+pub(super) fn to_word<T: PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
     let found = words.iter().find(|(known, _)| *known == value);
     found.map(|(_, word)| *word).expect("every variant has its word")
 }
 
-/// A value that the core itself reads from a text.
+/// Reads a value that the core parses from text.
 pub(super) fn parsed<T: FromStr<Err = String>>(row: &Row<'_>, at: usize) -> Result<T, Error> {
     row.get_ref(at)?.as_str()?.parse().map_err(|unknown| damaged(at, UnknownWord(unknown)))
 }
 
-/// A small value as JSON.
+/// Renders a small value as JSON.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("names, texts and numbers can always be written as JSON")
 }
@@ -104,7 +104,7 @@ pub(super) fn done(row: &Row<'_>) -> Result<Done, Error> {
     Ok(Done {
         seq: Seq(row.get(0)?),
         queue: QueueId(row.get(1)?),
-        ended: ended_of(row.get(2)?).ok_or(Error::IntegralValueOutOfRange(2, row.get(2)?))?,
+        ended: ended_from(row.get(2)?).ok_or(Error::IntegralValueOutOfRange(2, row.get(2)?))?,
         at: Time(row.get(3)?),
         attempt: row.get(4)?,
         fence: Fence(row.get(5)?),
@@ -142,7 +142,7 @@ pub(super) fn came_back(row: &Row<'_>) -> Result<CameBack, Error> {
 }
 
 pub(super) fn last(row: &Row<'_>, at: usize) -> Result<Last, Error> {
-    last_of(row.get(at)?).ok_or(Error::IntegralValueOutOfRange(at, row.get(at)?))
+    last_from(row.get(at)?).ok_or(Error::IntegralValueOutOfRange(at, row.get(at)?))
 }
 
 pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
@@ -158,7 +158,7 @@ pub(super) fn queue(row: &Row<'_>) -> Result<QueueRow, Error> {
     })
 }
 
-/// The number of a [`Last`] in the database. Numbers are never given anew.
+/// Returns the number of a [`Last`] in the database. Numbers are never reassigned.
 pub(super) fn last_number(last: Last) -> i64 {
     match last {
         Last::None => 0,
@@ -169,17 +169,17 @@ pub(super) fn last_number(last: Last) -> i64 {
     }
 }
 
-pub(super) fn last_of(number: i64) -> Option<Last> {
+pub(super) fn last_from(number: i64) -> Option<Last> {
     let all = [Last::None, Last::Failed, Last::Returned, Last::Expired, Last::Superseded];
     all.into_iter().find(|last| last_number(*last) == number)
 }
 
-/// The size of a delivery in the database. Nearly all have one item; that is not written.
+/// Returns the stored size of a delivery. Most deliveries have one item, so a size of 1 is stored as null.
 pub(super) fn size_number(size: u32) -> Option<u32> {
     (size != 1).then_some(size)
 }
 
-/// The number of an [`Ended`] in the database.
+/// Returns the number of an [`Ended`] in the database.
 pub(super) fn ended_number(ended: Ended) -> i64 {
     match ended {
         Ended::Processed => 0,
@@ -188,7 +188,7 @@ pub(super) fn ended_number(ended: Ended) -> i64 {
     }
 }
 
-pub(super) fn ended_of(number: i64) -> Option<Ended> {
+pub(super) fn ended_from(number: i64) -> Option<Ended> {
     let all = [Ended::Processed, Ended::Exhausted, Ended::Cancelled];
     all.into_iter().find(|ended| ended_number(*ended) == number)
 }

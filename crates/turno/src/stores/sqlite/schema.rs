@@ -1,16 +1,16 @@
-//! Migrations: the files in order, each once, also if two processes start at the same time.
+//! Migrations: the files in order, each once, also if several processes start at the same time.
 
 use super::statements as sql;
 use crate::store::{SchemaState, StoreError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-/// One step of the schema.
+/// A migration.
 struct Migration {
-    /// Its number.
+    /// The schema's version after it.
     version: i64,
-    /// The oldest program, by the newest version it knows, that can go on beside this schema.
+    /// The oldest schema version whose programs can use the schema after it.
     min_compatible: i64,
-    /// What it does.
+    /// The statements.
     text: &'static str,
 }
 
@@ -35,12 +35,12 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, min_compatible: 5, text: include_str!("migrations/0017_applied_lines.sql") },
 ];
 
-/// The newest schema that this program knows.
+/// Returns the newest version that this program knows.
 fn known() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
-/// The number of the schema, and of the oldest program that can use it; zeros if there is none.
+/// Returns the schema's version, and the oldest one whose programs can use it; zeros if there is no schema.
 fn stored(connection: &Connection) -> Result<(i64, i64), StoreError> {
     let exists: bool = connection.query_row(sql::SCHEMA_EXISTS, [], |row| row.get(0))?;
     if !exists {
@@ -50,20 +50,20 @@ fn stored(connection: &Connection) -> Result<(i64, i64), StoreError> {
     Ok(stored.unwrap_or((0, 0)))
 }
 
-/// The schema as it is.
+/// Reads the schema's version.
 pub(super) fn state(connection: &Connection) -> Result<SchemaState, StoreError> {
     let (version, min_compatible) = stored(connection)?;
     Ok(SchemaState::of(version, min_compatible, known()))
 }
 
-/// The schema of a file that is not there.
+/// Returns the state of a file that does not exist.
 pub(super) fn none() -> SchemaState {
     SchemaState::of(0, 0, known())
 }
 
-/// Runs what is missing. A newer schema is fine as long as it says so.
+/// Applies the missing migrations. Accepts a newer schema if that permits this program.
 ///
-/// The write lock is taken before the version is read: whoever comes second finds the work done.
+/// Takes the write lock before reading the version, so that a second process finds the work done.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let known = known();
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,4 +1,4 @@
-//! The stock ledger: what is in stock, and what a line does to it.
+//! The stock ledger: the stock of articles, and its change by a line.
 
 use super::rows::{json, name};
 use super::statements as sql;
@@ -9,7 +9,7 @@ use turno_core::id::{Serial, Sku};
 use turno_core::task::{Apply, Line, Posting, Stock};
 use turno_core::time::Time;
 
-/// What a line must know about its article.
+/// Reads the stock of a line's article.
 pub(super) fn read(tx: &Connection, line: &Line) -> Result<Stock, StoreError> {
     let sku = line.sku.as_str();
     let quantity: Option<i64> = tx.prepare_cached(sql::STOCK_READ)?.query_row([sku], |row| row.get(0)).optional()?;
@@ -24,7 +24,7 @@ pub(super) fn read(tx: &Connection, line: &Line) -> Result<Stock, StoreError> {
     Ok(Stock { sku: line.sku.clone(), quantity: quantity.unwrap_or_default(), serialized, serials })
 }
 
-/// Writes what a line does to `stock`, which was read in the same transaction.
+/// Writes a line's change of `stock`, which was read in the same transaction.
 pub(super) fn write(
     tx: &Connection,
     apply: &Apply,
@@ -56,7 +56,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// All that is in stock of an article, as of one instant.
+/// Returns the whole stock of an article, as of one instant.
 pub(super) fn level(db: &mut Connection, sku: Sku) -> Result<Option<StockLevel>, StoreError> {
     let tx = db.transaction()?;
     let quantity = tx.prepare_cached(sql::STOCK_READ)?.query_row([sku.as_str()], |row| row.get(0)).optional()?;

@@ -1,5 +1,5 @@
-//! What destinations have confirmed. Tables of applications are not in this file, and no triggers are made in it: an
-//! application's own, older SQLite could damage the log.
+//! Confirmed deliveries of sync queues. This store has no sources: it creates no triggers on tables of applications in
+//! this file, because an application's own, older SQLite could damage the log.
 
 use super::{Write, statements as sql};
 use crate::store::{Delivered, StoreError};

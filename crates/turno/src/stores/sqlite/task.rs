@@ -1,6 +1,6 @@
-//! Tasks: their rows, their history, and a command about one of them.
+//! Tasks: their rows, their history, and a task command.
 
-use super::rows::{damaged, json, name, name_if, parsed, word, word_of};
+use super::rows::{damaged, json, name, name_if, parsed, to_word, word};
 use super::{audit, lease, now, numbers, statements as sql, stock};
 use crate::clock::Clock;
 use crate::store::{Outcomes, StoreError, TaskGroup, TaskPage, TaskQuery, TaskRead, TaskWrite};
@@ -23,7 +23,7 @@ const STATUSES: [(LineStatus, &str); 4] = [
 pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outcomes, StoreError> {
     let (task, fresh, lease) = match group.command.task {
         Some(id) => (read(tx, id)?, None, state(tx, id)?),
-        None => match made_once(tx, group)? {
+        None => match find_once(tx, group)? {
             Some(task) => {
                 let lease = state(tx, task.id)?;
                 (Some(task), None, lease)
@@ -35,7 +35,7 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
         },
     };
     let stock = match group.validates() {
-        Some(number) => stock_of(tx, task.as_ref(), number)?,
+        Some(number) => stock_of_line(tx, task.as_ref(), number)?,
         None => None,
     };
     let numbers = numbers(tx, group.numbers())?;
@@ -45,8 +45,8 @@ pub(super) fn run(tx: &Connection, now: Time, group: &TaskGroup) -> Result<Outco
     Ok(Outcomes::Task(Box::new(outcome)))
 }
 
-/// The task that was made under the key of a creation.
-fn made_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreError> {
+/// Finds the task with the once key of a creation.
+fn find_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreError> {
     let Some(once) = group.once() else {
         return Ok(None);
     };
@@ -55,13 +55,13 @@ fn made_once(tx: &Connection, group: &TaskGroup) -> Result<Option<Task>, StoreEr
     found.map(|task| with_lines(tx, task)).transpose()
 }
 
-/// The lock of a task.
+/// Returns the state of a task's lease.
 pub(super) fn state(tx: &Connection, id: TaskId) -> Result<State, StoreError> {
     let found = lease::states(tx, vec![id.resource()])?.pop();
     Ok(found.unwrap_or_else(|| State::unseen(id.resource())))
 }
 
-fn stock_of(tx: &Connection, task: Option<&Task>, number: u32) -> Result<Option<Stock>, StoreError> {
+fn stock_of_line(tx: &Connection, task: Option<&Task>, number: u32) -> Result<Option<Stock>, StoreError> {
     let line = task.and_then(|task| task.lines.iter().find(|line| line.number == number));
     line.map(|line| stock::read(tx, line)).transpose()
 }
@@ -104,11 +104,11 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
     };
     tx.prepare_cached(sql::LINE_SAVE)?.execute(params![
         line.number,
-        word_of(line.movement, &MOVEMENTS),
+        to_word(line.movement, &MOVEMENTS),
         line.sku.as_str(),
         quantity,
         serials,
-        word_of(line.status, &STATUSES),
+        to_word(line.status, &STATUSES),
         line.error.as_ref().map(json),
         line.applied.as_ref().map(|(at, _, _)| at.0),
         line.applied.as_ref().map(|(_, fence, _)| fence.0),
@@ -118,7 +118,7 @@ pub(super) fn save_line(tx: &Connection, task: TaskId, line: &Line) -> Result<()
     Ok(())
 }
 
-/// Writes another status than the one the task had.
+/// Writes a new status of the task.
 pub(super) fn save_status(tx: &Connection, task: TaskId, status: Status, now: Time) -> Result<(), StoreError> {
     tx.prepare_cached(sql::TASK_STATUS)?.execute((task.0, status.as_str(), now.0))?;
     Ok(())
@@ -133,12 +133,12 @@ pub(super) fn add_notes(tx: &Connection, task: TaskId, notes: &[Note]) -> Result
     Ok(())
 }
 
-/// A task with its lines.
+/// Reads a task with its lines.
 pub(super) fn read(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
     read_bare(db, id)?.map(|task| with_lines(db, task)).transpose()
 }
 
-/// A task without its lines.
+/// Reads a task without its lines.
 pub(super) fn read_bare(db: &Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
     Ok(db.prepare_cached(sql::TASK_READ)?.query_row([id.0], task_row).optional()?)
 }
@@ -153,13 +153,13 @@ fn with_lines(db: &Connection, task: Task) -> Result<Task, StoreError> {
     Ok(Task { lines, ..task })
 }
 
-/// One task, as of one instant.
-pub(super) fn one(db: &mut Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
+/// Reads one task, as of one instant.
+pub(super) fn get(db: &mut Connection, id: TaskId) -> Result<Option<Task>, StoreError> {
     let tx = db.transaction()?;
     read(&tx, id)
 }
 
-/// Some tasks with their locks, as of one instant, and the clock read afterwards.
+/// Returns tasks with their leases, as of one instant, and the clock, read afterwards.
 pub(super) fn page(
     db: &mut Connection,
     clock: &Clock,
@@ -173,7 +173,7 @@ pub(super) fn page(
     Ok(TaskPage::of(now(clock), limit, tasks, leases))
 }
 
-/// Some tasks, newest first, and one more than asked for if there is one.
+/// Returns tasks, newest first, and one more than the limit if there is one.
 pub(super) fn list(tx: &Connection, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
     let before = query.before.map_or(i64::MAX, |id| id.0);
     let (held, limit) = (query.locked == Some(true), query.limit.saturating_add(1));

@@ -1,4 +1,4 @@
-//! The store from the engine's side: groups in, outcomes out, on files that are thrown away.
+//! The store as the engine uses it: groups in, outcomes out, on temporary files.
 
 mod access;
 mod audit;
@@ -25,10 +25,10 @@ use turno_core::id::{Fence, Instance, Resource, UserId};
 use turno_core::lease::{Action, Command, Decision, Holder, Policy, State};
 use turno_core::time::{Span, Time};
 
-/// When the tests begin.
+/// The time at which the tests begin.
 const START: Time = Time(1_700_000_000_000);
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -55,7 +55,7 @@ async fn store(folder: &Folder) -> (SqliteStore, Arc<Manual>) {
     (store, manual)
 }
 
-async fn one(store: &SqliteStore, group: Group) -> Outcomes {
+async fn commit_one(store: &SqliteStore, group: Group) -> Outcomes {
     let outcomes = store.commit(0, Arc::new([group]), None).await.unwrap();
     outcomes.into_iter().next().unwrap()
 }
@@ -81,7 +81,7 @@ fn claim(name: &str, user: &str) -> Command {
 }
 
 async fn lease(store: &SqliteStore, commands: Vec<Command>) -> Vec<(Decision, State)> {
-    match one(store, Group::Lease(LeaseGroup { commands })).await {
+    match commit_one(store, Group::Lease(LeaseGroup { commands })).await {
         Outcomes::Lease { answers, .. } => answers,
         other => panic!("{other:?}"),
     }
@@ -91,11 +91,11 @@ fn fence(state: &State) -> Fence {
     state.grant.as_ref().unwrap().fence
 }
 
-/// Otherwise the first to wait would wait from when the file was last used, and look far too early or too late.
+/// Otherwise the first wait would be computed from when the file was last used, and end far too early or too late.
 #[tokio::test]
-async fn an_opened_file_is_of_today_and_not_of_when_it_was_last_used() {
+async fn opening_a_file_estimates_today_and_not_its_last_use() {
     let folder = Folder::new();
-    // Long ago something was decided, and the time of it recorded.
+    // A decision was made long ago, and its time recorded.
     let (store, _) = store(&folder).await;
     lease(&store, vec![claim("a", "ana")]).await;
     drop(store);
@@ -106,25 +106,28 @@ async fn an_opened_file_is_of_today_and_not_of_when_it_was_last_used() {
 }
 
 #[tokio::test]
-async fn reopening_keeps_everything_and_time_does_not_go_back() {
+async fn reopening_keeps_all_data_and_the_clock_does_not_move_back() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let (_, state) = lease(&store, vec![claim("a", "ana")]).await.pop().unwrap();
     manual.advance(Span(20_000));
     lease(&store, vec![claim("c", "eva")]).await;
     drop(store);
-    assert!(!PathBuf::from(format!("{}-wal", folder.file())).exists(), "the last to close takes the log in");
+    assert!(
+        !PathBuf::from(format!("{}-wal", folder.file())).exists(),
+        "the last connection moves the log into the file"
+    );
 
     let (store, _) = self::store(&folder).await;
     let peeked = store.peek(vec![resource("a")]).await.unwrap();
     assert_eq!((peeked.now, peeked.states), (START + Span(20_000), vec![state.clone()]));
     let (_, next) = lease(&store, vec![claim("b", "luis")]).await.pop().unwrap();
-    assert!(fence(&next) > fence(&state), "numbers are not given twice");
+    assert!(fence(&next) > fence(&state), "no number is given twice");
     assert!(store.describe().starts_with("SQLite 3."), "{}", store.describe());
 }
 
 #[tokio::test]
-async fn a_panicking_job_is_rolled_back_and_the_next_one_works() {
+async fn a_panicking_job_is_rolled_back_and_the_next_job_runs() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let broken = store.writer.run::<()>(|db| {
@@ -135,11 +138,11 @@ async fn a_panicking_job_is_rolled_back_and_the_next_one_works() {
     assert!(matches!(broken.await, Err(StoreError::Rejected(_))));
     let high: i64 =
         store.writer.run(|db| Ok(db.query_row("select high from mark", [], |row| row.get(0))?)).await.unwrap();
-    assert_eq!(high, START.0, "what the broken job wrote is gone");
+    assert_eq!(high, START.0, "the panicked job was rolled back");
 }
 
 #[tokio::test]
-async fn a_folder_that_is_missing_is_named() {
+async fn the_error_names_a_missing_folder() {
     let folder = Folder::new();
     let path = folder.0.join("missing/turno.db").display().to_string();
     let error = open(&path, Arc::new(Clock::system()), true).await.err().unwrap();
@@ -152,14 +155,14 @@ async fn a_folder_that_is_missing_is_named() {
 }
 
 #[tokio::test]
-async fn only_what_others_write_is_hinted() {
+async fn only_writes_of_other_connections_cause_hints() {
     let folder = Folder::new();
     let (ours, _) = store(&folder).await;
     let (theirs, _) = store(&folder).await;
     lease(&ours, vec![claim("a", "ana")]).await;
     assert_eq!(theirs.hint().await, Ok(Hint::All));
     let nothing = tokio::time::timeout(std::time::Duration::from_millis(250), ours.hint()).await;
-    assert!(nothing.is_err(), "our own writes are no news");
+    assert!(nothing.is_err(), "own writes cause no hint");
     lease(&theirs, vec![claim("b", "luis")]).await;
     assert_eq!(ours.hint().await, Ok(Hint::All));
 }

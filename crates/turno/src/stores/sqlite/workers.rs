@@ -1,7 +1,7 @@
-//! Threads that own connections and work off jobs: one that writes, a few that read.
+//! Threads that own connections and run jobs: one that writes, a few that read.
 //!
-//! The channels have no bound of their own: the engine awaits every answer, so there are never more jobs than
-//! it has calls under way. A job whose caller has gone away is done nevertheless.
+//! The channels are unbounded, but the engine awaits every answer, so there are never more jobs than calls under way. A
+//! job whose caller has gone is run nevertheless.
 
 use super::file::File;
 use super::statements as sql;
@@ -14,35 +14,35 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
-/// How often an idle writer looks whether another process has written.
+/// How often an idle writer checks whether another process has written.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often the writer lets others have their turn before it goes to sleep: about a tenth of a millisecond.
+/// How often the writer yields before it sleeps: about a tenth of a millisecond.
 const YIELDS: u32 = 200;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// Some threads with a common queue of jobs. Dropping them lets them finish what was accepted.
+/// Threads with a common queue of jobs. Dropping them waits until all accepted jobs are done.
 pub(super) struct Workers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
-    /// What the writer looks after.
+    /// The file that the writer checks around each job.
     file: Option<Arc<File>>,
 }
 
 impl Workers {
-    /// The one writer. It tells `changed` when somebody else has written to the file, and refuses jobs once the file is
-    /// lost.
+    /// Starts the one writer. It notifies `changed` when another process has written to the file, and refuses jobs once
+    /// the file is lost.
     pub(super) fn writer(connection: Connection, changed: Arc<Notify>, file: Arc<File>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
         let mut workers = Workers { jobs: Some(sender), threads: Vec::new(), file: Some(file) };
-        // Read here and not by the thread: what others write before it has its first turn is news, too.
+        // Read here and not on the thread, so that a write by another process before the thread starts is noticed too.
         let seen = data_version(&connection);
         workers.spawn("turno-write", move || write(connection, seen, &jobs, &changed))?;
         Ok(workers)
     }
 
-    /// One reader per connection.
+    /// Starts one reader per connection.
     pub(super) fn readers(name: &str, connections: Vec<Connection>) -> Result<Workers, StoreError> {
         let (sender, jobs) = mpsc::channel();
         let jobs = Arc::new(Mutex::new(jobs));
@@ -61,7 +61,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Does `work` on one of the threads.
+    /// Runs `work` on one of the threads.
     pub(super) fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -71,14 +71,14 @@ impl Workers {
             let (sender, answer) = oneshot::channel();
             let file = self.file.clone();
             let job: Job = Box::new(move |connection| {
-                // A bug in one group must not silence the store for everybody else. Unwinding has rolled
-                // the transaction back.
+                // A panic in one group must not stop the store for other callers. Unwinding has rolled the transaction
+                // back.
                 let done = catch_unwind(AssertUnwindSafe(|| match file {
                     Some(file) => file.guard(|| work(connection)),
                     None => work(connection),
                 }));
                 let bug = |_| Err(StoreError::Rejected("a bug: the work on it panicked, see the log".into()));
-                // Nobody waits any more: what was committed stays.
+                // If the caller has gone, the committed result stays.
                 let _ = sender.send(done.unwrap_or_else(bug));
             });
             let jobs = self.jobs.as_ref().ok_or_else(closed)?;
@@ -87,9 +87,9 @@ impl Workers {
         })
     }
 
-    /// Does `work` without anybody waiting for it, behind what was accepted before.
+    /// Runs `work` after all accepted jobs, without waiting for it.
     pub(super) fn leave(&self, work: impl FnOnce(&mut Connection) + Send + 'static) {
-        // If the threads have ended, there is nothing left to do it on.
+        // If the threads have ended, there is nothing to run it on.
         let _ = self.jobs.as_ref().map(|jobs| jobs.send(Box::new(work)));
     }
 }
@@ -98,7 +98,7 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.threads.drain(..) {
-            // Panics were caught, job by job.
+            // Panics are caught in each job.
             let _ = thread.join();
         }
     }
@@ -106,8 +106,8 @@ impl Drop for Workers {
 
 fn write(mut connection: Connection, mut seen: Option<i64>, jobs: &Receiver<Job>, changed: &Notify) {
     loop {
-        let job = soon(jobs).map_or_else(|| jobs.recv_timeout(LOOK), Ok);
-        // Only what others write changes this number on this connection.
+        let job = next_job_soon(jobs).map_or_else(|| jobs.recv_timeout(LOOK), Ok);
+        // Only writes of other connections change this number.
         let version = data_version(&connection);
         if version != seen {
             seen = version;
@@ -121,9 +121,9 @@ fn write(mut connection: Connection, mut seen: Option<i64>, jobs: &Receiver<Job>
     }
 }
 
-/// The next job if it comes at once, as it does when those who were just answered ask again: going to sleep and being
-/// woken would take as long as a small commit. Whoever else wants the processor has it meanwhile.
-fn soon(jobs: &Receiver<Job>) -> Option<Job> {
+/// Returns the next job if it arrives at once, as when a caller that was just answered calls again. Sleeping and waking
+/// would take as long as a small commit. Yields the processor meanwhile.
+fn next_job_soon(jobs: &Receiver<Job>) -> Option<Job> {
     for _ in 0..YIELDS {
         if let Ok(job) = jobs.try_recv() {
             return Some(job);
@@ -135,7 +135,8 @@ fn soon(jobs: &Receiver<Job>) -> Option<Job> {
 
 fn read(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
     loop {
-        // The lock is held while waiting, so the others wait for the lock: whoever has it gets the next job.
+        // The lock is held while waiting, so the other readers wait for the lock, and the one that has it gets the next
+        // job.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match job {
             Ok(job) => job(&mut connection),
@@ -144,7 +145,7 @@ fn read(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
     }
 }
 
-/// Nothing if it cannot be read: then whoever works on the file next will say what is wrong with it.
+/// Returns `None` if the version cannot be read. The next job on the file then reports the fault.
 fn data_version(connection: &Connection) -> Option<i64> {
     let mut statement = connection.prepare_cached(sql::DATA_VERSION).ok()?;
     statement.query_row([], |row| row.get(0)).ok()

@@ -1,4 +1,4 @@
-//! The write transaction: its lock, the time that is read under it, and the mark that keeps the time from falling back.
+//! The write transaction: its lock, the time read under it, and the mark that keeps the time from moving back.
 
 use super::{error, now, statements as sql};
 use crate::clock::Clock;
@@ -7,10 +7,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use turno_core::access::Epoch;
 use turno_core::time::{Span, Time};
 
-/// How far the recorded time may lag behind the time decided with.
+/// How far the recorded time may lag behind the time of decisions.
 const MARK_LAG: Span = Span::from_secs(1);
 
-/// A transaction that holds the write lock, and the time that was read under it. Dropped, it is rolled back.
+/// A transaction that holds the write lock, with the time that was read under it. Rolled back when dropped.
 pub(super) struct Write<'a> {
     pub(super) tx: Transaction<'a>,
     pub(super) mark: Time,
@@ -34,14 +34,14 @@ impl Write<'_> {
         self.tx.commit().map_err(error::at_commit)
     }
 
-    /// Commits with the recorded time, however little it lags.
+    /// Commits and records the time, however little the mark lags.
     pub(super) fn raise(self) -> Result<(), StoreError> {
         self.tx.prepare_cached(sql::MARK_SAVE)?.execute([self.now.0])?;
         self.tx.commit().map_err(error::at_commit)
     }
 }
 
-/// The recorded time, and the epoch of access.
+/// Returns the recorded time, and the epoch of access.
 pub(super) fn marks(db: &Connection) -> Result<(Time, Epoch), StoreError> {
     let mut read = db.prepare_cached(sql::MARK_READ)?;
     Ok(read.query_row([], |row| Ok((Time(row.get(0)?), Epoch(row.get(1)?))))?)

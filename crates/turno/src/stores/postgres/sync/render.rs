@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_looks_like_a_placeholder_is_left_alone() {
+    fn a_placeholder_within_a_value_is_not_filled() {
         let values = [("a", "{b}".to_owned()), ("b", "2".to_owned())];
         assert_eq!(fill("{a} {b} {c} '{}' {", &values), "{b} 2 {c} '{}' {");
     }

@@ -1,4 +1,4 @@
-//! People and tokens: the epoch, and what dies with what.
+//! People and tokens: the epoch, and what is deleted together.
 
 use super::*;
 use crate::store::AccessGroup;
@@ -40,13 +40,13 @@ fn token(id: &str, owner: &str) -> Token {
 }
 
 #[tokio::test]
-async fn a_revoked_token_voids_what_was_allowed_before_and_takes_its_sessions_along() {
+async fn revoking_a_token_raises_the_epoch_and_removes_its_sessions() {
     let (store, _) = fresh_store().await;
     add(&store, "ana", Role::Admin).await;
     let made = change(&store, None, Change::CreateToken(token("t1", "ana"))).await.unwrap().token.unwrap();
     let found = store.token(made.hash).await.unwrap();
     let (read, owner) = found.token.clone().unwrap();
-    assert_eq!(read, made, "every column of it");
+    assert_eq!(read, made, "every column is read back");
     assert_eq!(Some(owner.clone().unwrap()), store.person(user("ana")).await.unwrap());
     let principal = read.principal(owner.as_ref(), None, found.now).unwrap();
     let session = Change::MintSession {
@@ -56,7 +56,7 @@ async fn a_revoked_token_voids_what_was_allowed_before_and_takes_its_sessions_al
     let session = change(&store, Some(principal), session).await.unwrap().token.unwrap();
     assert_eq!(session.parent.as_deref(), Some("t1"));
     let (_, unknown) = store.token(session.hash).await.unwrap().token.unwrap();
-    assert_eq!(unknown, None, "a session's user need not be known");
+    assert_eq!(unknown, None, "a session may belong to an unknown user");
     let as_of = Some(found.epoch);
     let claim = || -> Arc<[Group]> { Arc::from([lease("task:1", "ana", CLAIM)]) };
     assert!(store.commit(0, claim(), as_of).await.is_ok());
@@ -67,11 +67,11 @@ async fn a_revoked_token_voids_what_was_allowed_before_and_takes_its_sessions_al
     for hash in [made.hash, session.hash] {
         assert_eq!(store.token(hash).await.unwrap().token, None);
     }
-    assert_eq!(verified(&store).await, 4);
+    assert_eq!(verify_audit(&store).await, 4);
 }
 
 #[tokio::test]
-async fn a_group_of_another_epoch_stores_nothing_whatever_it_is() {
+async fn a_group_of_any_kind_under_another_epoch_stores_nothing() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Lane)).await;
     let grouped = Policy { batch_max: 4, ..unwindowed(Kind::Lane) };
@@ -93,11 +93,11 @@ async fn a_group_of_another_epoch_stores_nothing_whatever_it_is() {
     for table in ["lease", "body", "person"] {
         assert_eq!(number(&client, &format!("select count(*) from turno.{table}")).await, 0, "{table}");
     }
-    assert_eq!(verified(&store).await, 1, "the queue's own");
+    assert_eq!(verify_audit(&store).await, 1, "only the entry of the queue");
 }
 
 #[tokio::test]
-async fn two_administrators_cannot_lock_each_other_out_at_the_same_time() {
+async fn two_administrators_cannot_disable_each_other_at_the_same_time() {
     let (one, url) = fresh_store().await;
     let two = store_at(&url).await;
     let switch = |id: &str, disabled| Change::ChangePerson {
@@ -123,7 +123,7 @@ async fn two_administrators_cannot_lock_each_other_out_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_takes_their_tokens_along_and_use_is_noted_only_forwards() {
+async fn removing_a_person_removes_their_tokens_and_last_use_never_moves_back() {
     let (store, url) = fresh_store().await;
     add(&store, "ana", Role::Admin).await;
     add(&store, "luis", Role::Admin).await;

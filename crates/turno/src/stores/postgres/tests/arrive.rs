@@ -1,22 +1,22 @@
-//! Arrivals that are written and committed in one trip.
+//! Enqueues that are written and committed in one round trip.
 
 use super::loss::through_proxy;
 use super::*;
 use turno_core::access::Epoch;
 
-/// An item whose id the engine made up.
-fn made(id: &str, key: Option<&str>, payload: &str) -> NewItem {
+/// Returns an item whose id the engine generated.
+fn engine_item(id: &str, key: Option<&str>, payload: &str) -> NewItem {
     NewItem { id_given: false, ..new_item(id, key, payload) }
 }
 
-/// What is stored of an item, without its number and relative to when it came.
+/// The stored rows of an item, without its number and relative to its time of acceptance.
 const STORED: &str = "select concat_ws(' ', b.key, b.action, b.payload, b.enqueued_at - h.enqueued_at, h.lane, \
      h.not_before - h.enqueued_at, h.ready_at - h.enqueued_at, h.revision - h.seq, h.seq - b.seq, \
      to_jsonb(h) - '{seq,revision,enqueued_at,not_before,ready_at}'::text[]) \
      from turno.body b join turno.hot h using (seq) where b.id like $1 order by b.seq";
 
 #[tokio::test]
-async fn what_arrives_in_one_trip_is_stored_as_what_is_decided_in_two() {
+async fn an_enqueue_in_one_trip_stores_the_same_rows_as_one_in_two() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     let items = |prefix: &str, made_up: bool| {
@@ -30,8 +30,8 @@ async fn what_arrives_in_one_trip_is_stored_as_what_is_decided_in_two() {
     };
     let Group::Enqueue(group) = enqueue_group(&queue, items("one", true)) else { unreachable!("it enqueues") };
     assert!(group.needs_no_look() && !group.with_ids_given().needs_no_look());
-    // The first group of a store raises the recorded time, and takes two trips for it.
-    enqueue(&store, &queue, vec![made("first", None, "{}")]).await;
+    // The first group of a store raises the recorded time, so it takes two trips.
+    enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
     assert_eq!(enqueue(&store, &queue, items("one", true)).await, vec![Accepted::Queued; 3]);
     assert_eq!(enqueue(&store, &queue, items("two", false)).await, vec![Accepted::Queued; 3]);
     let client = outside(&url).await;
@@ -42,36 +42,36 @@ async fn what_arrives_in_one_trip_is_stored_as_what_is_decided_in_two() {
     let one = stored("one-%").await;
     assert_eq!(one.len(), 3, "{one:?}");
     assert_eq!(one, stored("two-%").await);
-    let dealt: Vec<_> = claim(&store, &queue, 10).await.into_iter().flat_map(|(_, ids)| ids).collect();
-    assert_eq!(dealt, ["first", "one-plain", "one-last", "two-plain", "two-last"], "in the order of arrival");
+    let claimed: Vec<_> = claim(&store, &queue, 10).await.into_iter().flat_map(|(_, ids)| ids).collect();
+    assert_eq!(claimed, ["first", "one-plain", "one-last", "two-plain", "two-last"], "in the order of arrival");
 }
 
 #[tokio::test]
-async fn arrivals_whose_answer_was_lost_are_there_once_whether_or_not_the_commit_arrived() {
+async fn items_whose_answer_was_lost_are_stored_once() {
     let url = Cluster::for_tests().fresh_database().await;
     let (store, proxy) = through_proxy(&url).await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
-    enqueue(&store, &queue, vec![made("first", None, "{}")]).await;
+    enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
     for (id, arrives) in [("arrived", true), ("vanished", false)] {
         proxy.cut(arrives);
-        assert_eq!(enqueue(&store, &queue, vec![made(id, None, "{}")]).await, [Accepted::Queued]);
+        assert_eq!(enqueue(&store, &queue, vec![engine_item(id, None, "{}")]).await, [Accepted::Queued]);
         assert!(!proxy.is_armed());
     }
-    let dealt: Vec<_> = claim(&store, &queue, 10).await.into_iter().flat_map(|(_, ids)| ids).collect();
-    assert_eq!(dealt, ["first", "arrived", "vanished"]);
+    let claimed: Vec<_> = claim(&store, &queue, 10).await.into_iter().flat_map(|(_, ids)| ids).collect();
+    assert_eq!(claimed, ["first", "arrived", "vanished"]);
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.body").await, 3);
 }
 
 #[tokio::test]
-async fn arrivals_whose_first_try_is_still_under_way_are_added_by_that_one_alone() {
+async fn a_repeat_adds_no_items_while_the_first_attempt_is_running() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
-    enqueue(&store, &queue, vec![made("first", None, "{}")]).await;
+    enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
     let client = outside(&url).await;
     client.batch_execute("begin").await.unwrap();
     let insert = "insert into turno.body values (-1, $1, 'a', null, null, '{}', 0)";
     client.execute(insert, &[&queue.id.0]).await.unwrap();
-    let ours = enqueue(&store, &queue, vec![made("a", None, "{}")]);
+    let ours = enqueue(&store, &queue, vec![engine_item("a", None, "{}")]);
     let theirs = async { client.batch_execute("commit").await.unwrap() };
     let (ours, ()) = tokio::join!(ours, theirs);
     assert_eq!(ours, [Accepted::Queued]);
@@ -79,11 +79,11 @@ async fn arrivals_whose_first_try_is_still_under_way_are_added_by_that_one_alone
 }
 
 #[tokio::test]
-async fn arrivals_under_another_epoch_of_access_are_not_stored() {
+async fn an_enqueue_in_one_trip_under_another_epoch_stores_nothing() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
-    enqueue(&store, &queue, vec![made("first", None, "{}")]).await;
-    let group: Arc<[Group]> = vec![enqueue_group(&queue, vec![made("a", None, "{}")])].into();
+    enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
+    let group: Arc<[Group]> = vec![enqueue_group(&queue, vec![engine_item("a", None, "{}")])].into();
     let refused = store.commit(2, group.clone(), Some(Epoch(-1))).await;
     assert_eq!(refused, Err(StoreError::AccessChanged));
     let client = outside(&url).await;
@@ -94,13 +94,14 @@ async fn arrivals_under_another_epoch_of_access_are_not_stored() {
 }
 
 #[tokio::test]
-async fn one_bad_arrival_is_rejected_and_leaves_nothing_behind() {
+async fn one_bad_item_in_an_enqueue_in_one_trip_rejects_the_whole_group() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
-    enqueue(&store, &queue, vec![made("first", None, "{}")]).await;
+    enqueue(&store, &queue, vec![engine_item("first", None, "{}")]).await;
     let refused =
-        commit(&store, 2, enqueue_group(&queue, vec![made("good", None, "{}"), made("bad", None, "\0")])).await;
+        commit(&store, 2, enqueue_group(&queue, vec![engine_item("good", None, "{}"), engine_item("bad", None, "\0")]))
+            .await;
     assert!(matches!(refused, Err(StoreError::Rejected(_))), "{refused:?}");
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.hot").await, 1);
-    assert_eq!(enqueue(&store, &queue, vec![made("good", None, "{}")]).await, [Accepted::Queued]);
+    assert_eq!(enqueue(&store, &queue, vec![engine_item("good", None, "{}")]).await, [Accepted::Queued]);
 }

@@ -5,7 +5,7 @@ use super::*;
 use turno_core::audit::{Draft, Hash, Head, chain};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn overrides_of_two_processes_leave_one_chain_without_a_fork() {
+async fn overrides_of_two_processes_form_one_audit_chain() {
     let (one, url) = fresh_store().await;
     let stores = [Arc::new(one), Arc::new(store_at(&url).await)];
     let overriding = (0..8).map(|n| {
@@ -20,10 +20,10 @@ async fn overrides_of_two_processes_leave_one_chain_without_a_fork() {
     for task in overriding.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    assert_eq!(verified(&stores[0]).await, 40);
+    assert_eq!(verify_audit(&stores[0]).await, 40);
 }
 
-/// The negative control: two who chain from a head that they did not lock.
+/// The negative control: two transactions that chain from a head that they did not lock.
 #[tokio::test]
 async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
     let (_store, url) = fresh_store().await;
@@ -43,11 +43,11 @@ async fn entries_chained_from_an_unlocked_head_fork_and_are_refused() {
         client.batch_execute("commit").await.unwrap();
     }
     assert_eq!((drafts[0].n, drafts[1].n), (1, 1));
-    assert_eq!(refused, [false, true], "with the lock, the second would have come behind the first");
+    assert_eq!(refused, [false, true], "with the lock, the second entry would follow the first");
 }
 
 #[tokio::test]
-async fn entries_cannot_be_changed_nor_removed_by_plain_sql() {
+async fn plain_sql_can_neither_change_nor_delete_nor_truncate_audit_entries() {
     let (store, url) = fresh_store().await;
     decide(&store, lease("a", "ana", force("first"))).await.unwrap();
     let client = outside(&url).await;
@@ -55,11 +55,11 @@ async fn entries_cannot_be_changed_nor_removed_by_plain_sql() {
         let refused = client.batch_execute(sql).await.unwrap_err();
         assert!(format!("{refused:?}").contains("not changed nor removed"), "{sql}: {refused:?}");
     }
-    assert_eq!(verified(&store).await, 1);
+    assert_eq!(verify_audit(&store).await, 1);
 }
 
 #[tokio::test]
-async fn entries_are_found_by_who_what_and_where_in_both_directions() {
+async fn audit_entries_are_filtered_by_actor_action_and_resource_in_both_directions() {
     let (store, _) = fresh_store().await;
     for (name, user) in [("a", "ana"), ("b", "ana"), ("a", "luis"), ("b", "luis")] {
         decide(&store, lease(name, user, force("mine"))).await.unwrap();
@@ -80,7 +80,7 @@ async fn entries_are_found_by_who_what_and_where_in_both_directions() {
 }
 
 #[tokio::test]
-async fn queues_are_audited_with_their_policy_and_not_if_nothing_changed() {
+async fn a_queue_change_is_audited_with_its_policy_unless_nothing_changed() {
     let (store, url) = fresh_store().await;
     let first = queue(&store, unwindowed(Kind::Inbox)).await;
     queue(&store, unwindowed(Kind::Inbox)).await;
@@ -98,8 +98,8 @@ async fn queues_are_audited_with_their_policy_and_not_if_nothing_changed() {
     assert_eq!((&details[0]["created"], &details[1]["created"]), (&true.into(), &false.into()));
     assert_eq!(details[1]["policy"]["max_attempts"], 3);
     assert_eq!(entries[2].actor, ana);
-    assert_eq!(verified(&store).await, 5);
-    // An entry and its effect are one: with the audit out of reach there is neither.
+    assert_eq!(verify_audit(&store).await, 5);
+    // An entry and its change are one transaction: without access to the audit there is neither.
     let client = outside(&url).await;
     client.batch_execute("alter table turno.audit rename to hidden").await.unwrap();
     assert!(store.pause_queue(first.id, true, ana).await.is_err());
@@ -108,7 +108,7 @@ async fn queues_are_audited_with_their_policy_and_not_if_nothing_changed() {
 }
 
 #[tokio::test]
-async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
+async fn a_purge_counts_and_audits_and_keeps_young_and_unfinished_items() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
@@ -116,8 +116,8 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     for id in ["a", "b", "c", "d"] {
         enqueue(&store, &queue, vec![new_item(id, None, "{}")]).await;
     }
-    let dealt = claim(&store, &queue, 3).await;
-    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let deliveries = claim(&store, &queue, 3).await;
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
     settle(&store, &queue, &all[..1], fail("no")).await;
     settle(&store, &queue, &all[1..], ACK).await;
     let returned = claim(&store, &queue, 1).await;
@@ -128,7 +128,7 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     let purge = |before| crate::store::Purge::Items { queue: queue.id, before, by: by.clone() };
     let entries = store.audit_head().await.unwrap().n;
     assert_eq!(store.purge(purge(Time(1_000_000)), 10).await.unwrap(), 0);
-    assert_eq!(store.audit_head().await.unwrap().n, entries, "nothing is written about nothing");
+    assert_eq!(store.audit_head().await.unwrap().n, entries, "an empty purge leaves no entry");
     assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 2);
     assert_eq!(store.purge(purge(Time(1_000_001)), 2).await.unwrap(), 1);
     assert_eq!(store.queue(queue.name.clone()).await.unwrap().unwrap().purged, 3);
@@ -139,17 +139,17 @@ async fn forgetting_counts_audits_and_spares_what_is_young_or_unfinished() {
     let last = store.audit(AuditQuery { limit: 1, ..AuditQuery::default() }).await.unwrap().remove(0);
     assert_eq!((last.action.as_str(), last.resource.as_str(), last.actor.clone()), ("queue_purge", "q", by));
     assert_eq!(last.detail, r#"{"before_ms":1000001,"count":1}"#);
-    assert_eq!(verified(&store).await, entries + 2);
+    assert_eq!(verify_audit(&store).await, entries + 2);
 }
 
-/// Otherwise it would go round without a body.
+/// Otherwise the re-queued item would have no body.
 #[tokio::test]
-async fn an_item_that_is_being_sent_round_again_is_not_forgotten() {
+async fn an_item_that_is_being_requeued_is_not_purged() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     enqueue(&store, &queue, vec![new_item("a", None, "{}"), new_item("b", None, "{}")]).await;
-    let dealt = claim(&store, &queue, 2).await;
-    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let deliveries = claim(&store, &queue, 2).await;
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
     settle(&store, &queue, &all, ACK).await;
     let client = outside(&url).await;
     client.batch_execute("begin").await.unwrap();
@@ -158,7 +158,7 @@ async fn an_item_that_is_being_sent_round_again_is_not_forgotten() {
         let what = crate::store::Purge::Items { queue: queue.id, before: Time(9_000_000_000_000), by: Actor::system() };
         tokio::time::timeout(AT_ONCE, store.purge(what, 10))
     };
-    assert_eq!(purge().await.expect("nobody is waited for").unwrap(), 1);
+    assert_eq!(purge().await.expect("the purge waits for no lock").unwrap(), 1);
     assert!(store.item(queue.id, ItemId::new("a").unwrap()).await.unwrap().is_some());
     client.batch_execute("rollback").await.unwrap();
     assert_eq!(purge().await.unwrap().unwrap(), 1);

@@ -1,4 +1,4 @@
-//! An application's own effects: what they hold up, what is undone, and what they may not do.
+//! An application's own effects: what they block, what is undone, and which statements are refused.
 
 use super::line::{APPLIED, apply, failed, new_line, on_task, shared, taken};
 use super::*;
@@ -12,7 +12,7 @@ const TABLE: &str =
     "create table app (id uuid, line int, quantity numeric, note text, at timestamptz, data jsonb, ok bool)";
 const NOTE: &str = "insert into app (line, note) values ($1, $2)";
 
-/// Writes a row, says so, and waits until it may go on.
+/// Writes a row, signals that, and waits until it may continue.
 struct Open {
     begun: Arc<Notify>,
     go: Arc<Semaphore>,
@@ -35,7 +35,7 @@ fn open() -> (Arc<Notify>, Arc<Semaphore>, Option<Arc<dyn Effect>>) {
     (begun.clone(), go.clone(), shared(Open { begun, go }))
 }
 
-/// Runs statements one after another, then answers.
+/// Runs statements one after another, then returns the result.
 struct Script(Vec<&'static str>, Result<(), EffectError>);
 
 impl Effect for Script {
@@ -44,7 +44,7 @@ impl Effect for Script {
             let number = Value::Int(line.line.number.into());
             tx.execute(NOTE, &[number, Value::Text("script".into())]).await?;
             for sql in &self.0 {
-                // Some scripts do what is refused, and go on as if nothing had happened.
+                // Some scripts run refused statements and ignore the error.
                 let _ = tx.execute(sql, &[]).await;
             }
             self.1.clone()
@@ -73,7 +73,7 @@ fn spawn_line(
 const ROWS: &str = "select count(*) from app";
 
 #[tokio::test]
-async fn an_open_effect_holds_up_neither_heartbeats_nor_others_and_keeps_takers_out() {
+async fn an_open_effect_blocks_takers_but_no_heartbeats_or_other_resources() {
     let (store, client, id, fence) = with_table(2).await;
     let (begun, go, effect) = open();
     let applying = spawn_line(&store, (id, 1, fence), effect);
@@ -81,16 +81,19 @@ async fn an_open_effect_holds_up_neither_heartbeats_nor_others_and_keeps_takers_
     let name = id.resource().to_string();
     let beat = Action::Heartbeat { fence, idle: None, worked: true };
     let quick = async {
-        assert!(decide(&store, lease(&name, "ana", beat)).await.unwrap().1, "its own heartbeat");
-        assert!(decide(&store, lease("other", "luis", CLAIM)).await.unwrap().1, "another resource");
-        assert!(!decide(&store, lease(&name, "luis", force("now"))).await.unwrap().1, "a taker");
+        assert!(decide(&store, lease(&name, "ana", beat)).await.unwrap().1, "the holder's heartbeat is not blocked");
+        assert!(
+            decide(&store, lease("other", "luis", CLAIM)).await.unwrap().1,
+            "a claim of another resource is not blocked"
+        );
+        assert!(!decide(&store, lease(&name, "luis", force("now"))).await.unwrap().1, "an override is refused");
         let forced = on_task(&store, Some(id), "luis", TaskAction::Lease(force("now"))).await.answer;
         assert_eq!(forced, Err(Refused::Lease(LeaseRefused::Pinned)));
         let other = store.apply_line(apply(id, 2, fence), shared(Script(vec![], Ok(())))).await.unwrap();
-        assert_eq!(other, APPLIED, "another line of the same task");
+        assert_eq!(other, APPLIED, "another line of the same task is applied");
     };
-    timeout(AT_ONCE, quick).await.expect("nobody waits for an effect");
-    assert_eq!(number(&client, ROWS).await, 1, "the open one is not there yet");
+    timeout(AT_ONCE, quick).await.expect("none of these waits for the effect");
+    assert_eq!(number(&client, ROWS).await, 1, "the open effect is not committed yet");
     go.add_permits(1);
     assert_eq!(applying.await.unwrap().unwrap(), APPLIED);
     assert_eq!(number(&client, ROWS).await, 2);
@@ -99,7 +102,7 @@ async fn an_open_effect_holds_up_neither_heartbeats_nor_others_and_keeps_takers_
 }
 
 #[tokio::test]
-async fn what_a_refusing_effect_wrote_is_undone_and_the_other_lines_are_applied() {
+async fn a_refused_effect_is_undone_and_the_other_lines_are_applied() {
     let (store, client, id, fence) = with_table(3).await;
     let refuse = || Err(EffectError::Refused("no room\0".into()));
     let refused = store.apply_line(apply(id, 1, fence), shared(Script(vec![], refuse()))).await.unwrap();
@@ -113,11 +116,11 @@ async fn what_a_refusing_effect_wrote_is_undone_and_the_other_lines_are_applied(
     let task = store.task(id).await.unwrap().unwrap();
     let status: Vec<_> = task.lines.iter().map(|line| line.status).collect();
     assert_eq!(status, [LineStatus::Failed, LineStatus::Failed, LineStatus::Applied]);
-    assert_eq!(number(&client, "select count(*) from turno.stock").await, 0, "the ledger is not asked");
+    assert_eq!(number(&client, "select count(*) from turno.stock").await, 0, "the ledger is not used");
 }
 
 #[tokio::test]
-async fn an_effect_that_tries_to_end_its_transaction_changes_nothing() {
+async fn an_effect_that_ends_its_transaction_is_rejected_and_undone() {
     let (store, client, id, fence) = with_table(1).await;
     let open = async || {
         assert_eq!(number(&client, ROWS).await, 0);
@@ -136,7 +139,7 @@ async fn an_effect_that_tries_to_end_its_transaction_changes_nothing() {
     let failure = store.apply_line(apply(id, 1, fence), shared(Commits)).await;
     assert!(matches!(&failure, Err(StoreError::Rejected(text)) if text.contains("commit")), "{failure:?}");
     assert_eq!(open().await, LineStatus::Pending);
-    // Past the words: with its savepoint gone, or a statement failed and passed over, it is noticed at the end.
+    // Without those words the end of the effect reveals it: the savepoint is gone, or a failed statement was ignored.
     for (sql, said) in [("release savepoint turno_effect", "release"), ("insert into nowhere values (1)", "ended")] {
         let failure = store.apply_line(apply(id, 1, fence), shared(Script(vec![sql], Ok(())))).await;
         assert!(matches!(&failure, Err(StoreError::Rejected(text)) if text.contains(said)), "{sql}: {failure:?}");
@@ -149,7 +152,7 @@ async fn an_effect_that_tries_to_end_its_transaction_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_finalize_that_is_dropped_midway_rolls_back_and_frees_the_task() {
+async fn a_dropped_finalize_rolls_back_and_unlocks_the_task() {
     let (store, client, id, fence) = with_table(1).await;
     let (begun, _go, effect) = open();
     let applying = spawn_line(&store, (id, 1, fence), effect);
@@ -158,14 +161,14 @@ async fn a_finalize_that_is_dropped_midway_rolls_back_and_frees_the_task() {
     assert!(applying.await.unwrap_err().is_cancelled());
     let sessions = "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'";
     let none = async { while number(&client, sessions).await > 0 {} };
-    timeout(SOON, none).await.expect("its transaction ends");
+    timeout(SOON, none).await.expect("the transaction ends");
     assert_eq!(number(&client, ROWS).await, 0);
     let forced = on_task(&store, Some(id), "luis", TaskAction::Lease(force("now"))).await;
     assert!(forced.answer.is_ok(), "{:?}", forced.answer);
 }
 
 #[tokio::test]
-async fn an_effect_that_takes_too_long_is_undone_and_says_so() {
+async fn an_effect_over_its_time_limit_is_undone_and_reported() {
     let (store, client, id, fence) = with_table(1).await;
     let mut store = Arc::into_inner(store).unwrap();
     store.effect_max = std::time::Duration::from_millis(50);
@@ -177,7 +180,7 @@ async fn an_effect_that_takes_too_long_is_undone_and_says_so() {
     assert_eq!(store.apply_line(apply(id, 1, fence), shared(Script(vec![], Ok(())))).await.unwrap(), APPLIED);
 }
 
-/// Values of every kind go in and come out, as the server's types want them.
+/// Passes values of every kind in both directions, with the types that the server expects.
 struct Values;
 
 impl Effect for Values {
@@ -215,7 +218,7 @@ impl Effect for Values {
 }
 
 #[tokio::test]
-async fn an_effects_values_fit_the_servers_types() {
+async fn an_effects_values_convert_to_the_servers_types() {
     let (store, client, id, fence) = with_table(1).await;
     assert_eq!(store.apply_line(apply(id, 1, fence), shared(Values)).await.unwrap(), APPLIED);
     assert_eq!(number(&client, "select count(*) from app where line = 2").await, 1);

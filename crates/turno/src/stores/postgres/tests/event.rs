@@ -1,4 +1,4 @@
-//! Positions of events: in the order in which they become visible, whatever transactions do around the sequencer.
+//! Positions of events: in the order in which events become visible, whatever transactions run beside the sequencer.
 
 use super::*;
 use crate::clock::Manual;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use turno_core::event::{Event, Topic};
 use turno_core::id::Position;
 
-/// A store whose time stands still until it is moved.
+/// A store whose clock stands still until it is advanced.
 async fn still_store() -> (PostgresStore, String, Arc<Manual>) {
     let url = Cluster::for_tests().fresh_database().await;
     let time = Manual::starting_at(Time(1_700_000_000_000));
@@ -15,13 +15,13 @@ async fn still_store() -> (PostgresStore, String, Arc<Manual>) {
     (store, url, time)
 }
 
-/// An event as a group writes it, in whatever transaction the client has open.
+/// Writes an event as a group does, in the transaction that the client has open.
 async fn write(client: &Client, resource: &str) {
     let sql = "insert into turno.event_in (topic, name, resource, at) values ('leases', 'lease.claimed', $1, 7)";
     client.execute(sql, &[&resource]).await.unwrap();
 }
 
-/// A transaction that has written an event and is still open.
+/// Opens a transaction that has written an event.
 async fn writing(url: &str, resource: &str) -> Client {
     let client = outside(url).await;
     client.batch_execute("begin").await.unwrap();
@@ -34,7 +34,7 @@ async fn read(store: &PostgresStore, after: i64) -> Vec<(i64, String)> {
     events.into_iter().map(|(position, event)| (position.0, event.resource.to_string())).collect()
 }
 
-/// What a reader finds who takes the numbers of the transactions for positions.
+/// Reads like a reader that uses the numbers of the inserts as positions.
 async fn read_by_number(client: &Client, after: i64) -> Vec<(i64, String)> {
     let rows = client.query("select n, resource from turno.event_in where n > $1 order by n", &[&after]).await.unwrap();
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
@@ -50,13 +50,13 @@ async fn transactions_that_commit_out_of_order_are_neither_skipped_nor_repeated(
     assert_eq!(read(&store, 0).await, [(1, "second".to_owned())]);
     first.batch_execute("commit").await.unwrap();
     assert_eq!(store.sequence().await, Ok(Sequenced::All(1)));
-    assert_eq!(read(&store, 1).await, [(2, "first".to_owned())], "what commits later gets a later position");
+    assert_eq!(read(&store, 1).await, [(2, "first".to_owned())], "the later commit gets the later position");
     assert_eq!(store.sequence().await, Ok(Sequenced::All(0)));
     assert_eq!(read(&store, 0).await.len(), 2);
 }
 
 #[tokio::test]
-async fn control_a_cursor_over_the_numbers_of_transactions_misses_what_commits_late() {
+async fn control_a_cursor_over_insert_numbers_misses_late_commits() {
     let (_store, url, _) = still_store().await;
     let reader = outside(&url).await;
     let first = writing(&url, "first").await;
@@ -65,8 +65,8 @@ async fn control_a_cursor_over_the_numbers_of_transactions_misses_what_commits_l
     let seen = read_by_number(&reader, 0).await;
     assert_eq!(seen, [(2, "second".to_owned())]);
     first.batch_execute("commit").await.unwrap();
-    assert_eq!(read_by_number(&reader, 2).await, [], "the first one is never seen");
-    assert_eq!(read_by_number(&reader, 0).await.len(), 2, "though it is there");
+    assert_eq!(read_by_number(&reader, 2).await, [], "the reader never sees the first event");
+    assert_eq!(read_by_number(&reader, 0).await.len(), 2, "the first event exists");
 }
 
 #[tokio::test]
@@ -76,23 +76,23 @@ async fn an_idle_transaction_with_an_old_snapshot_does_not_stop_the_sequencer() 
     idle.batch_execute("begin isolation level repeatable read; select count(*) from turno.event_in").await.unwrap();
     write(&idle, "idle").await;
     let writer = outside(&url).await;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for n in 0..5 {
         write(&writer, &format!("{n}")).await;
         time.advance(Span(700));
         assert_eq!(store.sequence().await, Ok(Sequenced::All(1)));
-        told.extend(read(&store, told.len() as i64).await);
+        received.extend(read(&store, received.len() as i64).await);
     }
     idle.batch_execute("commit").await.unwrap();
     time.advance(Span(1_000));
-    assert_eq!(store.sequence().await, Ok(Sequenced::All(1)), "some seconds late is still in time");
-    told.extend(read(&store, told.len() as i64).await);
+    assert_eq!(store.sequence().await, Ok(Sequenced::All(1)), "a commit some seconds late is still found");
+    received.extend(read(&store, received.len() as i64).await);
     let expected = ["0", "1", "2", "3", "4", "idle"].map(str::to_owned);
-    assert_eq!(told, (1..).zip(expected).collect::<Vec<_>>());
+    assert_eq!(received, (1..).zip(expected).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn what_commits_far_below_the_floor_is_late_and_never_lost() {
+async fn an_event_committed_below_the_floor_is_late_but_not_lost() {
     let (store, url, time) = still_store().await;
     let forgotten = writing(&url, "forgotten").await;
     let writer = outside(&url).await;
@@ -107,23 +107,23 @@ async fn what_commits_far_below_the_floor_is_late_and_never_lost() {
         time.advance(Span(500));
         waited += 500;
     }
-    assert!(waited > 0, "the control: below the floor nobody looks all the time");
+    assert!(waited > 0, "the control: rows below the floor are not read at every run");
     assert!(waited <= 30_000, "{waited}");
     assert_eq!(read(&store, 80).await, [(81, "forgotten".to_owned())]);
 }
 
-/// Runs the sequencer until all of `total` events have a position; answers how often another one was at it.
+/// Runs the sequencer until all of `total` events have a position. Returns how often another one was running.
 async fn sequence_all(store: PostgresStore, total: i64) -> usize {
     let mut busy = 0;
     while store.event_span().await.unwrap().newest.0 < total {
-        let sequenced = store.sequence().await.expect("two at once would give the same position twice");
+        let sequenced = store.sequence().await.expect("two sequencers at once would give the same position twice");
         busy += usize::from(sequenced == Sequenced::Busy);
     }
     busy
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_sequencers_at_once_give_every_event_one_position() {
+async fn concurrent_sequencers_give_every_event_one_position() {
     const EVENTS: i64 = 6_000;
     let (store, url) = fresh_store().await;
     let mut tasks = tokio::task::JoinSet::new();
@@ -142,7 +142,7 @@ async fn several_sequencers_at_once_give_every_event_one_position() {
         tasks.spawn(sequence_all(store_at(&url).await, EVENTS));
     }
     let busy: usize = tasks.join_all().await.into_iter().sum();
-    assert!(busy > 0, "they met");
+    assert!(busy > 0, "the sequencers ran at the same time");
     assert_eq!(store.sequence().await, Ok(Sequenced::All(0)));
     let events = read(&store, 0).await;
     let positions: Vec<i64> = events.iter().map(|(position, _)| *position).collect();
@@ -152,7 +152,7 @@ async fn several_sequencers_at_once_give_every_event_one_position() {
 }
 
 #[tokio::test]
-async fn a_sequencer_that_dies_before_its_commit_leaves_no_gap_and_its_lock_to_the_next() {
+async fn a_sequencer_killed_before_its_commit_leaves_no_gap_and_no_lock() {
     let (store, url, _) = still_store().await;
     let client = outside(&url).await;
     write(&client, "a").await;
@@ -162,7 +162,7 @@ async fn a_sequencer_that_dies_before_its_commit_leaves_no_gap_and_its_lock_to_t
     assert!(dying.query_one(lock, &[]).await.unwrap().get::<_, bool>(0));
     let moved = super::super::call::EVENT_SEQUENCE.text;
     assert_eq!(dying.query_one(moved, &[&0_i64, &10_i64]).await.unwrap().get::<_, i64>(0), 1);
-    assert_eq!(store.sequence().await, Ok(Sequenced::Busy), "one at a time");
+    assert_eq!(store.sequence().await, Ok(Sequenced::Busy), "one sequencer at a time");
     assert_eq!(read(&store, 0).await, []);
     let pid = number(&dying, "select pg_backend_pid()::bigint").await;
     client.execute("select pg_terminate_backend($1::bigint::int, 10000)", &[&pid]).await.unwrap();
@@ -172,17 +172,21 @@ async fn a_sequencer_that_dies_before_its_commit_leaves_no_gap_and_its_lock_to_t
 }
 
 #[tokio::test]
-async fn positions_go_on_after_everything_was_purged_and_no_hole_is_made() {
+async fn positions_continue_after_a_full_purge_and_purges_leave_no_hole() {
     let (store, url, _) = still_store().await;
     let client = outside(&url).await;
     let sql = "insert into turno.event_in (topic, name, resource, at) values
         ('leases', 'x', 'r', 10), ('leases', 'x', 'r', 30), ('leases', 'x', 'r', 20), ('leases', 'x', 'r', 40)";
     client.batch_execute(sql).await.unwrap();
     store.sequence().await.unwrap();
-    assert_eq!(store.purge_events(Time(25), 100).await, Ok(1), "the third is old too, but behind one that is kept");
+    assert_eq!(
+        store.purge_events(Time(25), 100).await,
+        Ok(1),
+        "the third event is old too, but behind one that is kept"
+    );
     let span = EventSpan { oldest: Position(2), newest: Position(4) };
     assert_eq!(store.event_span().await, Ok(span));
-    assert_eq!(store.purge_events(Time(100), 2).await, Ok(2), "no more than asked for");
+    assert_eq!(store.purge_events(Time(100), 2).await, Ok(2), "at most the limit");
     assert_eq!(store.purge_events(Time(100), 100).await, Ok(1));
     assert_eq!(store.purge_events(Time(100), 100).await, Ok(0));
     assert_eq!(store.event_span().await, Ok(EventSpan { oldest: Position(5), newest: Position(4) }));

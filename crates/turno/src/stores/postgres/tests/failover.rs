@@ -1,5 +1,5 @@
-//! Failovers between two real servers, with engines running through them: what is handed out twice, what is lost, and
-//! that no number comes back.
+//! Failovers between two real servers under running engines: what is handed out twice, what is lost, and that no number
+//! is given twice.
 
 use super::*;
 use crate::{Draft, Error, Got, Live, Options, QueueHandle, Turno};
@@ -10,7 +10,7 @@ use turno_core::id::{Position, Sku};
 use turno_core::task::{Goods, Movement, NewLine};
 use turno_testkit::postgres::Settings;
 
-/// A primary, its standby, and two engines that find whichever accepts writes.
+/// A primary, its standby, and two engines that connect to the server that accepts writes.
 struct Site {
     primary: Cluster,
     standby: Cluster,
@@ -22,7 +22,7 @@ impl Site {
     async fn start(synchronous: bool) -> Site {
         let mut settings = Settings::tests();
         if synchronous {
-            // Without this, the standby could confirm before it has replayed, and still lose nothing; with it, reads agree too.
+            // `on` would lose no commit either; with `remote_apply` the standby's reads agree, too.
             settings.extra.push(("synchronous_commit".into(), "remote_apply".into()));
             settings.extra.push(("synchronous_standby_names".into(), "second".into()));
         }
@@ -44,7 +44,7 @@ impl Site {
         self.engines[engine].queue("lane").await.unwrap()
     }
 
-    /// Waits until the standby has everything, and lets nothing more through.
+    /// Waits until the standby has replayed everything, and then stops the replication.
     async fn freeze(&mut self) {
         let client = outside(&self.primary.url("postgres")).await;
         wait_until(&client, "select count(*) from pg_stat_replication where replay_lsn >= pg_current_wal_lsn()").await;
@@ -61,7 +61,7 @@ fn lane() -> Policy {
     Policy { window: Span::ZERO, batch_max: 1, max_attempts: 50, ..Policy::of(Kind::Lane) }
 }
 
-/// Repeats until the new server answers.
+/// Repeats a call until the new server answers.
 async fn insist<T>(mut ask: impl AsyncFnMut() -> Result<T, Error>) -> T {
     let answered = async {
         loop {
@@ -89,20 +89,20 @@ fn ids(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}{n}")).collect()
 }
 
-/// Claims and acks until nothing is left; the ids in the order of the hand-outs, with their fences. Fails if two deliveries
-/// of the one lane are out at once, or if an ack is refused.
+/// Claims and acks until nothing is left. Returns the ids in the order of the hand-outs, with their fences. Fails if
+/// two deliveries of the one lane are live at once, or if an ack is refused.
 async fn drain(queues: &[QueueHandle]) -> Result<Vec<(String, Fence)>, String> {
     let mut seen = Vec::new();
     for turn in 0.. {
         let queue = &queues[turn % queues.len()];
-        let got: Vec<Got> = insist(async || queue.claim("w1", 10, Span::ZERO).await).await;
-        match &got[..] {
+        let deliveries: Vec<Got> = insist(async || queue.claim("w1", 10, Span::ZERO).await).await;
+        match &deliveries[..] {
             [] => break,
-            [one] if !one.items.is_empty() => {
-                seen.push((one.items[0].id.to_string(), one.handed.fence));
-                let settled = insist(async || queue.ack([one.handed]).await).await;
+            [delivery] if !delivery.items.is_empty() => {
+                seen.push((delivery.items[0].id.to_string(), delivery.handed.fence));
+                let settled = insist(async || queue.ack([delivery.handed]).await).await;
                 if settled[0].outcome != SettleOutcome::Acked {
-                    return Err(format!("the ack of {} was {:?}", one.items[0].id, settled[0].outcome));
+                    return Err(format!("the ack of {} was {:?}", delivery.items[0].id, settled[0].outcome));
                 }
             }
             several => return Err(format!("{} deliveries of one lane at once", several.len())),
@@ -123,9 +123,9 @@ async fn new_task(turno: &Turno) -> i64 {
     made.task.unwrap().id.0
 }
 
-/// After this long without an event, the listener has heard all of them, or enough of them.
+/// After this long without an event, the listener has received enough of them.
 const QUIET: std::time::Duration = std::time::Duration::from_millis(500);
-/// The lost tail is long: a server that is promoted goes on from up to 32 numbers further than it was told of.
+/// The lost tail is long, because a promoted server continues up to 32 sequence numbers beyond what it had replayed.
 const LOST: usize = 80;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -147,12 +147,12 @@ async fn after_an_asynchronous_failover_lanes_keep_their_order_and_no_number_com
     while let Ok(Ok(_)) = tokio::time::timeout(QUIET, listener.next()).await {
         position = listener.position();
     }
-    assert!(position > Position(0), "the listener has heard of the lost time");
+    assert!(position > Position(0), "the listener has received events of the lost commits");
 
     site.fail_over();
     enqueue_ids(&b, &ids("late", 3)).await;
     let expected: Vec<String> = ids("early", 6).into_iter().chain(ids("late", 3)).collect();
-    let after = drain(&[a, b]).await.expect("one delivery at a time, all of them acked");
+    let after = drain(&[a, b]).await.expect("one delivery at a time, all acked");
     assert_eq!(after.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(), expected);
     let highest = *fences.iter().max().unwrap();
     let mut known: HashSet<Fence> = fences.into_iter().collect();
@@ -170,7 +170,7 @@ async fn after_an_asynchronous_failover_lanes_keep_their_order_and_no_number_com
             }
         }
     };
-    let reset = tokio::time::timeout(SOON, reset).await.expect("the listener is told to begin anew");
+    let reset = tokio::time::timeout(SOON, reset).await.expect("the listener receives a reset");
     assert!(reset > position, "{reset:?} after {position:?}");
     let entries = site.stores[0].audit(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
     let lives = entries.iter().filter(|entry| entry.action == "database_life").count();
@@ -179,7 +179,7 @@ async fn after_an_asynchronous_failover_lanes_keep_their_order_and_no_number_com
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn control_a_process_that_keeps_its_memory_over_a_failover_breaks_its_lanes() {
+async fn control_a_process_that_keeps_its_caches_over_a_failover_breaks_its_lanes() {
     let mut site = Site::start(false).await;
     let queue = site.queue(0).await;
     enqueue_ids(&queue, &ids("early", 6)).await;
@@ -197,7 +197,7 @@ async fn control_a_process_that_keeps_its_memory_over_a_failover_breaks_its_lane
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_synchronous_failover_loses_nothing_that_was_answered() {
+async fn a_synchronous_failover_loses_no_answered_commit() {
     let mut site = Site::start(true).await;
     let (a, b) = (site.queue(0).await, site.queue(1).await);
     enqueue_ids(&a, &ids("early", 6)).await;
@@ -209,11 +209,11 @@ async fn a_synchronous_failover_loses_nothing_that_was_answered() {
     assert_eq!(after.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(), ids("more", 4));
     assert!(after.iter().all(|(_, late)| before.iter().all(|(_, early)| early < late)));
     let held = insist(async || site.engines[1].lease_state(resource("caja:3")).await).await.1;
-    assert_eq!(held.grant.map(|grant| grant.fence), Some(fence), "a lock survives");
+    assert_eq!(held.grant.map(|grant| grant.fence), Some(fence), "the lease survives");
 }
 
 #[tokio::test]
-async fn a_queue_that_a_failover_lost_takes_no_items() {
+async fn an_enqueue_into_a_queue_lost_in_a_failover_is_refused() {
     let (store, url) = fresh_store().await;
     let turno = Turno::on(Arc::new(store), Options::default());
     let queue = turno.put_queue("inbox", Policy::of(Kind::Inbox)).await.unwrap();
@@ -227,13 +227,13 @@ async fn a_queue_that_a_failover_lost_takes_no_items() {
 }
 
 #[tokio::test]
-async fn a_dump_that_is_restored_under_a_running_engine_begins_another_life() {
+async fn a_dump_restored_under_a_running_engine_begins_another_life() {
     let (store, url) = fresh_store().await;
     let turno = Turno::on(Arc::new(store), Options::default());
     let before = claim_lease(&turno, "ana").await;
     let task = new_task(&turno).await;
     let client = outside(&url).await;
-    // As a restore leaves it: the same rows in a new table.
+    // A restore leaves the same rows in a new table.
     let restored = "create table turno.copy as table turno.life; drop table turno.life; \
                     alter table turno.copy rename to life; alter sequence turno.number restart with 2; \
                     alter sequence turno.task_id_seq restart with 1; delete from turno.task";

@@ -1,10 +1,10 @@
-//! Leases: absent rows, the clock, and what goes wrong.
+//! Leases: missing rows, the clock, and failures.
 
 use super::*;
 use crate::store::Past;
 
 #[tokio::test]
-async fn two_holders_who_claim_a_resource_never_seen_get_it_once() {
+async fn concurrent_claims_of_a_resource_never_seen_grant_it_once() {
     let (one, url) = fresh_store().await;
     let two = store_at(&url).await;
     for round in 0..20 {
@@ -18,7 +18,7 @@ async fn two_holders_who_claim_a_resource_never_seen_get_it_once() {
 }
 
 #[tokio::test]
-async fn the_clock_is_read_after_the_lock_was_waited_for() {
+async fn the_clock_is_read_after_the_wait_for_the_lock() {
     let (store, url) = fresh_store().await;
     decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let client = outside(&url).await;
@@ -42,7 +42,7 @@ async fn the_clock_is_read_after_the_lock_was_waited_for() {
 }
 
 #[tokio::test]
-async fn everything_of_a_lease_survives_the_way_through_its_row() {
+async fn every_column_of_a_lease_is_read_back() {
     let (store, _) = fresh_store().await;
     let worker = Holder { instance: Some(turno_core::id::Instance::new("i-7").unwrap()), ..holder("worker") };
     let claim = |who: Holder, action| Command {
@@ -74,7 +74,7 @@ async fn everything_of_a_lease_survives_the_way_through_its_row() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_where_nothing_changed() {
+async fn a_refused_heartbeat_writes_no_lease_row() {
     let (store, url) = fresh_store().await;
     let beat = Action::Heartbeat { fence: Fence(1), idle: None, worked: false };
     assert!(!decide(&store, lease("a", "ana", beat)).await.unwrap().1);
@@ -94,5 +94,5 @@ async fn a_dropped_commit_leaves_no_transaction_open() {
     assert!(state.grant.is_some());
     let sessions = "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'";
     let none = async { while number(&client, sessions).await > 0 {} };
-    tokio::time::timeout(std::time::Duration::from_secs(20), none).await.expect("every transaction ends");
+    tokio::time::timeout(std::time::Duration::from_secs(20), none).await.expect("no transaction stays open");
 }

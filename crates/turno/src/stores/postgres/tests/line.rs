@@ -1,4 +1,4 @@
-//! Tasks and their lines: the ledger, and two processes at the same line.
+//! Tasks and their lines: the ledger, and two processes that apply the same line.
 
 use super::super::call;
 use super::*;
@@ -21,12 +21,12 @@ pub(super) fn new_line(movement: Movement, sku: &str, goods: Goods) -> NewLine {
 pub(super) async fn on_task(store: &PostgresStore, task: Option<TaskId>, who: &str, action: TaskAction) -> TaskOutcome {
     let command = TaskCommand { task, who: holder(who), via: None, policy: LeasePolicy::default(), action };
     let group = commit(store, 1, Group::Task(Box::new(TaskGroup { command, stock: true })));
-    let outcome = tokio::time::timeout(AT_ONCE, group).await.expect("nobody is waited for").unwrap();
+    let outcome = tokio::time::timeout(AT_ONCE, group).await.expect("the command waits for no lock").unwrap();
     let Outcomes::Task(outcome) = outcome else { panic!("{outcome:?}") };
     *outcome
 }
 
-/// A task with these lines that ana holds.
+/// Creates a task with these lines, held by ana.
 pub(super) async fn taken(store: &PostgresStore, lines: Vec<NewLine>) -> (TaskId, Fence) {
     let create = TaskAction::Create { title: "Entrada ñ".into(), lines, ready: true, once: None };
     let id = on_task(store, None, "eva", create).await.task.unwrap().id;
@@ -51,7 +51,7 @@ async fn level(store: &PostgresStore, sku: &str) -> Option<(i64, Vec<String>)> {
 }
 
 #[tokio::test]
-async fn a_task_goes_from_its_creation_to_its_end_and_everything_survives_its_rows() {
+async fn a_task_from_creation_to_finalize_is_read_back_in_every_column() {
     let (store, _) = fresh_store().await;
     let lines = vec![
         new_line(Movement::In, "tv", serials(&["s1", "s\"2"])),
@@ -82,14 +82,18 @@ async fn a_task_goes_from_its_creation_to_its_end_and_everything_survives_its_ro
         LineOutcome::Failed(LineError::Incomplete),
     ];
     assert_eq!(outcomes.iter().map(|(_, outcome)| outcome.clone()).collect::<Vec<_>>(), expected);
-    assert_eq!(store.apply_line(apply(id, 1, fence), None).await.unwrap(), APPLIED, "a repeated one is told the same");
+    assert_eq!(store.apply_line(apply(id, 1, fence), None).await.unwrap(), APPLIED, "a repeat gets the same answer");
     assert_eq!(level(&store, "tv").await, Some((2, vec!["s\"2".into(), "s1".into()])));
     assert_eq!(level(&store, "cable").await, Some((7, vec![])));
-    assert_eq!((level(&store, "radio").await, level(&store, "phone").await), (None, None), "what never moved");
+    assert_eq!(
+        (level(&store, "radio").await, level(&store, "phone").await),
+        (None, None),
+        "articles that never moved have no stock"
+    );
     let closed = on_task(&store, Some(id), "ana", TaskAction::Close { fence, lines: outcomes.clone() }).await;
     assert!(matches!(closed.answer, Ok(Outcome::Finalized { repeated: false, .. })), "{:?}", closed.answer);
     let task = store.task(id).await.unwrap().unwrap();
-    assert_eq!(Some(task.clone()), closed.task, "every column of it");
+    assert_eq!(Some(task.clone()), closed.task, "every column is read back");
     assert_eq!(task.status, Status::PartiallyCompleted);
     let over = store.apply_line(apply(id, 3, fence), None).await.unwrap();
     assert_eq!(over, LineStep::Over(task.finalized.clone().unwrap()));
@@ -102,7 +106,7 @@ async fn a_task_goes_from_its_creation_to_its_end_and_everything_survives_its_ro
 }
 
 #[tokio::test]
-async fn units_leave_by_name_and_tasks_are_listed_newest_first() {
+async fn units_leave_stock_by_serial_and_tasks_are_listed_newest_first() {
     let (store, _) = fresh_store().await;
     let come =
         vec![new_line(Movement::In, "tv", serials(&["a", "b"])), new_line(Movement::In, "tv", Goods::Quantity(3))];
@@ -118,7 +122,11 @@ async fn units_leave_by_name_and_tasks_are_listed_newest_first() {
     let (second, fence) = taken(&store, go).await;
     assert_eq!(store.apply_line(apply(second, 1, fence), None).await.unwrap(), APPLIED);
     let few = store.apply_line(apply(second, 2, fence), None).await.unwrap();
-    assert_eq!(few, failed(LineError::NotEnough { available: 3, wanted: 4 }), "a has a name");
+    assert_eq!(
+        few,
+        failed(LineError::NotEnough { available: 3, wanted: 4 }),
+        "serial a does not count as a plain unit"
+    );
     let gone = store.apply_line(apply(second, 3, fence), None).await.unwrap();
     assert_eq!(gone, failed(LineError::UnknownSerial { serial: Serial::new("b").unwrap() }));
     assert_eq!(level(&store, "tv").await, Some((4, vec!["a".into()])));
@@ -135,7 +143,7 @@ async fn units_leave_by_name_and_tasks_are_listed_newest_first() {
 }
 
 #[tokio::test]
-async fn whoever_tries_numbers_of_tasks_leaves_no_leases_behind() {
+async fn commands_on_unknown_tasks_create_no_lease_rows() {
     let (store, url) = fresh_store().await;
     let unknown = on_task(&store, Some(TaskId(77)), "ana", TaskAction::Lease(CLAIM)).await;
     assert_eq!(unknown.answer, Err(Refused::Unknown));
@@ -145,7 +153,7 @@ async fn whoever_tries_numbers_of_tasks_leaves_no_leases_behind() {
 }
 
 #[tokio::test]
-async fn a_task_that_somebody_has_is_busy_and_nobody_waits_for_it() {
+async fn a_command_on_a_locked_task_is_refused_without_waiting() {
     let (store, url) = fresh_store().await;
     let (id, fence) = taken(&store, vec![new_line(Movement::In, "tv", Goods::Quantity(1))]).await;
     let client = outside(&url).await;
@@ -157,17 +165,17 @@ async fn a_task_that_somebody_has_is_busy_and_nobody_waits_for_it() {
     let pinned = on_task(&store, Some(id), "luis", TaskAction::Lease(force("now"))).await;
     assert_eq!(pinned.answer, Err(Refused::Lease(LeaseRefused::Pinned)));
     let fine = on_task(&store, Some(id), "ana", TaskAction::Validate { fence, number: 1 }).await;
-    assert_eq!(fine.answer, Ok(Outcome::Done), "who holds it can work");
+    assert_eq!(fine.answer, Ok(Outcome::Done), "the holder can work");
     client.batch_execute("rollback").await.unwrap();
     let forced = on_task(&store, Some(id), "luis", TaskAction::Lease(force("now"))).await;
     assert!(forced.answer.is_ok(), "{:?}", forced.answer);
-    assert_eq!(verified(&store).await, 1);
+    assert_eq!(verify_audit(&store).await, 1);
     let lost = store.apply_line(apply(id, 1, fence), None).await.unwrap();
     assert!(matches!(lost, LineStep::Refused(Refused::Lease(LeaseRefused::Lost { ending: Some(_) }))), "{lost:?}");
 }
 
 #[tokio::test]
-async fn a_line_renews_its_lease_as_by_work_and_never_takes_time_back() {
+async fn applying_a_line_renews_the_lease_and_never_shortens_it() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
@@ -188,7 +196,7 @@ async fn a_line_renews_its_lease_as_by_work_and_never_takes_time_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_that_finalize_the_same_task_apply_each_line_once() {
+async fn concurrent_finalizes_of_one_task_apply_each_line_once() {
     let (one, url) = fresh_store().await;
     let lines = (0..8).map(|n| new_line(Movement::In, "tv", serials(&[&format!("s{n}")]))).collect();
     let (id, fence) = taken(&one, lines).await;
@@ -197,7 +205,7 @@ async fn two_processes_that_finalize_the_same_task_apply_each_line_once() {
         tokio::spawn(async move {
             for number in 1..=8 {
                 let step = store.apply_line(apply(id, number, fence), None).await.unwrap();
-                assert_eq!(step, APPLIED, "line {number}: both are told that it is applied");
+                assert_eq!(step, APPLIED, "line {number}: both calls report it as applied");
             }
         })
     });
@@ -212,10 +220,10 @@ async fn two_processes_that_finalize_the_same_task_apply_each_line_once() {
     assert!(task.lines.iter().all(|line| line.status == LineStatus::Applied));
 }
 
-/// The negative control: two who look at a line without its lock both find it open, and only the key of its movement
-/// stands between them and a second effect.
+/// The negative control: two transactions that read a line without its lock both find it open. Then only the primary
+/// key of the stock move prevents a second effect.
 #[tokio::test]
-async fn without_the_lines_lock_two_find_it_open_and_its_movement_is_refused_twice() {
+async fn control_without_the_lines_lock_only_the_key_of_the_move_prevents_a_second_effect() {
     let (store, url) = fresh_store().await;
     let (id, _) = taken(&store, vec![new_line(Movement::In, "tv", Goods::Quantity(1))]).await;
     let unlocked = call::LINE_LOCK.text.replace("for update", "");
@@ -237,7 +245,7 @@ async fn without_the_lines_lock_two_find_it_open_and_its_movement_is_refused_twi
 }
 
 #[tokio::test]
-async fn a_line_whose_commit_lost_its_answer_is_recognised_as_applied() {
+async fn a_line_whose_commit_answer_was_lost_is_recognised_as_applied() {
     let url = Cluster::for_tests().fresh_database().await;
     let (store, proxy) = super::loss::through_proxy(&url).await;
     let lines = (0..2).map(|_| new_line(Movement::In, "tv", Goods::Quantity(5))).collect();
@@ -252,7 +260,7 @@ async fn a_line_whose_commit_lost_its_answer_is_recognised_as_applied() {
     assert_eq!(store.apply_line(apply(id, 2, fence), None).await.unwrap(), APPLIED);
 }
 
-/// So that both files of tests can pass effects on.
+/// Shared by both test files that pass effects.
 pub(super) fn shared(effect: impl Effect) -> Option<Arc<dyn Effect>> {
     Some(Arc::new(effect))
 }

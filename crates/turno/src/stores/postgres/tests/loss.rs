@@ -4,13 +4,13 @@ use super::proxy::Proxy;
 use super::*;
 use std::sync::atomic::Ordering;
 
-/// The URL through a proxy that sees every statement's text.
+/// Opens a store through a proxy that sees every statement's text.
 pub(super) async fn through_proxy(url: &str) -> (PostgresStore, Proxy) {
     let (head, tail) = url.split_once("127.0.0.1:").unwrap();
     let (port, database) = tail.split_once('/').unwrap();
     let proxy = Proxy::to(port.parse().unwrap()).await;
     let store = store_at(&format!("{head}127.0.0.1:{}/{database}", proxy.port)).await;
-    // As text, so that the proxy can recognise the commit.
+    // Sent as text, so that the proxy can recognise the commit.
     store.address.unprepared.store(true, Ordering::Relaxed);
     (store, proxy)
 }
@@ -26,9 +26,9 @@ async fn a_commit_whose_answer_was_lost_is_recognised_as_committed() {
     assert_eq!(accepted, [Accepted::Queued]);
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.body").await, 1);
     proxy.cut(true);
-    let dealt = claim(&store, &queue, 5).await;
+    let deliveries = claim(&store, &queue, 5).await;
     assert!(!proxy.is_armed());
-    assert_eq!(dealt[0].1, ["a"], "and what was handed out is not lost with the answer");
+    assert_eq!(deliveries[0].1, ["a"], "the delivery is not lost with the answer");
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_commit_that_never_arrived_is_recognised_as_not_committed() {
 }
 
 #[tokio::test]
-async fn a_killed_server_comes_back_and_the_store_goes_on() {
+async fn the_store_continues_after_a_killed_server_restarts() {
     let mut cluster = Cluster::start().unwrap();
     let url = cluster.fresh_database().await;
     let store = store_at(&url).await;
@@ -62,11 +62,11 @@ async fn a_killed_server_comes_back_and_the_store_goes_on() {
     assert_ne!(store.address.connect().await.unwrap().life, life, "a crash begins another life");
     let life = store.address.connect().await.unwrap().life.clone();
     cluster.restart().unwrap();
-    assert_eq!(store.address.connect().await.unwrap().life, life, "a shutdown does not");
+    assert_eq!(store.address.connect().await.unwrap().life, life, "a shutdown begins no other life");
 }
 
 #[tokio::test]
-async fn one_bad_command_is_rejected_and_leaves_nothing_behind() {
+async fn one_bad_item_rejects_the_whole_group() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     let items = vec![new_item("good", None, "{}"), new_item("bad", None, "\0")];
@@ -93,19 +93,19 @@ async fn the_same_new_id_from_two_processes_is_a_conflict_and_then_a_duplicate()
 }
 
 #[tokio::test]
-async fn a_pooler_that_loses_prepared_statements_is_noticed_and_worked_around() {
+async fn a_pooler_without_prepared_statements_switches_calls_to_text() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Inbox)).await;
     enqueue(&store, &queue, vec![new_item("a", None, "{}")]).await;
     assert!(!store.address.unprepared.load(Ordering::Relaxed));
-    // What a pooler does when it gives us another connection: the statements are gone.
+    // A pooler that assigns another connection has the same effect: the statements are gone.
     let link = store.routes[2].take(&store.address).await.unwrap();
     link.script("deallocate all").await.unwrap();
     link.put_back();
     enqueue(&store, &queue, vec![new_item("b", None, "{}")]).await;
     assert!(store.address.unprepared.load(Ordering::Relaxed));
-    let dealt = claim(&store, &queue, 5).await;
-    let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+    let deliveries = claim(&store, &queue, 5).await;
+    let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
     assert_eq!(settle(&store, &queue, &all, ACK).await, [SettleOutcome::Acked, SettleOutcome::Acked]);
     assert!(decide(&store, lease("a", "ana", CLAIM)).await.unwrap().1);
     assert_eq!(number(&outside(&url).await, "select count(*) from turno.done").await, 2);

@@ -1,4 +1,5 @@
-//! Leases that an application's open transaction asserts: takers are told so at once, and nobody else notices.
+//! Leases that an application's open transaction asserts: takers are refused at once, and other commands are not
+//! affected.
 
 use super::super::call;
 use super::*;
@@ -12,10 +13,10 @@ fn command(name: &str, user: &str, action: Action) -> Command {
     Command { resource: resource(name), who: holder(user), via: None, policy: LeasePolicy::default(), action }
 }
 
-/// One group of several commands, which must not wait for anybody.
+/// Commits one group of several commands, which must not wait for a lock.
 async fn at_once(store: &PostgresStore, commands: Vec<Command>) -> Vec<Result<Outcome, Refused>> {
     let group = commit(store, 0, Group::Lease(LeaseGroup { commands }));
-    let outcome = timeout(AT_ONCE, group).await.expect("nobody is waited for").unwrap();
+    let outcome = timeout(AT_ONCE, group).await.expect("the group waits for no lock").unwrap();
     let Outcomes::Lease { answers, .. } = outcome else { panic!("{outcome:?}") };
     answers.into_iter().map(|(Decision { answer, .. }, _)| answer).collect()
 }
@@ -23,7 +24,7 @@ async fn at_once(store: &PostgresStore, commands: Vec<Command>) -> Vec<Result<Ou
 const GRANTED: Result<Outcome, Refused> = Ok(Outcome::Claimed { renewed: false });
 
 #[tokio::test]
-async fn a_pinned_lease_is_renewed_and_not_taken_and_the_others_of_its_group_are_granted() {
+async fn a_pinned_lease_is_renewed_but_not_taken_and_other_leases_of_the_group_are_granted() {
     let (store, url) = fresh_store().await;
     let (_, _, state) = decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let fence = state.grant.unwrap().fence;
@@ -46,11 +47,11 @@ async fn a_pinned_lease_is_renewed_and_not_taken_and_the_others_of_its_group_are
     assert_eq!(at_once(&store, vec![command("a", "ana", beat)]).await, [renewed]);
     client.batch_execute("rollback").await.unwrap();
     assert_eq!(at_once(&store, vec![command("a", "luis", force("now"))]).await, [GRANTED]);
-    assert_eq!(verified(&store).await, 1, "what was refused left no entry");
+    assert_eq!(verify_audit(&store).await, 1, "refused commands leave no entry");
 }
 
 #[tokio::test]
-async fn a_lease_that_expired_under_an_open_transaction_is_granted_once_that_has_ended() {
+async fn an_expired_pinned_lease_is_granted_after_the_transaction_ends() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
@@ -63,12 +64,12 @@ async fn a_lease_that_expired_under_an_open_transaction_is_granted_once_that_has
     client.batch_execute("commit").await.unwrap();
     assert_eq!(at_once(&store, claims()).await, [GRANTED, Ok(Outcome::Claimed { renewed: true })]);
     let history = store.history(resource("a"), Past::Newest { before: None }, 9).await.unwrap();
-    assert_eq!(history.len(), 1, "ana's ownership has ended once");
+    assert_eq!(history.len(), 1, "ana's ownership ended once");
 }
 
-/// The negative control: this is what the group would do to everybody behind it.
+/// The negative control: without `skip locked` the whole group would wait.
 #[tokio::test]
-async fn without_skipping_the_same_lock_waits_for_the_open_transaction() {
+async fn control_without_skip_locked_the_lock_waits_for_the_open_transaction() {
     let (store, url) = fresh_store().await;
     decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let client = outside(&url).await;
@@ -83,9 +84,9 @@ async fn without_skipping_the_same_lock_waits_for_the_open_transaction() {
     assert_eq!(refused.code(), Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE));
 }
 
-/// The other half of it: who asserts waits for a group that takes, and then sees what it did.
+/// The counterpart: a lock held by another engine is waited for.
 #[tokio::test]
-async fn an_engine_that_has_the_row_is_waited_for_and_not_mistaken_for_an_open_transaction() {
+async fn a_row_locked_by_another_engine_is_waited_for_and_not_reported_as_pinned() {
     let (store, url) = fresh_store().await;
     decide(&store, lease("a", "ana", CLAIM)).await.unwrap();
     let engine = outside(&url).await;
@@ -106,7 +107,7 @@ async fn an_engine_that_has_the_row_is_waited_for_and_not_mistaken_for_an_open_t
 }
 
 #[tokio::test]
-async fn leases_are_listed_by_prefix_holder_and_place() {
+async fn leases_are_listed_by_prefix_holder_and_cursor() {
     let (store, _) = fresh_store().await;
     for (name, user) in [("task:10", "ana"), ("task:2", "luis"), ("task", "ana"), ("taskz", "ana"), ("tásk", "ana")] {
         decide(&store, lease(name, user, CLAIM)).await.unwrap();
@@ -119,7 +120,7 @@ async fn leases_are_listed_by_prefix_holder_and_place() {
         states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
     };
     let all = crate::store::LeaseQuery { limit: 100, ..Default::default() };
-    assert_eq!(names(all.clone()).await, ["task", "task:10", "task:2", "taskz", "tásk"], "free ones are not listed");
+    assert_eq!(names(all.clone()).await, ["task", "task:10", "task:2", "taskz", "tásk"], "free leases are not listed");
     let tasks = crate::store::LeaseQuery { prefix: Some("task:".into()), ..all.clone() };
     assert_eq!(names(tasks.clone()).await, ["task:10", "task:2"]);
     let luis = crate::store::LeaseQuery { holder: Some(UserId::new("luis").unwrap()), ..all.clone() };

@@ -1,4 +1,4 @@
-//! The plans of the statements on the hot paths, on a large database without statistics.
+//! The query plans of frequent statements, on a large database without statistics.
 
 use super::super::call::{self, Sql};
 use super::*;
@@ -18,7 +18,7 @@ const LARGE: &str = "
     insert into turno.event_log (pos, topic, name, resource, at)
         select n, 'leases', 'lease.claimed', 'r-' || n, n from generate_series(1, 50000) n;";
 
-/// Everything that a group or a look of the engine does all the time.
+/// The statements that groups and the engine's background tasks run all the time.
 fn hot() -> [&'static Sql; 41] {
     [
         &call::BODY_ADD,
@@ -65,12 +65,12 @@ fn hot() -> [&'static Sql; 41] {
     ]
 }
 
-/// What the sequencer and those who read events do all the time.
+/// The statements that the sequencer and readers of events run all the time.
 fn events() -> [&'static Sql; 4] {
     [&call::EVENT_LIST, &call::EVENT_PURGE, &call::EVENT_SEQUENCE, &call::EVENT_SPAN]
 }
 
-/// What people look at, and the index that each of them must use.
+/// The statements behind lists, with the index that each must use.
 fn looks() -> [(&'static Sql, &'static str); 7] {
     [
         (&call::ITEMS_CANCELLED, "done_unacked"),
@@ -83,9 +83,9 @@ fn looks() -> [(&'static Sql, &'static str); 7] {
     ]
 }
 
-/// Whoever goes through a table asks this for every page.
+/// A walk through a table runs this statement for every page.
 #[tokio::test]
-async fn a_page_of_a_walk_reads_its_own_keys_and_not_all_that_waits() {
+async fn a_page_of_a_walk_reads_only_the_items_of_its_keys() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
@@ -95,13 +95,13 @@ async fn a_page_of_a_walk_reads_its_own_keys_and_not_all_that_waits() {
     let explain = format!("explain (analyze, timing off, costs off, summary off) execute p(2, '{{{lanes}}}')");
     let plan: Vec<String> = client.query(&explain, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
     assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{plan:#?}");
-    // 200,000 wait, of which 500 lanes of this queue hold a tenth at most.
+    // 200,000 items wait, and 500 lanes of this queue have at most a tenth of them.
     let read: i64 =
         plan.iter().filter(|line| line.contains(" on hot ") || line.contains(" on body ")).map(|line| rows(line)).sum();
     assert!((2..=30_000).contains(&read), "{read} rows: {plan:#?}");
 }
 
-/// How many rows a line of a plan has read: those of one loop, times the loops.
+/// Returns how many rows a step of a plan has read: rows per loop, times the loops.
 fn rows(line: &str) -> i64 {
     let number = |name: &str| {
         let digits = line.split(name).nth(1)?.split(|one: char| !one.is_ascii_digit()).next()?;
@@ -111,7 +111,7 @@ fn rows(line: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn no_hot_statement_reads_a_whole_table() {
+async fn no_frequent_statement_scans_a_whole_table() {
     let (_store, url) = fresh_store().await;
     let client = outside(&url).await;
     client.batch_execute(LARGE).await.unwrap();
@@ -142,7 +142,7 @@ async fn no_hot_statement_reads_a_whole_table() {
     }
 }
 
-/// How many pages a statement touches.
+/// Returns how many pages a statement touches.
 async fn pages(client: &Client, sql: &str) -> i64 {
     let explain = format!("explain (analyze, buffers, timing off, costs off, summary off) {sql}");
     let plan: Vec<String> = client.query(&explain, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
@@ -150,14 +150,14 @@ async fn pages(client: &Client, sql: &str) -> i64 {
         let digits = line.split(name).nth(1)?.split(|one: char| !one.is_ascii_digit()).next()?;
         digits.parse::<i64>().ok()
     };
-    let first = plan.iter().find(|line| line.contains("Buffers:")).expect("pages are told");
+    let first = plan.iter().find(|line| line.contains("Buffers:")).expect("the plan shows the pages");
     number(first, "hit=").unwrap_or(0) + number(first, "read=").unwrap_or(0)
 }
 
-/// 100,000 rows of one transaction, committed or still open, are one pair of transaction and queue to a look; and to the
-/// list of another queue they are nothing.
+/// 100,000 rows of one transaction, committed or still open, are one pair of transaction and queue to a look. The list
+/// of another queue does not read them.
 #[tokio::test]
-async fn large_transaction_in_the_intake_costs_a_look_and_other_queues_next_to_nothing() {
+async fn a_large_intake_transaction_barely_slows_looks_and_other_queues() {
     let (_store, url) = fresh_store().await;
     let (client, open) = (outside(&url).await, outside(&url).await);
     let bulk = "insert into turno.intake (kind, at, queue, id, payload)
@@ -181,7 +181,7 @@ async fn large_transaction_in_the_intake_costs_a_look_and_other_queues_next_to_n
         client.batch_execute(statistics).await.unwrap();
         let look = pages(&client, "execute look(0, '{}', 10000)").await;
         let list = pages(&client, &format!("execute list(3, array[{xid}], 10000)")).await;
-        // The control: all rows of the large one.
+        // The control: reading all rows of the large transaction.
         let large = pages(&client, "select count(octet_length(id)) from turno.intake").await;
         assert!(look <= 100 && list <= 20 && large > 500, "{statistics}: look {look}, list {list}, all {large}");
     }

@@ -1,11 +1,11 @@
-//! A way to the server that can be cut right behind a commit.
+//! A proxy to the server that can cut the connection right behind a commit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Forwards bytes; once armed, cuts the connection when the text of a commit passes.
+/// Forwards bytes. Once armed, it cuts the connection when the text of a commit passes.
 pub(super) struct Proxy {
     pub(super) port: u16,
     mode: Arc<Mode>,
@@ -32,7 +32,7 @@ impl Proxy {
         proxy
     }
 
-    /// The next commit is cut off: behind it, or with it.
+    /// Cuts the connection at the next commit: after the server has received it, or before.
     pub(super) fn cut(&self, forwards: bool) {
         self.mode.forwards.store(forwards, Ordering::SeqCst);
         self.mode.armed.store(true, Ordering::SeqCst);
@@ -53,7 +53,7 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, mode: Arc<Mode>) 
                 if has_commit && mode.armed.swap(false, Ordering::SeqCst) {
                     if mode.forwards.load(Ordering::SeqCst) {
                         server.write_all(&up[..length]).await.unwrap();
-                        // The server has answered all of it once it is ready for more; nobody is told.
+                        // The server has answered everything once it is ready for more. The answer is dropped.
                         let mut answer = vec![0; 65_536];
                         let mut seen = Vec::new();
                         while !seen.windows(7).any(|bytes| bytes == b"COMMIT\0") {

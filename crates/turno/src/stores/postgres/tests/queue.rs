@@ -1,4 +1,4 @@
-//! Queues: what the statements of this store must get right.
+//! Queues: properties of this store's statements.
 
 use super::*;
 use crate::store::{Counts, ItemQuery, ManageGroup, PutQueue};
@@ -43,37 +43,37 @@ async fn a_lane_hands_out_one_at_a_time_and_in_order() {
     enqueue(&store, &queue, items).await;
     let mut seen = Vec::new();
     loop {
-        let dealt = claim(&store, &queue, 10).await;
-        if dealt.is_empty() {
+        let deliveries = claim(&store, &queue, 10).await;
+        if deliveries.is_empty() {
             break;
         }
-        seen.push(dealt.iter().map(|(_, ids)| ids[0].clone()).collect::<Vec<_>>());
-        let all: Vec<_> = dealt.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
+        seen.push(deliveries.iter().map(|(_, ids)| ids[0].clone()).collect::<Vec<_>>());
+        let all: Vec<_> = deliveries.iter().map(|(delivery, _)| handed(&queue, delivery)).collect();
         settle(&store, &queue, &all, ACK).await;
     }
     assert_eq!(seen, [vec!["a1", "b1"], vec!["a2", "b2"], vec!["a3"]]);
     enqueue(&store, &queue, vec![new_item("a4", Some("a"), "{}")]).await;
-    assert_eq!(claim(&store, &queue, 10).await.len(), 1, "a lane that was empty begins anew");
+    assert_eq!(claim(&store, &queue, 10).await.len(), 1, "an emptied lane hands out again");
 }
 
-/// The symptom was: after a refusal whose rollback was still under way, the next claim skipped the locked head.
+/// The symptom was: while the rollback of a refused command was under way, the next claim skipped the locked head.
 #[tokio::test]
-async fn a_refused_wish_hides_nothing_from_the_next_claim() {
+async fn a_refused_management_command_hides_no_head_from_the_next_claim() {
     let (store, _) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Lane)).await;
     enqueue(&store, &queue, vec![new_item("a", Some("k"), "{}")]).await;
     for round in 0..100 {
         let refused = manage(&store, &queue, "a", Manage::Retry).await;
         assert_eq!(refused, Err(turno_core::queue::ManageRefused::Waiting));
-        let dealt = claim(&store, &queue, 1).await;
-        assert_eq!(dealt.len(), 1, "in round {round}");
-        settle(&store, &queue, &[handed(&queue, &dealt[0].0)], Act::Return { error: None }).await;
+        let deliveries = claim(&store, &queue, 1).await;
+        assert_eq!(deliveries.len(), 1, "in round {round}");
+        settle(&store, &queue, &[handed(&queue, &deliveries[0].0)], Act::Return { error: None }).await;
     }
 }
 
-/// A lock that stops after its first row looks like one until somebody tries the last.
+/// A statement that locks only its first row fails here, because each lane is tried.
 #[tokio::test]
-async fn the_mutex_of_every_lane_of_a_group_is_held() {
+async fn an_enqueue_locks_every_lane_of_its_group() {
     let (store, url) = fresh_store().await;
     let queue = queue(&store, unwindowed(Kind::Lane)).await;
     let client = outside(&url).await;
@@ -91,9 +91,9 @@ async fn the_mutex_of_every_lane_of_a_group_is_held() {
     }
 }
 
-/// The symptom would be: a revived item at its old place is overlooked by a process that remembers a later front.
+/// The symptom would be: a process with a later cached floor overlooks an item that was re-queued at its old seq.
 #[tokio::test]
-async fn an_item_sent_round_again_by_another_process_is_not_overtaken() {
+async fn an_item_requeued_by_another_process_is_not_overtaken() {
     let (one, url) = fresh_store().await;
     let two = store_at(&url).await;
     let queue = queue(&one, Policy { max_attempts: 1, ..unwindowed(Kind::Lane) }).await;
@@ -108,12 +108,12 @@ async fn an_item_sent_round_again_by_another_process_is_not_overtaken() {
     assert_eq!(manage(&two, &queue, "a1", Manage::Retry).await, Ok(ManageAnswer::Retried));
     settle(&one, &queue, &[handed(&queue, &third)], ACK).await;
     let (_, ids) = claim(&one, &queue, 1).await.remove(0);
-    assert_eq!(ids, ["a1"], "it was sent round again while a3 was in process, and stands before a4");
-    assert_eq!(claim(&one, &queue, 1).await, [], "and a4 waits for it");
+    assert_eq!(ids, ["a1"], "a1 was re-queued while a3 was in process, and comes before a4");
+    assert_eq!(claim(&one, &queue, 1).await, [], "a4 waits for a1");
 }
 
 #[tokio::test]
-async fn a_group_is_settled_by_its_items_names() {
+async fn a_group_is_settled_by_item_id() {
     let (store, _) = fresh_store().await;
     let policy = Policy { window: Span::ZERO, batch_max: 3, ..Policy::of(Kind::Lane) };
     let queue = queue(&store, policy).await;
@@ -131,11 +131,11 @@ async fn a_group_is_settled_by_its_items_names() {
     let records = store.items(queue.id, ItemQuery::default()).await.unwrap();
     assert_eq!(records.iter().map(|record| record.done.is_some()).collect::<Vec<_>>(), [true, false, false, false]);
     let (_, ids) = claim(&store, &queue, 5).await.remove(0);
-    assert_eq!(ids, ["a2", "a3"], "those of the first hand-out stay together");
+    assert_eq!(ids, ["a2", "a3"], "the items of the first delivery stay together");
 }
 
 #[tokio::test]
-async fn a_change_replaces_what_waits_and_is_handed_out_with_its_own_data() {
+async fn a_sync_change_replaces_the_waiting_one_and_is_handed_out_with_its_own_data() {
     let (store, _) = fresh_store().await;
     let queue = queue(&store, Policy::of(Kind::Sync)).await;
     enqueue(&store, &queue, vec![new_item("v1", Some("k"), "1")]).await;
@@ -150,7 +150,7 @@ async fn a_change_replaces_what_waits_and_is_handed_out_with_its_own_data() {
 }
 
 #[tokio::test]
-async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
+async fn an_expired_delivery_is_found_with_all_items_and_taken_back() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
@@ -166,7 +166,7 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
     assert_eq!(
         (&expired[..], next),
         (&[handed(&queue, &delivery)][..], None),
-        "with its whole size, whatever the limit"
+        "with its full size, whatever the limit"
     );
     assert_eq!(settle(&store, &queue, &expired, Act::Expire).await, [SettleOutcome::Expired]);
     assert_eq!(store.settled(expired).await.unwrap(), [None], "an expiry is no settlement");
@@ -174,7 +174,7 @@ async fn expired_hand_outs_are_found_whole_and_settled_by_the_clock() {
 }
 
 #[tokio::test]
-async fn a_delayed_item_is_announced_and_found_when_its_time_has_come() {
+async fn a_delayed_item_is_reported_by_next_look_and_claimed_when_due() {
     let manual = crate::clock::Manual::starting_at(Time(1_000_000));
     let url = Cluster::for_tests().fresh_database().await;
     let store = PostgresStore::open(&url, Arc::new(Clock::manual(manual.clone())), true).await.unwrap();
@@ -209,12 +209,12 @@ async fn a_queue_keeps_its_kind_while_it_has_items() {
 }
 
 #[tokio::test]
-async fn hints_reach_other_processes_and_not_oneself() {
+async fn hints_reach_other_processes_but_not_the_sender() {
     let (one, url) = fresh_store().await;
     let two = store_at(&url).await;
     let next = async |store: &PostgresStore, within| tokio::time::timeout(within, store.hint()).await;
     let (long, short) = (std::time::Duration::from_secs(20), std::time::Duration::from_millis(200));
-    // Whoever begins to listen has missed what was said before.
+    // A store that begins to listen has missed earlier hints.
     for store in [&one, &two] {
         assert_eq!(next(store, long).await, Ok(Ok(crate::store::Hint::All)));
     }
@@ -225,22 +225,22 @@ async fn hints_reach_other_processes_and_not_oneself() {
 }
 
 #[tokio::test]
-async fn held_lanes_go_on_in_the_very_transaction_that_changes_the_policy() {
+async fn held_lanes_are_released_in_the_transaction_that_changes_the_policy() {
     let (store, url) = fresh_store().await;
     let hold = Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..unwindowed(Kind::Lane) };
     let held = queue(&store, hold.clone()).await;
     enqueue(&store, &held, ["a1", "a2", "b1", "b2"].map(|id| new_item(id, Some(&id[..1]), "{}")).to_vec()).await;
     let handed: Vec<Handed> = claim(&store, &held, 5).await.iter().map(|(one, _)| handed(&held, one)).collect();
     settle(&store, &held, &handed, fail("no")).await;
-    assert_eq!(claim(&store, &held, 5).await, [], "both are held");
+    assert_eq!(claim(&store, &held, 5).await, [], "both lanes are held");
     let by = Actor::user(UserId::new("ana").unwrap());
     let goes_on = Policy { on_exhausted: OnExhausted::Continue, ..hold };
     let queue = store.put_queue(PutQueue::of(held.name.clone(), goes_on), by).await.unwrap().unwrap();
     let together = "select count(*) from turno.queue q join turno.hot h on h.queue = q.id and h.xmin = q.xmin
         where h.ready_at is not null";
-    assert_eq!(number(&outside(&url).await, together).await, 2, "no crash can come between");
+    assert_eq!(number(&outside(&url).await, together).await, 2, "both changes are in one transaction");
     let ids: Vec<String> = claim(&store, &queue, 5).await.into_iter().flat_map(|(_, ids)| ids).collect();
     assert_eq!(ids, ["a2", "b2"]);
     let counts = store.counts(queue.id).await.unwrap();
-    assert_eq!((counts.exhausted, counts.in_process), (2, 2), "what is exhausted stays so");
+    assert_eq!((counts.exhausted, counts.in_process), (2, 2), "exhausted items stay exhausted");
 }

@@ -32,7 +32,7 @@ const DUMP: &str = "
     ) s order by part, owner collate \"C\", place, line";
 
 #[tokio::test]
-async fn the_dumped_schema_is_what_the_migrations_make() {
+async fn the_schema_dump_matches_the_migrations() {
     let (_store, url) = fresh_store().await;
     let rows = outside(&url).await.query(DUMP, &[]).await.unwrap();
     let mut dump = String::from("-- Made by the tests from a migrated database (TURNO_UPDATE_SCHEMA=1 rewrites it).\n");
@@ -69,7 +69,7 @@ fn every_file_is_a_statement_in_use() {
     assert_eq!(files, known);
 }
 
-/// As 0.1.0 left them when a finalize ended early.
+/// The state in which 0.1.0 left tasks when a finalize ended early.
 #[tokio::test]
 async fn tasks_in_processing_with_applied_lines_become_partially_completed() {
     let (_store, url) = fresh_store().await;
@@ -87,7 +87,7 @@ async fn tasks_in_processing_with_applied_lines_become_partially_completed() {
 }
 
 #[tokio::test]
-async fn instances_that_start_at_once_migrate_once() {
+async fn concurrently_started_instances_migrate_once() {
     let url = Cluster::for_tests().fresh_database().await;
     let starts = (0..6).map(|_| {
         tokio::spawn({
@@ -106,7 +106,7 @@ async fn instances_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test]
-async fn a_database_of_the_first_schema_is_brought_up_to_date_with_all_it_holds() {
+async fn a_database_of_the_first_schema_is_migrated_with_its_data() {
     let url = Cluster::for_tests().fresh_database().await;
     let client = outside(&url).await;
     client.batch_execute(include_str!("../migrations/0001_engine.sql")).await.unwrap();
@@ -124,12 +124,12 @@ async fn a_database_of_the_first_schema_is_brought_up_to_date_with_all_it_holds(
     let store = store_at(&url).await;
     let peeked = store.peek(vec![resource("a")]).await.unwrap();
     assert_eq!(peeked.states[0].grant.as_ref().unwrap().fence, Fence(7));
-    assert_eq!(peeked.states[0].look_at, Some(Time(9_000_000_000_000)), "its end is announced");
-    assert_eq!(store.due_leases(10).await.unwrap().0, [resource("offered")], "and an offer is looked at at once");
+    assert_eq!(peeked.states[0].look_at, Some(Time(9_000_000_000_000)), "the expiry will be announced");
+    assert_eq!(store.due_leases(10).await.unwrap().0, [resource("offered")], "an offer is due at once");
     assert_eq!((peeked.epoch.0, store.audit_head().await.unwrap().n), (0, 0));
     let (_, granted, _) = decide(&store, lease("a", "luis", force("mine"))).await.unwrap();
     assert!(granted);
-    assert_eq!(verified(&store).await, 1);
+    assert_eq!(verify_audit(&store).await, 1);
 }
 
 #[tokio::test]
@@ -144,12 +144,12 @@ async fn a_newer_schema_is_used_if_compatible_and_refused_if_not() {
 }
 
 #[tokio::test]
-async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
+async fn the_mark_only_rises_and_a_new_process_resumes_from_it() {
     let (store, url) = fresh_store().await;
     let far = Time(store.peek(Vec::new()).await.unwrap().now.0 + 3_600_000);
     let sql = outside(&url).await;
     sql.execute("update turno.mark set high = $1", &[&far.0]).await.unwrap();
-    assert!(store.peek(Vec::new()).await.unwrap().now >= far, "who runs already hears of it with the clock");
+    assert!(store.peek(Vec::new()).await.unwrap().now >= far, "a running process reads the mark with the clock");
     let next = store_at(&url).await;
     assert!(next.peek(Vec::new()).await.unwrap().now >= far);
     commit(&next, 0, lease("r", "ana", CLAIM)).await.unwrap();
@@ -158,7 +158,7 @@ async fn the_mark_only_rises_and_a_new_process_goes_on_from_it() {
 }
 
 #[tokio::test]
-async fn an_open_store_notices_that_the_schema_has_become_another() {
+async fn an_open_store_notices_an_incompatible_schema() {
     let (store, url) = fresh_store().await;
     assert!(store.schema().await.unwrap().compatible);
     outside(&url).await.batch_execute("insert into turno.schema_version values (900, 900)").await.unwrap();

@@ -1,6 +1,6 @@
-//! People and tokens: what a change decided is what is read back, and it counts at once.
+//! People and tokens: what a change decided is what is read, and it takes effect at once.
 
-use super::{Folder, START, claim, one, store};
+use super::{Folder, START, claim, commit_one, store};
 use crate::store::{AccessGroup, AccessOutcome, Group, LeaseGroup, Outcomes, Purge, Store, StoreError};
 use crate::stores::sqlite::SqliteStore;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn user(text: &str) -> UserId {
 }
 
 async fn change(store: &SqliteStore, wish: Change) -> AccessOutcome {
-    match one(store, Group::Access(Box::new(AccessGroup { by: None, wish }))).await {
+    match commit_one(store, Group::Access(Box::new(AccessGroup { by: None, wish }))).await {
         Outcomes::Access(outcome) => *outcome,
         other => panic!("{other:?}"),
     }
@@ -44,7 +44,7 @@ fn token(id: &str, of: &str) -> Token {
     }
 }
 
-/// Any 32 bytes that differ by name.
+/// Returns 32 bytes that differ by name.
 fn blake3_like(id: &str) -> Box<[u8; 32]> {
     let mut bytes = [0; 32];
     bytes.iter_mut().zip(id.bytes().cycle()).enumerate().for_each(|(at, (byte, of))| *byte = of ^ at as u8);
@@ -71,7 +71,7 @@ async fn people_and_tokens_are_read_back_as_decided() {
     let session = change(&store, minted).await.unwrap().token.unwrap();
     assert_eq!(session.scope, Some(Permissions::OF_A_PAGE));
     let found = store.token(session.hash).await.unwrap().token;
-    assert_eq!(found, Some((session.clone(), None)), "their user need not be known");
+    assert_eq!(found, Some((session.clone(), None)), "a session may belong to an unknown user");
     assert_eq!(store.tokens(None, None, 9).await, Ok(vec![session.clone(), made.clone()]));
     assert_eq!(store.tokens(None, Some("s-1".into()), 9).await, Ok(vec![made.clone()]));
     assert_eq!(store.tokens(Some(user("guest")), None, 9).await, Ok(vec![session]));
@@ -81,18 +81,18 @@ async fn people_and_tokens_are_read_back_as_decided() {
         store.touch_tokens(used(at)).await.unwrap();
     }
     let touched = store.tokens(Some(user("ana")), None, 9).await.unwrap();
-    assert_eq!(touched, [Token { last_used_at: Some(Time(70)), ..made }], "never back in time");
+    assert_eq!(touched, [Token { last_used_at: Some(Time(70)), ..made }], "the time never moves back");
 }
 
 #[tokio::test]
-async fn who_leaves_takes_tokens_and_their_sessions_along_and_raises_the_epoch() {
+async fn removing_a_person_removes_tokens_with_sessions_and_raises_the_epoch() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     add(&store, "root", Role::Admin).await;
     add(&store, "ana", Role::Editor).await;
     change(&store, Change::CreateToken(token("t-1", "ana"))).await.unwrap();
     change(&store, Change::CreateToken(token("t-2", "root"))).await.unwrap();
-    // Sessions made by a session of ana's token, as their rows would be.
+    // Inserts the rows of sessions made by a session of ana's token.
     let text = "insert into token select ?1, randomblob(32), user_id, name, machine, scope, resources, expires_at, \
                 created_at, created_by, ?2, null, 0 from token where id = 't-2'";
     let session =
@@ -115,13 +115,16 @@ async fn who_leaves_takes_tokens_and_their_sessions_along_and_raises_the_epoch()
 }
 
 #[tokio::test]
-async fn what_was_allowed_under_another_epoch_is_not_stored() {
+async fn a_group_under_another_epoch_is_not_stored() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let (store, other) = (store, self::store(&folder).await.0);
     let group = || Group::Lease(LeaseGroup { commands: vec![claim("a", "ana")] });
     add(&other, "root", Role::Admin).await;
-    assert!(store.commit(0, Arc::new([group()]), Some(Epoch(0))).await.is_ok(), "nothing was taken away");
+    assert!(
+        store.commit(0, Arc::new([group()]), Some(Epoch(0))).await.is_ok(),
+        "adding a person does not raise the epoch"
+    );
     other.writer.run(|db| Ok(db.execute("update mark set epoch = epoch + 1", [])?)).await.unwrap();
     let numbers =
         |db: &mut rusqlite::Connection| Ok(db.query_row("select value from number", [], |row| row.get::<_, i64>(0))?);
@@ -134,7 +137,7 @@ async fn what_was_allowed_under_another_epoch_is_not_stored() {
 }
 
 #[tokio::test]
-async fn expired_tokens_are_forgotten_longest_dead_first() {
+async fn expired_tokens_are_purged_oldest_expiry_first() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     add(&store, "ana", Role::Editor).await;
@@ -147,5 +150,5 @@ async fn expired_tokens_are_forgotten_longest_dead_first() {
     let ids = async || store.tokens(None, None, 9).await.unwrap().into_iter().map(|token| token.id).collect::<String>();
     assert_eq!(ids().await, "abc");
     assert_eq!(store.purge(Purge::Tokens { before }, 9).await, Ok(1));
-    assert_eq!(ids().await, "ac", "a expires at that very instant");
+    assert_eq!(ids().await, "ac", "token a expires exactly then, and not before");
 }

@@ -1,7 +1,7 @@
-//! The audit: one chain over everything that is audited, which nobody changes by accident.
+//! The audit: one chain over all audited changes, protected against accidental changes.
 
 use super::calls::{enqueue, id, item, queue};
-use super::{Folder, START, claim, command, lease, one, store};
+use super::{Folder, START, claim, command, commit_one, lease, store};
 use crate::store::{AuditQuery, Group, ManageGroup, Store};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::audit::{Actor, Entry, Verifier};
@@ -14,7 +14,7 @@ fn ana() -> Actor {
     Actor { user: UserId::new("ana").unwrap(), via: Some(UserId::new("portal").unwrap()) }
 }
 
-/// Six entries: a queue put and paused and resumed, two overrides in one group, and an item cancelled.
+/// Writes six entries: a queue put, paused and resumed, two overrides in one group, and a cancelled item.
 async fn filled(folder: &Folder) -> SqliteStore {
     let (store, manual) = store(folder).await;
     let jobs = queue(&store, "jobs", Policy::of(Kind::Inbox)).await;
@@ -28,8 +28,8 @@ async fn filled(folder: &Folder) -> SqliteStore {
     enqueue(&store, &jobs, vec![item("a", None)]).await;
     let (name, policy) = (jobs.name.clone(), jobs.policy.clone());
     let cancel = ManageGroup { queue: jobs.id, name, policy, id: id("a"), wish: Manage::Cancel, by: ana() };
-    one(&store, Group::Manage(cancel.clone())).await;
-    one(&store, Group::Manage(cancel)).await;
+    commit_one(&store, Group::Manage(cancel.clone())).await;
+    commit_one(&store, Group::Manage(cancel)).await;
     store
 }
 
@@ -38,7 +38,7 @@ async fn list(store: &SqliteStore, query: AuditQuery) -> Vec<Entry> {
 }
 
 #[tokio::test]
-async fn everything_is_chained_in_one_order_and_what_changed_nothing_leaves_no_entry() {
+async fn all_audited_changes_form_one_chain_and_no_change_leaves_no_entry() {
     let folder = Folder::new();
     let store = filled(&folder).await;
     let entries = list(&store, AuditQuery { after: Some(0), ..AuditQuery::default() }).await;
@@ -61,7 +61,7 @@ async fn everything_is_chained_in_one_order_and_what_changed_nothing_leaves_no_e
 }
 
 #[tokio::test]
-async fn entries_are_found_by_place_action_actor_and_resource() {
+async fn audit_entries_are_filtered_by_number_action_actor_and_resource() {
     let folder = Folder::new();
     let store = filled(&folder).await;
     let places =
@@ -80,7 +80,7 @@ async fn entries_are_found_by_place_action_actor_and_resource() {
 }
 
 #[tokio::test]
-async fn entries_are_not_changed_nor_removed_by_plain_sql() {
+async fn plain_sql_cannot_change_or_delete_audit_entries() {
     let folder = Folder::new();
     let store = filled(&folder).await;
     let before = list(&store, AuditQuery::default()).await;

@@ -1,4 +1,4 @@
-//! A copy of the database while work goes on.
+//! A copy of the database while work continues.
 
 use super::calls::{enqueue, item, queue};
 use super::{Folder, START, store};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use turno_core::queue::{Kind, Policy};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_opens_and_holds_one_instant_while_writes_go_on() {
+async fn a_backup_taken_during_writes_opens_and_is_of_one_instant() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;

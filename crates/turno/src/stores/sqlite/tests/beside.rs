@@ -1,4 +1,4 @@
-//! Another process on the same file, played by a connection of its own, and the log beside a busy writer.
+//! Another process on the same file, simulated by a separate connection, and the log beside a busy writer.
 
 use super::calls::{enqueue, item, queue};
 use super::{Folder, claim, store};
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use turno_core::queue::{Kind, Policy};
 
-/// What another writer may have to wait for, in commits of the busy one. It took 2 to 29 in trials, and 256
-/// to 706 with SQLite's own busy timeout in place of our handler.
+/// How many commits of the busy writer another writer may have to wait for. It took 2 to 29 in trials, and 256 to 706
+/// with SQLite's own busy timeout in place of our handler.
 const PATIENCE: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_writer_gets_its_turn_beside_a_busy_one() {
+async fn a_second_writer_is_not_starved_by_a_busy_one() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -28,7 +28,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
             other.execute_batch("create table beside (n integer); insert into beside values (0)").unwrap();
             let mut longest = 0;
             for _ in 0..30 {
-                // Only beside a writer in full swing: after some more of its commits.
+                // Waits for some more commits of the busy writer, so that each attempt runs beside it.
                 ticks.try_iter().for_each(drop);
                 ticks.iter().take(3).for_each(drop);
                 let before = commits.load(Ordering::SeqCst);
@@ -41,7 +41,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
             longest
         }
     });
-    // Several groups are always under way, so that the writer never rests between them.
+    // Several groups are always under way, so that the writer never pauses between them.
     let busy = |user: &'static str| {
         let (store, stop, commits, tick) = (&store, stop.clone(), commits.clone(), tick.clone());
         async move {
@@ -50,7 +50,7 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
                 let group = Group::Lease(LeaseGroup { commands });
                 store.commit(0, Arc::new([group]), None).await.unwrap();
                 commits.fetch_add(1, Ordering::SeqCst);
-                // The other has gone once it is done.
+                // The other thread drops its receiver when it is done.
                 let _ = tick.send(());
             }
         }
@@ -62,9 +62,9 @@ async fn another_writer_gets_its_turn_beside_a_busy_one() {
     assert_eq!(written.await, Ok(30));
 }
 
-/// Without checkpoints it would be as long as all that was written: 96 MiB.
+/// Without checkpoints the log would be as long as everything written: 96 MiB.
 #[tokio::test]
-async fn the_log_stays_bounded_while_the_writer_does_not_rest() {
+async fn the_log_stays_bounded_under_continuous_writes() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;

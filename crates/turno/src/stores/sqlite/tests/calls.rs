@@ -1,6 +1,6 @@
-//! Calls of the queue's groups, one at a time.
+//! Helpers that commit one queue group at a time.
 
-use super::one;
+use super::commit_one;
 use crate::store::{
     Claim, ClaimGroup, ClaimOutcome, EnqueueGroup, Group, Outcomes, PutQueue, QueueRow, SettleGroup, Store,
 };
@@ -32,7 +32,7 @@ pub(super) fn item(name: &str, key: Option<&str>) -> NewItem {
 
 pub(super) async fn enqueue(store: &SqliteStore, queue: &QueueRow, items: Vec<NewItem>) -> Vec<Accepted> {
     let call = Enqueue { queue: queue.id, policy: queue.policy.clone(), items };
-    match one(store, Group::Enqueue(EnqueueGroup { calls: vec![call] })).await {
+    match commit_one(store, Group::Enqueue(EnqueueGroup { calls: vec![call] })).await {
         Outcomes::Enqueue(mut answers) => answers.remove(0),
         other => panic!("{other:?}"),
     }
@@ -44,7 +44,7 @@ pub(super) fn want(max: u32) -> Want {
 
 pub(super) async fn claim(store: &SqliteStore, queue: &QueueRow, claim: Claim) -> ClaimOutcome {
     let group = ClaimGroup { queue: queue.id, policy: queue.policy.clone(), version: queue.version, claim };
-    match one(store, Group::Claim(group)).await {
+    match commit_one(store, Group::Claim(group)).await {
         Outcomes::Claim(outcome) => outcome,
         other => panic!("{other:?}"),
     }
@@ -69,7 +69,7 @@ pub(super) fn handed(queue: &QueueRow, delivery: &Delivery) -> Handed {
 
 pub(super) async fn settle(store: &SqliteStore, queue: &QueueRow, handed: Handed, act: Act) -> SettleOutcome {
     let settle = Settle { handed, policy: queue.policy.clone(), act };
-    match one(store, Group::Settle(SettleGroup { settlements: vec![settle] })).await {
+    match commit_one(store, Group::Settle(SettleGroup { settlements: vec![settle] })).await {
         Outcomes::Settle { mut answers, .. } => answers.remove(0),
         other => panic!("{other:?}"),
     }

@@ -1,4 +1,4 @@
-//! An application's own effect: its writes and its line's belong together, whatever it does.
+//! An application's own effect: its writes and its line are one transaction, whatever the effect does.
 
 use super::tasks::{apply, line, taken};
 use super::{Folder, claim, lease, store};
@@ -12,25 +12,25 @@ use tokio::sync::Notify;
 use turno_core::id::Fence;
 use turno_core::task::{Goods, LineError, LineOutcome, LineStatus, Movement, TaskId};
 
-type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
+type Applying<'a> = Pin<Box<dyn Future<Output = Result<(), EffectError>> + Send + 'a>>;
 
-/// An effect in a function.
-struct Does<F>(F);
+/// An effect made of a function.
+struct FnEffect<F>(F);
 
-impl<F> Effect for Does<F>
+impl<F> Effect for FnEffect<F>
 where
-    F: for<'a> Fn(&'a LineToApply, &'a mut dyn Tx) -> Doing<'a> + Send + Sync + 'static,
+    F: for<'a> Fn(&'a LineToApply, &'a mut dyn Tx) -> Applying<'a> + Send + Sync + 'static,
 {
     fn apply<'a>(&'a self, line: &'a LineToApply, tx: &'a mut dyn Tx) -> Effected<'a> {
         (self.0)(line, tx)
     }
 }
 
-fn does<F>(work: F) -> Arc<dyn Effect>
+fn effect_fn<F>(work: F) -> Arc<dyn Effect>
 where
-    F: for<'a> Fn(&'a LineToApply, &'a mut dyn Tx) -> Doing<'a> + Send + Sync + 'static,
+    F: for<'a> Fn(&'a LineToApply, &'a mut dyn Tx) -> Applying<'a> + Send + Sync + 'static,
 {
-    Arc::new(Does(work))
+    Arc::new(FnEffect(work))
 }
 
 async fn started(folder: &Folder) -> (SqliteStore, TaskId, Fence) {
@@ -59,7 +59,7 @@ fn bolts(units: i64) -> [Value; 2] {
 async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
-    let effect = does(move |line, tx| {
+    let effect = effect_fn(move |line, tx| {
         Box::pin(async move {
             assert_eq!((line.task, line.fence, line.by.as_str(), tx.dialect()), (id, fence, "ana", Dialect::Sqlite));
             assert_eq!(tx.execute(ADD, &bolts(line.line.goods.units())).await?, 1);
@@ -70,7 +70,7 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
             Ok(())
         })
     });
-    let passes_over = does(|_, tx| {
+    let passes_over = effect_fn(|_, tx| {
         Box::pin(async move {
             for (text, values) in [("select $2", 1), ("select ?1", 1), ("select $1", 2), ("select 1; select 2", 0)] {
                 let refused = tx.query(text, &bolts(1)[..values]).await;
@@ -86,14 +86,14 @@ async fn an_effect_writes_and_reads_in_the_transaction_of_its_line() {
     assert_eq!((rows(&store).await, status(&store, id).await), (1, LineStatus::Applied));
     let again = store.apply_line(apply(id, 1, fence), Some(effect)).await;
     assert_eq!(again, Ok(LineStep::Settled(LineOutcome::Applied)));
-    assert_eq!(rows(&store).await, 1, "once");
+    assert_eq!(rows(&store).await, 1, "the effect is applied once");
 }
 
 #[tokio::test]
-async fn what_a_refusing_effect_wrote_is_undone_and_its_line_is_saved_as_failed() {
+async fn a_refused_effect_is_undone_and_its_line_is_saved_as_failed() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
-    let effect = does(|_, tx| {
+    let effect = effect_fn(|_, tx| {
         Box::pin(async move {
             tx.execute(ADD, &bolts(1)).await?;
             let twice = tx.execute(ADD, &bolts(1)).await;
@@ -108,10 +108,10 @@ async fn what_a_refusing_effect_wrote_is_undone_and_its_line_is_saved_as_failed(
 }
 
 #[tokio::test]
-async fn an_effect_cannot_end_its_transaction_nor_change_the_connection() {
+async fn an_effect_cannot_end_its_transaction_or_change_the_connection() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
-    let effect = does(|_, tx| {
+    let effect = effect_fn(|_, tx| {
         Box::pin(async move {
             tx.execute(ADD, &bolts(1)).await?;
             let texts = [
@@ -141,13 +141,13 @@ async fn an_effect_cannot_end_its_transaction_nor_change_the_connection() {
 }
 
 #[tokio::test]
-async fn a_statement_that_rolls_everything_back_stops_the_line() {
+async fn an_effect_statement_that_rolls_back_fails_the_line() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
-    let effect = does(|_, tx| {
+    let effect = effect_fn(|_, tx| {
         Box::pin(async move {
             tx.execute(ADD, &bolts(1)).await?;
-            // It does not look at the answer and says that all is well.
+            // The effect ignores the error and returns success.
             let _ = tx.execute("insert or rollback into ledger (sku, units) values ($1, $2)", &bolts(1)).await;
             Ok(())
         })
@@ -158,11 +158,11 @@ async fn a_statement_that_rolls_everything_back_stops_the_line() {
 }
 
 #[tokio::test]
-async fn a_line_whose_caller_has_gone_is_rolled_back_and_the_next_one_works() {
+async fn a_line_whose_caller_is_gone_is_rolled_back_and_the_next_write_runs() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
     let written = Arc::new(Notify::new());
-    let effect = does({
+    let effect = effect_fn({
         let written = written.clone();
         move |_, tx| {
             let written = written.clone();
@@ -183,10 +183,10 @@ async fn a_line_whose_caller_has_gone_is_rolled_back_and_the_next_one_works() {
 }
 
 #[tokio::test]
-async fn an_effect_that_never_answers_is_given_up() {
+async fn an_effect_that_never_returns_is_given_up_at_its_time_limit() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
-    let effect = does(|_, tx| {
+    let effect = effect_fn(|_, tx| {
         Box::pin(async move {
             tx.execute(ADD, &bolts(1)).await?;
             std::future::pending().await
@@ -198,36 +198,37 @@ async fn an_effect_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_statement_that_never_ends_is_given_up_too() {
+async fn an_effect_statement_that_never_ends_is_given_up_at_the_time_limit() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
     let endless =
         "insert into ledger with recursive n (i) as (select 1 union all select i + 1 from n) select 'x', i from n";
-    let effect =
-        does(move |_, tx| Box::pin(async move { tx.execute(endless, &[]).await.map(drop).map_err(EffectError::from) }));
+    let effect = effect_fn(move |_, tx| {
+        Box::pin(async move { tx.execute(endless, &[]).await.map(drop).map_err(EffectError::from) })
+    });
     let step = effect::apply(&store, apply(id, 1, fence), effect, Duration::from_millis(30)).await;
     assert!(matches!(&step, Err(StoreError::Rejected(why)) if why.contains("not done within")), "{step:?}");
     assert_eq!((rows(&store).await, status(&store, id).await), (0, LineStatus::Pending));
 }
 
-/// The runtime's only thread is busy, so that no timer of it can fire.
+/// The runtime's only thread is blocked, so none of its timers can fire.
 #[tokio::test]
-async fn an_effect_that_keeps_its_thread_is_given_up_by_the_writer() {
+async fn an_effect_that_blocks_its_thread_is_given_up_by_the_writer() {
     let folder = Folder::new();
     let (store, id, fence) = started(&folder).await;
     let store = Arc::new(store);
-    let effect = does({
+    let effect = effect_fn({
         let store = store.clone();
         move |_, tx| {
             let store = store.clone();
             Box::pin(async move {
                 tx.execute(ADD, &bolts(1)).await?;
                 let (freed, frees) = std::sync::mpsc::channel();
-                // A job that comes behind this line: it runs only once the line has been given up.
+                // A job behind this line runs only once the line has been given up.
                 let mut behind = store.writer.run(move |_| Ok(freed.send(())));
                 let accepted = std::future::poll_fn(|context| Poll::Ready(behind.as_mut().poll(context).is_pending()));
                 assert!(accepted.await);
-                frees.recv_timeout(Duration::from_secs(20)).expect("the writer gives up");
+                frees.recv_timeout(Duration::from_secs(20)).expect("the writer gives up the line");
                 Ok(())
             })
         }

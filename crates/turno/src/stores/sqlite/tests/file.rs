@@ -8,7 +8,7 @@ use turno_core::id::QueueName;
 use turno_core::queue::{Kind, Policy};
 use turno_core::time::Span;
 
-/// A store whose file is as `harm` leaves it: what readiness says, and what a commit is answered.
+/// Damages the file of an open store with `harm`. Returns the results of readiness and of a commit.
 async fn harmed(harm: impl FnOnce(&str)) -> (Result<(), StoreError>, Result<(), StoreError>) {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
@@ -24,12 +24,12 @@ fn lost(fault: FileFault) -> (Result<(), StoreError>, Result<(), StoreError>) {
 }
 
 #[tokio::test]
-async fn a_file_that_was_deleted_is_noticed_and_nothing_is_committed_into_it() {
+async fn a_deleted_file_is_noticed_and_commits_are_refused() {
     assert_eq!(harmed(|file| fs::remove_file(file).unwrap()).await, lost(FileFault::Gone));
 }
 
 #[tokio::test]
-async fn a_file_that_was_replaced_is_noticed() {
+async fn a_replaced_file_is_noticed() {
     let replace = |file: &str| {
         let other = format!("{file}.other");
         fs::copy(file, &other).unwrap();
@@ -39,7 +39,7 @@ async fn a_file_that_was_replaced_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_cut_short_is_noticed_also_once_it_is_as_long_again() {
+async fn a_truncated_file_is_noticed_even_after_it_regains_its_length() {
     let cut = |file: &str| {
         let open = fs::OpenOptions::new().write(true).open(file).unwrap();
         open.set_len(0).unwrap();
@@ -55,12 +55,12 @@ async fn a_file_that_was_cut_short_is_noticed_also_once_it_is_as_long_again() {
 }
 
 #[tokio::test]
-async fn a_log_that_was_deleted_is_noticed() {
+async fn a_deleted_log_is_noticed() {
     assert_eq!(harmed(|file| fs::remove_file(format!("{file}-wal")).unwrap()).await, lost(FileFault::LogGone));
 }
 
 #[tokio::test]
-async fn a_file_that_is_moved_away_and_back_is_good_again() {
+async fn a_file_moved_away_and_back_is_accepted() {
     let there_and_back = |file: &str| {
         fs::rename(file, format!("{file}.away")).unwrap();
         fs::rename(format!("{file}.away"), file).unwrap();
@@ -69,7 +69,7 @@ async fn a_file_that_is_moved_away_and_back_is_good_again() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_is_not_ready_and_is_tried_once_a_second() {
+async fn an_unwritable_file_is_not_ready_and_is_probed_once_a_second() {
     let folder = Folder::new();
     let (store, time) = store(&folder).await;
     let read_only = |on: bool| store.writer.run(move |db| Ok(db.pragma_update(None, "query_only", on)?));
@@ -77,7 +77,7 @@ async fn a_file_that_cannot_be_written_is_not_ready_and_is_tried_once_a_second()
     let refused = store.ready().await;
     assert!(matches!(refused, Err(StoreError::File(FileFault::Unwritable(_)))), "{refused:?}");
     read_only(false).await.unwrap();
-    assert_eq!(store.ready().await, refused, "the answer is good for a second");
+    assert_eq!(store.ready().await, refused, "the result is kept for a second");
     time.advance(Span(1_000));
     assert_eq!(store.ready().await, Ok(()));
 }

@@ -1,7 +1,7 @@
-//! Items of one key: together, in order, the newest only.
+//! Items of one key: grouped, in order, the newest only.
 
 use super::calls::{enqueue, handed, id, item, next, queue, settle};
-use super::{Folder, START, one, store};
+use super::{Folder, START, commit_one, store};
 use crate::store::{Counts, Group, Store, TypingGroup};
 use std::collections::HashMap;
 use turno_core::id::Key;
@@ -9,7 +9,7 @@ use turno_core::queue::{Accepted, Act, Kind, Last, Policy, SettleOutcome};
 use turno_core::time::{Span, Time};
 
 #[tokio::test]
-async fn a_lane_goes_out_together_and_its_successor_follows() {
+async fn a_lanes_batch_is_handed_out_together_and_the_next_item_follows() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let policy = Policy { batch_max: 3, ..Policy::of(Kind::Lane) };
@@ -26,11 +26,11 @@ async fn a_lane_goes_out_together_and_its_successor_follows() {
     assert_eq!(store.expired(10).await.unwrap(), (vec![live], None));
     assert_eq!(store.counts(chat.id).await.unwrap(), Counts { pending: 1, error: 3, ..Counts::default() });
     assert_eq!(settle(&store, &chat, live, Act::Expire).await, SettleOutcome::Expired);
-    assert_eq!(store.settled(vec![live]).await.unwrap(), [None], "the clock ended it, not its holder");
+    assert_eq!(store.settled(vec![live]).await.unwrap(), [None], "the delivery expired and was not settled");
 
     let again = next(&store, &chat, 5).await.remove(0);
-    assert_eq!((again.items.len(), again.attempt), (3, 2), "they stay together");
-    assert_eq!(store.settled(vec![live]).await.unwrap(), [None], "also once it is handed out anew");
+    assert_eq!((again.items.len(), again.attempt), (3, 2), "the items stay together");
+    assert_eq!(store.settled(vec![live]).await.unwrap(), [None], "also after it was handed out again");
     let through = Act::Ack { through: Some(id("b")) };
     assert_eq!(settle(&store, &chat, handed(&chat, &again), through).await, SettleOutcome::Acked);
     let record = store.item(chat.id, id("c")).await.unwrap().unwrap();
@@ -39,7 +39,7 @@ async fn a_lane_goes_out_together_and_its_successor_follows() {
     assert_eq!((record.errors.len(), record.errors[0].error.as_str()), (1, "not settled in time"));
     assert_eq!((record.errors[0].attempt, record.errors[0].fence), (1, delivery.fence));
     let waits = store.item(chat.id, id("d")).await.unwrap().unwrap().item.unwrap();
-    assert_eq!(waits.ready_at, None, "c goes first");
+    assert_eq!(waits.ready_at, None, "item c comes first");
 }
 
 #[tokio::test]
@@ -65,16 +65,16 @@ async fn a_sync_change_replaces_the_payload_and_keeps_the_id() {
 }
 
 #[tokio::test]
-async fn typing_holds_a_window_open_and_is_forgotten_with_the_hand_out() {
+async fn a_typing_signal_extends_the_window_and_is_removed_at_the_hand_out() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let chat = queue(&store, "chat", Policy::of(Kind::Lane)).await;
     enqueue(&store, &chat, vec![item("a", Some("ana"))]).await;
     manual.advance(Span(2_000));
     let keys = ["ana", "luis"].map(|key| Key::new(key).unwrap()).to_vec();
-    one(&store, Group::Typing(TypingGroup { queue: chat.id, policy: chat.policy.clone(), keys })).await;
+    commit_one(&store, Group::Typing(TypingGroup { queue: chat.id, policy: chat.policy.clone(), keys })).await;
     manual.advance(Span(1_000));
-    assert!(next(&store, &chat, 1).await.is_empty(), "somebody types");
+    assert!(next(&store, &chat, 1).await.is_empty(), "a typing signal holds the window open");
     assert_eq!(store.next_look(chat.id, Time(0)).await.unwrap(), Some(START + Span(5_000)));
     manual.advance(Span(2_000));
     assert_eq!(next(&store, &chat, 1).await.len(), 1);

@@ -1,4 +1,4 @@
-//! Leases: what a group decided is what is read back.
+//! Leases: what a group decided is what is read.
 
 use super::{Folder, START, claim, command, fence, holder, lease, resource, store};
 use crate::store::{Group, LeaseGroup, LeaseQuery, Outcomes, Past, Store};
@@ -8,7 +8,7 @@ use turno_core::lease::{Action, Cause, Outcome, Reason, Refused, State};
 use turno_core::time::Span;
 
 #[tokio::test]
-async fn a_claim_is_stored_and_a_release_is_remembered() {
+async fn a_claim_is_stored_and_a_release_is_in_the_history() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let (decision, claimed) = lease(&store, vec![claim("a", "ana")]).await.pop().unwrap();
@@ -39,7 +39,7 @@ async fn a_claim_is_stored_and_a_release_is_remembered() {
 }
 
 #[tokio::test]
-async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
+async fn claims_of_a_resource_never_seen_grant_it_once_within_and_across_groups() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let group =
@@ -61,7 +61,7 @@ async fn a_never_seen_resource_has_one_winner_in_a_group_and_over_groups() {
 }
 
 #[tokio::test]
-async fn those_who_wait_are_stored_and_read_back() {
+async fn the_waiting_line_the_offer_and_requests_are_read_back() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let ask = Action::RequestRelease { message: Some("un momento, \u{1F600}".into()) };
@@ -81,7 +81,7 @@ async fn those_who_wait_are_stored_and_read_back() {
 }
 
 #[tokio::test]
-async fn leases_are_listed_by_name_prefix_and_holder_and_only_while_owned() {
+async fn owned_leases_are_listed_by_name_prefix_and_holder() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let names = ["a", "job:", "job:1", "job:\u{10ffff}z", "job;", "k_%"];
@@ -95,12 +95,12 @@ async fn leases_are_listed_by_name_prefix_and_holder_and_only_while_owned() {
         found.states.iter().map(|state| state.resource.to_string()).collect::<Vec<_>>()
     };
     let prefix = |text: &str| LeaseQuery { prefix: Some(text.into()), ..LeaseQuery::default() };
-    assert_eq!(list(LeaseQuery::default()).await, names[1..], "a was given back");
+    assert_eq!(list(LeaseQuery::default()).await, names[1..], "a was released");
     assert_eq!(list(prefix("job:")).await, names[1..4]);
     assert_eq!(list(prefix("job:\u{10ffff}")).await, names[3..4]);
     assert_eq!(list(prefix("k_")).await, names[5..]);
     assert_eq!(list(prefix("k_%a")).await, names[..0]);
-    assert_eq!(list(prefix("\u{10ffff}")).await, names[..0], "nothing lies behind it");
+    assert_eq!(list(prefix("\u{10ffff}")).await, names[..0], "no name lies behind the prefix");
     let after = LeaseQuery { after: Some(resource("job:")), ..prefix("job:") };
     assert_eq!(list(after.clone()).await, names[2..4]);
     assert_eq!(list(LeaseQuery { prefix: None, ..after.clone() }).await, names[2..]);

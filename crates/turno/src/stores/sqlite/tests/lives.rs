@@ -10,7 +10,7 @@ use turno_core::id::{Fence, Position, Sku, UserId};
 use turno_core::lease::{Action, Holder};
 use turno_core::task::{Goods, Movement, NewLine};
 
-/// The last numbers that a database gave.
+/// The last numbers that a database gave out.
 #[derive(Debug)]
 struct Given {
     fence: Fence,
@@ -35,13 +35,13 @@ async fn give(file: &str) -> Given {
         }
     };
     drop((turno, queue, listener));
-    // The engine's background tasks let go of the file; then the last one closes it.
+    // The engine's background tasks release the file; then the last one closes it.
     let closed = async {
         while Arc::strong_count(&store) > 1 {
             tokio::task::yield_now().await
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the engine ends");
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the engine stops");
     Given { fence: lease.state.grant.unwrap().fence, task: task.id.0, position }
 }
 
@@ -58,7 +58,7 @@ async fn a_copied_or_restored_file_gives_no_number_twice() {
     let first = give(&file).await;
     std::fs::copy(&file, &copy).unwrap();
     let lost = give(&file).await;
-    assert_eq!((lost.task, lost.position > first.position), (first.task + 1, true), "the same file goes on");
+    assert_eq!((lost.task, lost.position > first.position), (first.task + 1, true), "the same file continues");
 
     let copied = give(&copy).await;
     assert!(copied.fence > lost.fence && copied.task > lost.task && copied.position > lost.position, "{copied:?}");
@@ -66,13 +66,13 @@ async fn a_copied_or_restored_file_gives_no_number_twice() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_written_over_is_recognised_by_the_time_of_its_last_write() {
+async fn an_overwritten_file_is_recognised_by_its_modification_time() {
     let folder = Folder::new();
     let (file, copy) = (folder.file(), folder.0.join("copy.db").display().to_string());
     give(&file).await;
     std::fs::copy(&file, &copy).unwrap();
     let lost = give(&file).await;
-    // `cp` over the file keeps its inode; here it is done an hour later.
+    // `cp` over the file keeps its inode; here it happens an hour later.
     std::fs::copy(&copy, &file).unwrap();
     let written = std::fs::File::options().write(true).open(&file).unwrap();
     let later = written.metadata().unwrap().modified().unwrap() + Duration::from_secs(3_600);

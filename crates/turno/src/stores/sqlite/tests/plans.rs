@@ -1,11 +1,11 @@
-//! Every statement can be prepared, and none walks through a table that grows.
+//! Every statement can be prepared, and none scans a growing table.
 
 use super::Folder;
 use super::schema::fresh;
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Tables that grow with use, and by which statement a look through all of one would be found.
+/// Tables that grow with use. No statement may scan one of them.
 const GROWING: &[&str] = &[
     "hot",
     "body",
@@ -27,7 +27,7 @@ const GROWING: &[&str] = &[
     "answer",
 ];
 
-/// Name and text of every statement.
+/// Returns name and text of every statement.
 fn statements() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stores/sqlite/sql");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -42,7 +42,7 @@ fn statements() -> Vec<(String, String)> {
     found
 }
 
-/// The steps of a plan that look through a growing table.
+/// Returns the steps of a plan that scan a growing table.
 fn scans(connection: &Connection, text: &str) -> Vec<String> {
     let mut explain = connection.prepare(&format!("explain query plan {text}")).unwrap();
     let mut rows = explain.raw_query();
@@ -57,7 +57,7 @@ fn scans(connection: &Connection, text: &str) -> Vec<String> {
     found
 }
 
-/// Ten thousand of everything, in three queues, never analyzed: as on somebody's first busy day.
+/// Inserts ten thousand rows into every table, in three queues, without `analyze`, as in a new installation.
 fn fill(connection: &Connection) {
     let text = "
         with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000)
@@ -85,7 +85,7 @@ fn every_statement_can_be_prepared() {
 }
 
 #[test]
-fn no_statement_looks_through_a_growing_table() {
+fn no_statement_scans_a_growing_table() {
     let folder = Folder::new();
     let connection = fresh(&folder);
     fill(&connection);
@@ -93,11 +93,11 @@ fn no_statement_looks_through_a_growing_table() {
         assert_eq!(scans(&connection, &text), Vec::<String>::new(), "{name}");
     }
     let control = scans(&connection, "select seq from hot where attempt = ?1");
-    assert_eq!(control.len(), 1, "the check finds one if there is one");
+    assert_eq!(control.len(), 1, "the check detects a scan");
 }
 
 #[test]
-fn the_hot_statements_sort_nothing_and_use_their_index() {
+fn frequent_statements_use_their_index_and_do_not_sort() {
     let folder = Folder::new();
     let connection = fresh(&folder);
     fill(&connection);

@@ -1,4 +1,4 @@
-//! Forgetting: only what is old enough, a piece at a time, and it is known how much.
+//! Purges: only old rows, in bounded steps, with counts.
 
 use super::calls::{enqueue, fail, handed, id, item, next, queue, settle};
 use super::{Folder, START, claim, command, fence, lease, resource, store};
@@ -10,7 +10,7 @@ use turno_core::queue::{Accepted, Act, Kind, Policy};
 use turno_core::time::Span;
 
 #[tokio::test]
-async fn finished_items_are_forgotten_with_their_traces_counted_and_audited() {
+async fn finished_items_are_purged_with_all_their_rows_counted_and_audited() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let inbox = queue(&store, "inbox", Policy { max_attempts: 1, ..Policy::of(Kind::Inbox) }).await;
@@ -31,10 +31,10 @@ async fn finished_items_are_forgotten_with_their_traces_counted_and_audited() {
     let by = Actor::user(UserId::new("eva").unwrap());
     let items = |queue, before| Purge::Items { queue, before: START + Span(before), by: by.clone() };
     let head = store.audit_head().await.unwrap();
-    assert_eq!(store.purge(items(inbox.id, 0), 9).await, Ok(0), "not older than that");
-    assert_eq!(store.audit_head().await.unwrap(), head, "and nothing to tell");
+    assert_eq!(store.purge(items(inbox.id, 0), 9).await, Ok(0), "no item is older");
+    assert_eq!(store.audit_head().await.unwrap(), head, "an empty purge leaves no entry");
     assert_eq!(store.purge(items(inbox.id, 20), 1).await, Ok(1));
-    assert_eq!(store.purge(items(inbox.id, 99), 9).await, Ok(1), "and not what is exhausted");
+    assert_eq!(store.purge(items(inbox.id, 99), 9).await, Ok(1), "exhausted items stay");
     let unknown = store.purge(items(QueueId(99), 20), 9).await;
     assert!(matches!(unknown, Err(StoreError::Rejected(_))), "{unknown:?}");
 
@@ -53,11 +53,11 @@ async fn finished_items_are_forgotten_with_their_traces_counted_and_audited() {
     assert_eq!((entry.action.as_str(), entry.resource.as_str(), &entry.actor), ("queue_purge", "inbox", &by));
     let detail: serde_json::Value = serde_json::from_str(&entry.detail).unwrap();
     assert_eq!(detail, serde_json::json!({ "count": 1, "before_ms": START.0 + 99 }));
-    assert_eq!(enqueue(&store, &inbox, vec![item("a", None)]).await, [Accepted::Queued], "its id is forgotten too");
+    assert_eq!(enqueue(&store, &inbox, vec![item("a", None)]).await, [Accepted::Queued], "the id can be used again");
 }
 
 #[tokio::test]
-async fn old_ownerships_are_forgotten_oldest_first() {
+async fn old_ownerships_are_purged_oldest_first() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     for (name, user) in [("b", "ana"), ("a", "luis"), ("a", "eva")] {

@@ -1,7 +1,7 @@
-//! Items from admission to their end, and the queues themselves.
+//! Items from enqueue to their end, and the queues themselves.
 
 use super::calls::{claim, enqueue, fail, handed, id, item, next, queue, settle, want};
-use super::{Folder, START, one, store};
+use super::{Folder, START, commit_one, store};
 use crate::store::{
     Claim, ClaimOutcome, Counts, Group, ItemQuery, ManageGroup, Outcomes, PutQueue, QueueRow, Store, StoreError,
 };
@@ -16,7 +16,7 @@ fn manage(queue: &QueueRow, wish: Manage) -> ManageGroup {
 }
 
 #[tokio::test]
-async fn an_item_is_admitted_handed_out_and_acked_once() {
+async fn an_item_is_enqueued_handed_out_and_acked_once() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let inbox = queue(&store, "inbox", Policy::of(Kind::Inbox)).await;
@@ -39,7 +39,7 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
     assert_eq!(&*body.payload, "{\"of\":\"a\\u0000\"}");
 
     let handed = handed(&inbox, first);
-    assert_eq!(store.settled(vec![handed]).await.unwrap(), [None], "still live");
+    assert_eq!(store.settled(vec![handed]).await.unwrap(), [None], "the delivery is still live");
     let stale = Handed { fence: Fence(first.fence.0 + 1_000), ..handed };
     assert_eq!(settle(&store, &inbox, stale, Act::Ack { through: None }).await, SettleOutcome::Stale);
     assert_eq!(settle(&store, &inbox, handed, Act::Ack { through: None }).await, SettleOutcome::Acked);
@@ -61,7 +61,7 @@ async fn an_item_is_admitted_handed_out_and_acked_once() {
 }
 
 #[tokio::test]
-async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
+async fn failures_are_kept_and_answered_again_until_the_item_is_exhausted() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let policy = Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) };
@@ -76,27 +76,27 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
     assert!(next(&store, &inbox, 1).await.is_empty());
 
     manual.advance(Time::until(START, retry_at));
-    assert_eq!(store.next_look(inbox.id, retry_at).await.unwrap(), None, "due");
+    assert_eq!(store.next_look(inbox.id, retry_at).await.unwrap(), None, "the retry is due");
     let named = claim(&store, &inbox, Claim::Item { want: want(1), id: id("a") }).await;
     let ClaimOutcome::Dealt { deliveries, more, .. } = named else { panic!("{named:?}") };
     assert!(!more);
     let second = handed(&inbox, &deliveries[0][0]);
     assert_eq!(settle(&store, &inbox, second, fail("still no route")).await, SettleOutcome::Exhausted);
-    let told = store.settled(vec![first, second]).await.unwrap();
-    assert_eq!(told, [Some(SettleOutcome::Retrying { retry_at }), Some(SettleOutcome::Exhausted)]);
+    let settled = store.settled(vec![first, second]).await.unwrap();
+    assert_eq!(settled, [Some(SettleOutcome::Retrying { retry_at }), Some(SettleOutcome::Exhausted)]);
     let record = store.item(inbox.id, id("a")).await.unwrap().unwrap();
     let errors: Vec<_> = record.errors.iter().map(|error| (error.attempt, error.error.as_str())).collect();
     assert_eq!(errors, [(1, "no route"), (2, "still no route")]);
 
     let group = manage(&inbox, Manage::Retry);
     assert_eq!(
-        one(&store, Group::Manage(group)).await,
+        commit_one(&store, Group::Manage(group)).await,
         Outcomes::Manage { answer: Ok(ManageAnswer::Retried), expired: None }
     );
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { pending: 1, ..Counts::default() });
     let group = manage(&inbox, Manage::Cancel);
     assert_eq!(
-        one(&store, Group::Manage(group)).await,
+        commit_one(&store, Group::Manage(group)).await,
         Outcomes::Manage { answer: Ok(ManageAnswer::Cancelled), expired: None }
     );
     assert_eq!(store.counts(inbox.id).await.unwrap(), Counts { cancelled: 1, ..Counts::default() });
@@ -105,7 +105,7 @@ async fn a_failure_is_kept_and_told_again_until_the_item_is_exhausted() {
 }
 
 #[tokio::test]
-async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_it_is_busy() {
+async fn a_queue_keeps_its_version_without_a_change_and_its_kind_while_it_has_items() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let name = QueueName::new("jobs").unwrap();
@@ -126,7 +126,7 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
     let delivery = next(&store, &after, 1).await.remove(0);
     assert!(
         store.put_queue(PutQueue::of(name.clone(), Policy::of(Kind::Sync)), Actor::system()).await.is_err(),
-        "handed out is unfinished too"
+        "a handed-out item is unfinished too"
     );
     settle(&store, &after, handed(&after, &delivery), Act::Ack { through: None }).await;
     let changed =
@@ -135,7 +135,7 @@ async fn a_queue_keeps_its_version_until_its_policy_changes_and_its_kind_while_i
 }
 
 #[tokio::test]
-async fn held_lanes_go_on_with_the_store_s_one_transaction_for_the_policy() {
+async fn changing_the_policy_releases_held_lanes() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let lane = Policy { window: Span::ZERO, batch_max: 1, max_attempts: 1, ..Policy::of(Kind::Lane) };
@@ -143,8 +143,8 @@ async fn held_lanes_go_on_with_the_store_s_one_transaction_for_the_policy() {
     enqueue(&store, &held, vec![item("a1", Some("a")), item("a2", Some("a"))]).await;
     let first = handed(&held, &next(&store, &held, 1).await[0]);
     assert_eq!(settle(&store, &held, first, fail("no")).await, SettleOutcome::Exhausted);
-    assert!(next(&store, &held, 1).await.is_empty(), "it is held");
+    assert!(next(&store, &held, 1).await.is_empty(), "the lane is held");
     let goes_on = queue(&store, "lane", lane).await;
-    assert_eq!(next(&store, &goes_on, 1).await.len(), 1, "nobody but the store was asked");
+    assert_eq!(next(&store, &goes_on, 1).await.len(), 1, "changing the policy released the lane");
     assert_eq!(store.counts(held.id).await.unwrap(), Counts { exhausted: 1, in_process: 1, ..Counts::default() });
 }

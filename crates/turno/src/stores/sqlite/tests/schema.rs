@@ -1,4 +1,4 @@
-//! The schema: what a fresh database looks like, and whose databases are refused.
+//! The schema: a fresh database, upgrades, and databases that are refused.
 
 use super::{Folder, store};
 use crate::clock::Clock;
@@ -13,7 +13,7 @@ use turno_core::id::{ItemId, QueueName, Resource};
 use turno_core::queue::{Kind, Policy};
 use turno_core::time::Time;
 
-/// The committed dump: a migration shows in it as a diff.
+/// The committed dump, in which a migration shows as a diff.
 const DUMP: &str = "src/stores/sqlite/schema.sql";
 
 pub(super) fn fresh(folder: &Folder) -> Connection {
@@ -35,7 +35,7 @@ fn dump(connection: &Connection) -> String {
 }
 
 #[test]
-fn the_committed_dump_is_what_the_migrations_make() {
+fn the_committed_schema_dump_matches_the_migrations() {
     let folder = Folder::new();
     let made = dump(&fresh(&folder));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(DUMP);
@@ -46,7 +46,7 @@ fn the_committed_dump_is_what_the_migrations_make() {
     assert!(made == committed, "{DUMP} is out of date; run the test with TURNO_UPDATE_SCHEMA=1:\n{made}");
 }
 
-/// As a program that knew only the first schema left it.
+/// The state in which a program left it that knew only the first schema.
 #[tokio::test]
 async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
     let folder = Folder::new();
@@ -72,15 +72,15 @@ async fn a_database_of_the_first_schema_is_upgraded_with_its_data() {
     let item = store.item(row.id, ItemId::new("a").unwrap()).await.unwrap().unwrap();
     assert_eq!((item.body.enqueued_at, item.done.unwrap().at), (Time(77), Time(78)));
     let held = store.peek(vec![Resource::new("held").unwrap()]).await.unwrap().states.remove(0);
-    assert_eq!(held.look_at, Some(Time(9_000_000_000_000)), "its end is announced");
+    assert_eq!(held.look_at, Some(Time(9_000_000_000_000)), "the expiry will be announced");
     let due = store.due_leases(10).await.unwrap().0;
-    assert_eq!(due, [Resource::new("offered").unwrap()], "and an offer is looked at at once");
+    assert_eq!(due, [Resource::new("offered").unwrap()], "an offer is due at once");
     assert_eq!(store.epoch().await, Ok(Epoch(0)));
     assert_eq!(store.audit_head().await, Ok(Head::default()));
     assert_eq!(store.purge(Purge::Items { queue: row.id, before: Time(79), by: Actor::system() }, 9).await, Ok(1));
 }
 
-/// As 0.1.0 left them when a finalize ended early.
+/// The state in which 0.1.0 left tasks when a finalize ended early.
 #[test]
 fn tasks_in_processing_with_applied_lines_become_partially_completed() {
     let folder = Folder::new();
@@ -113,7 +113,7 @@ async fn a_newer_schema_is_refused_unless_it_is_compatible() {
 }
 
 #[tokio::test]
-async fn a_file_of_something_else_is_refused() {
+async fn a_file_that_is_no_database_is_refused() {
     let folder = Folder::new();
     std::fs::write(folder.file(), "not a database, but long enough to have a header ".repeat(50)).unwrap();
     let refused = open(&folder.file(), Arc::new(Clock::system()), true).await.err().unwrap();
@@ -121,7 +121,7 @@ async fn a_file_of_something_else_is_refused() {
 }
 
 #[test]
-fn several_processes_that_start_at_once_migrate_once() {
+fn concurrently_started_processes_migrate_once() {
     let folder = Folder::new();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -133,7 +133,7 @@ fn several_processes_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test]
-async fn looking_at_a_schema_makes_no_file_and_leaves_none_behind() {
+async fn reading_the_schema_creates_no_file_and_leaves_no_log() {
     let folder = Folder::new();
     let files = || std::fs::read_dir(&folder.0).unwrap().count();
     let none = crate::stores::sqlite::schema(&folder.file()).await.unwrap();
@@ -142,14 +142,14 @@ async fn looking_at_a_schema_makes_no_file_and_leaves_none_behind() {
     assert!(matches!(refused, StoreError::Schema(_)) && files() == 0, "{refused}");
     drop(fresh(&folder));
     let there = crate::stores::sqlite::schema(&folder.file()).await.unwrap();
-    assert_eq!((there.found, there.compatible, files()), (there.wanted, true, 1), "no log beside it");
+    assert_eq!((there.found, there.compatible, files()), (there.wanted, true, 1), "no log is left behind");
     fresh(&folder).execute("update schema_version set version = 3", []).unwrap();
     let refused = open(&folder.file(), Arc::new(Clock::system()), false).await.err().unwrap();
     assert!(refused.to_string().contains("schema 3"), "{refused}");
 }
 
 #[tokio::test]
-async fn an_open_store_notices_that_the_schema_has_become_another() {
+async fn an_open_store_notices_an_incompatible_schema() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     assert!(store.schema().await.unwrap().compatible);

@@ -1,6 +1,6 @@
-//! Tasks: what a command decided is what is read back, and a line's effect exists once.
+//! Tasks: what a command decided is what is read, and a line's effect exists once.
 
-use super::{Folder, START, holder, one, store};
+use super::{Folder, START, commit_one, holder, store};
 use crate::store::{Group, LineStep, Outcomes, Store, TaskGroup, TaskOutcome, TaskQuery};
 use crate::stores::sqlite::SqliteStore;
 use turno_core::id::{Fence, Serial, Sku};
@@ -13,7 +13,7 @@ use turno_core::time::Span;
 
 pub(super) async fn command(store: &SqliteStore, user: &str, task: Option<TaskId>, action: Action) -> TaskOutcome {
     let command = Command { task, who: holder(user), via: None, policy: Policy::default(), action };
-    match one(store, Group::Task(Box::new(TaskGroup { command, stock: true }))).await {
+    match commit_one(store, Group::Task(Box::new(TaskGroup { command, stock: true }))).await {
         Outcomes::Task(outcome) => *outcome,
         other => panic!("{other:?}"),
     }
@@ -27,7 +27,7 @@ pub(super) fn serials(names: &[&str]) -> Goods {
     Goods::Serialized(names.iter().map(|name| Serial::new(*name).unwrap()).collect())
 }
 
-/// A task that `ana` has taken.
+/// Creates a task that `ana` has claimed.
 pub(super) async fn taken(store: &SqliteStore, lines: Vec<NewLine>) -> (TaskId, Fence) {
     let created =
         command(store, "ana", None, Action::Create { title: " Recount ".into(), lines, ready: true, once: None }).await;
@@ -51,7 +51,7 @@ async fn list(store: &SqliteStore, query: TaskQuery) -> Vec<Task> {
 }
 
 #[tokio::test]
-async fn a_refused_creation_leaves_no_task_and_numbers_are_not_given_twice() {
+async fn a_refused_creation_leaves_no_task_and_no_task_number_is_reused() {
     let folder = Folder::new();
     let (store, _) = store(&folder).await;
     let create = |title: &str| Action::Create { title: title.into(), lines: Vec::new(), ready: false, once: None };
@@ -69,7 +69,7 @@ async fn a_refused_creation_leaves_no_task_and_numbers_are_not_given_twice() {
 }
 
 #[tokio::test]
-async fn tasks_are_read_back_as_decided_with_their_lines_and_notes() {
+async fn tasks_are_read_back_with_their_lines_and_notes() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let lines =
@@ -103,7 +103,7 @@ async fn tasks_are_read_back_as_decided_with_their_lines_and_notes() {
 }
 
 #[tokio::test]
-async fn each_line_is_applied_once_and_a_failed_one_stops_nobody() {
+async fn each_line_is_applied_once_and_a_failed_line_stops_no_other() {
     let folder = Folder::new();
     let (store, manual) = store(&folder).await;
     let lines = vec![
@@ -133,7 +133,7 @@ async fn each_line_is_applied_once_and_a_failed_one_stops_nobody() {
     assert_eq!(store.stock(Sku::new("bolt").unwrap()).await.unwrap(), None);
 
     let again = store.apply_line(apply(id, 1, fence), None).await.unwrap();
-    assert_eq!(again, settled(LineOutcome::Applied), "told again, done once");
+    assert_eq!(again, settled(LineOutcome::Applied), "answered again, applied once");
     assert_eq!(store.stock(Sku::new("drill").unwrap()).await.unwrap().unwrap().quantity, 6);
     let stale = store.apply_line(apply(id, 2, Fence(fence.0 + 1)), None).await.unwrap();
     assert!(matches!(stale, LineStep::Refused(Refused::Lease(lease::Refused::Lost { .. }))), "{stale:?}");
@@ -145,7 +145,7 @@ async fn each_line_is_applied_once_and_a_failed_one_stops_nobody() {
     assert_eq!((notes[3].1.what.as_str(), notes[3].1.detail.as_deref()), ("line_failed", Some("1 wanted, 0 in stock")));
     let renewed = store.peek(vec![id.resource()]).await.unwrap().states.remove(0).grant.unwrap();
     assert_eq!((renewed.worked_at, renewed.expires_at), (START + Span(2_000), START + Span(32_000)));
-    let told: Vec<(String, String)> = store
+    let events: Vec<(String, String)> = store
         .looks
         .run(|db| {
             let mut read = db.prepare("select name, detail from event_in where name like 'task.line%' order by n")?;
@@ -153,8 +153,8 @@ async fn each_line_is_applied_once_and_a_failed_one_stops_nobody() {
         })
         .await
         .unwrap();
-    assert_eq!(told[1], ("task.line_failed".to_owned(), "2".to_owned()));
-    assert_eq!(told.len(), 4);
+    assert_eq!(events[1], ("task.line_failed".to_owned(), "2".to_owned()));
+    assert_eq!(events.len(), 4);
 
     let close = Action::Close { fence, lines: vec![(1, LineOutcome::Applied)] };
     let closed = command(&store, "ana", Some(id), close).await.task.unwrap();
