@@ -72,7 +72,7 @@ impl Settings {
     }
 
     /// Returns the origin of a queue: the file, whose values are listed with their own origins, or a call of the API.
-    fn of_queue(&self, queue: &Overview) -> String {
+    fn queue_origin(&self, queue: &Overview) -> String {
         let managed = self.page.app().managed_queues.contains(&queue.row.name);
         self.page.t(if managed { "origin-config" } else { "origin-call" })
     }

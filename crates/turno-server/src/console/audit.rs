@@ -92,7 +92,7 @@ impl List {
     }
 
     /// Returns the label of an entry's action. A session that its owner ended is labelled as signing out.
-    fn deed(&self, entry: &Entry) -> String {
+    fn action_label(&self, entry: &Entry) -> String {
         let detail = serde_json::from_str::<serde_json::Value>(&entry.detail).unwrap_or_default();
         if detail["signed_out"] == true { self.page.t("audit-signed_out") } else { self.word(&entry.action) }
     }
@@ -117,7 +117,7 @@ impl List {
             (_, serde_json::Value::Bool(yes)) => page.t(if yes { "yes" } else { "no" }),
             ("role" | "role_before", serde_json::Value::String(role)) => page.t1("role", "role", role),
             ("status_before", serde_json::Value::String(status)) => page.t1("task-status", "status", status),
-            ("holder_before", serde_json::Value::String(user)) => page.called(&user),
+            ("holder_before", serde_json::Value::String(user)) => page.name_of(&user),
             ("scope", serde_json::Value::String(names)) => {
                 names.split_whitespace().map(|name| page.permission(name)).collect::<Vec<_>>().join(", ")
             }
@@ -142,7 +142,7 @@ impl List {
     }
 
     /// Returns the address of the page about the entry's resource, if there is one.
-    fn there(&self, entry: &Entry) -> Option<String> {
+    fn resource_path(&self, entry: &Entry) -> Option<String> {
         let part = |text: &str| self.page.part(text);
         let (noun, _) = entry.action.split_once('_')?;
         match (noun, entry.resource.split_once('/')) {
@@ -155,7 +155,7 @@ impl List {
     }
 
     /// Returns whether the entry's resource is a person.
-    fn is_about_somebody(&self, entry: &Entry) -> bool {
+    fn is_about_person(&self, entry: &Entry) -> bool {
         ["user_", "token_", "session_", "link_"].iter().any(|about| entry.action.starts_with(about))
     }
 

@@ -65,7 +65,7 @@ struct Overview {
 }
 
 impl Overview {
-    fn of_queue(&self, queue: &QueueOverview) -> String {
+    fn queue_path(&self, queue: &QueueOverview) -> String {
         format!("/queues/{}", self.page.part(&queue.row.name))
     }
 
@@ -97,7 +97,7 @@ pub(super) async fn show(
     let tasks = turno.tasks(query).await?;
     let queues = page.app().glance.queues(page.app().trusted()).await?;
     let now = held.now;
-    let mut needs: Vec<Need> = queues.iter().flat_map(|queue| of_queue(&page, queue)).collect();
+    let mut needs: Vec<Need> = queues.iter().flat_map(|queue| queue_needs(&page, queue)).collect();
     for (id, down) in turno.destinations().await?.into_iter().filter(|(_, destination)| destination.is_down()) {
         let Some(queue) = queues.iter().find(|queue| queue.row.id == id) else { continue };
         let text = page.t2("needs-down", "queue", &queue.row.name, "error", &down.error);
@@ -109,7 +109,7 @@ pub(super) async fn show(
         address: format!("/tasks/{}", task.id.0),
     }));
     for (status, text) in [(Status::Ready, "needs-ready"), (Status::Processing, "needs-processing")] {
-        needs.extend(of_tasks(&page, status, text).await?);
+        needs.extend(task_needs(&page, status, text).await?);
     }
     let sum = |of: fn(&QueueOverview) -> i64| queues.iter().map(of).sum::<i64>();
     let trend = &page.app().trend;
@@ -127,7 +127,7 @@ pub(super) async fn show(
     let (waiting, working) =
         (sum(|queue| queue.counts.pending + queue.counts.error), sum(|queue| queue.counts.in_process));
     let (failing, exhausted) = (sum(|queue| queue.counts.error), sum(|queue| queue.counts.exhausted));
-    let [to_failing, to_exhausted] = ["error", "exhausted"].map(|state| straight(&page, &queues, state));
+    let [to_failing, to_exhausted] = ["error", "exhausted"].map(|state| items_or_queues_path(&page, &queues, state));
     let (count, more) = (held.states.len(), held.next.is_some());
     let mut locks: Vec<LeaseState> = held.states;
     locks.sort_by_key(|state| std::cmp::Reverse(state.grant.as_ref().map(|grant| grant.locked_at)));
@@ -158,7 +158,7 @@ pub(super) async fn show(
 }
 
 /// Returns an entry for the free tasks in this status, if the person may process tasks.
-async fn of_tasks(page: &Page, status: Status, text: &'static str) -> Result<Option<Need>, Problem> {
+async fn task_needs(page: &Page, status: Status, text: &'static str) -> Result<Option<Need>, Problem> {
     if !page.may("inventory.manage") {
         return Ok(None);
     }
@@ -171,7 +171,7 @@ async fn of_tasks(page: &Page, status: Status, text: &'static str) -> Result<Opt
 }
 
 /// Returns the address of the items in this state if one queue has all of them, or else of the queues that have some.
-fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
+fn items_or_queues_path(page: &Page, queues: &[QueueOverview], state: &str) -> String {
     let mut having = queues.iter().filter(|queue| has(queue, state));
     match (having.next(), having.next()) {
         (Some(one), None) => address(&format!("/queues/{}", page.part(&one.row.name)), &[("state", state)]),
@@ -180,7 +180,7 @@ fn straight(page: &Page, queues: &[QueueOverview], state: &str) -> String {
 }
 
 /// Returns what needs attention in a queue.
-fn of_queue(page: &Page, queue: &QueueOverview) -> Vec<Need> {
+fn queue_needs(page: &Page, queue: &QueueOverview) -> Vec<Need> {
     let name = &queue.row.name;
     let address = |state: &str| address(&format!("/queues/{}", page.part(name)), &[("state", state)]);
     let mut needs = Vec::new();

@@ -246,7 +246,7 @@ impl Page {
     }
 
     /// Returns the name of a person as plain text.
-    pub(crate) fn called(&self, id: &str) -> String {
+    pub(crate) fn name_of(&self, id: &str) -> String {
         self.names.get(id).cloned().unwrap_or_else(|| id.to_owned())
     }
 

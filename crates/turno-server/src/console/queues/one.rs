@@ -61,7 +61,7 @@ impl QueuePage {
     }
 
     /// Returns whether the page shows only some of the unfinished items.
-    fn is_cut(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         self.state.is_empty() && self.items.len() >= SHOWN as usize
     }
 
@@ -82,7 +82,7 @@ impl QueuePage {
         format!("{}/items/{}", self.path(), self.page.part(&record.body.id))
     }
 
-    fn of_key(&self, key: &Key) -> String {
+    fn key_path(&self, key: &Key) -> String {
         format!("{}/keys/{}", self.path(), self.page.part(key))
     }
 
@@ -114,21 +114,21 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let wanted = Wanted::new(None, filter.cursor.as_deref())?;
     let [state, key, error] = [filter.state, filter.key, filter.error].map(given);
-    let of_key = key.as_deref().map(Key::new).transpose()?;
+    let key_filter = key.as_deref().map(Key::new).transpose()?;
     let handle = open_queue(&page, name.clone()).await?;
     let queue = handle.overview().await?;
     let (items, cursor) = match state.as_deref() {
-        None => (unfinished(&handle, of_key.clone()).await?, None),
+        None => (unfinished(&handle, key_filter.clone()).await?, None),
         Some(state) => {
-            let found = in_state(&handle, state, of_key.clone(), &wanted).await?;
+            let found = in_state(&handle, state, key_filter.clone(), &wanted).await?;
             (found.items, found.next_cursor)
         }
     };
-    let exhausted = match (&of_key, &error) {
+    let exhausted = match (&key_filter, &error) {
         (None, None) => queue.counts.exhausted,
         _ if !page.may("queues.manage") => 0,
         _ => {
-            let which = Exhausted { key: of_key, error: error.clone(), since: None };
+            let which = Exhausted { key: key_filter, error: error.clone(), since: None };
             i64::try_from(handle.count_matching(&which, RETRY_MAX).await?).unwrap_or(i64::MAX)
         }
     };

@@ -243,7 +243,7 @@ async fn render_conflict(page: Page, id: TaskId, sent: Sent) -> Result<Response,
     let seen = Some(task.version());
     let meanwhile = if task.status == Status::Draft {
         let last = past::load(&page, turno, id, &lease).await?.events.into_iter().next();
-        let who = last.map_or_else(|| page.called(task.created_by.as_str()), |last| last.who);
+        let who = last.map_or_else(|| page.name_of(task.created_by.as_str()), |last| last.who);
         Meanwhile::Changed { who, at: task.updated_at, rows: typed_rows(&task), title: task.title }
     } else {
         Meanwhile::Over(task.status.as_str())

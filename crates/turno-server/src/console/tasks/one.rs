@@ -81,7 +81,7 @@ impl TaskPage {
 
     /// Returns the name of a person, as the history of this task has it.
     fn name(&self, user: &str) -> String {
-        self.past.names.get(user).cloned().unwrap_or_else(|| self.page.called(user))
+        self.past.names.get(user).cloned().unwrap_or_else(|| self.page.name_of(user))
     }
 
     /// Returns the resource of the task's lease.

@@ -93,7 +93,7 @@ fn render_event(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent)
         TaskEvent::Held(ending) => {
             let cause = ending.cause.as_str();
             let mut text = page.t(&format!("cause-{cause}"));
-            let by = ending.by.map(|by| names.get(by.as_str()).cloned().unwrap_or_else(|| page.called(by.as_str())));
+            let by = ending.by.map(|by| names.get(by.as_str()).cloned().unwrap_or_else(|| page.name_of(by.as_str())));
             for more in [by, ending.note].into_iter().flatten() {
                 text = format!("{text} · {more}");
             }
@@ -102,7 +102,7 @@ fn render_event(page: &Page, names: &BTreeMap<String, String>, event: TaskEvent)
         }
         TaskEvent::Note(Note { at, actor, what, line, detail }) => {
             let user = actor.user.to_string();
-            let who = names.get(&user).cloned().unwrap_or_else(|| page.called(&user));
+            let who = names.get(&user).cloned().unwrap_or_else(|| page.name_of(&user));
             let text = match (line, detail.filter(|_| what == "cancelled" || what == "finalized")) {
                 (Some(line), _) => page.t1(&format!("task-did-{what}"), "line", line),
                 (None, Some(status)) if what == "finalized" => page.t1("task-did-finalized", "status", status),
