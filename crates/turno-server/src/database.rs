@@ -11,12 +11,12 @@ const NEXT: &str = "use sqlite:PATH, for example sqlite:turno.db, or postgres://
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     pub(crate) turno: Turno,
-    pub(crate) place: Place,
+    pub(crate) place: Location,
 }
 
 /// A database, described for people.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// `SQLite` or `PostgreSQL`.
     pub(crate) kind: &'static str,
     /// The file, or host and database name.
@@ -36,7 +36,7 @@ pub(crate) async fn open_with(url: &str, options: Options) -> Result<Database, F
 }
 
 /// Returns the failure of a database that could not be opened, with advice that fits its cause.
-pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
+pub(crate) fn cannot_open(place: &Location, error: &Error) -> Failure {
     let cause = error.to_string();
     let says = |words: &str| cause.contains(words);
     let next = match place.kind {
@@ -64,15 +64,15 @@ pub(crate) fn cannot_open(place: &Place, error: &Error) -> Failure {
 }
 
 /// Returns the kind and the visible part of a database URL.
-pub(crate) fn describe(url: &str) -> Result<Place, Failure> {
+pub(crate) fn describe(url: &str) -> Result<Location, Failure> {
     let (scheme, rest) = url.split_once(':').ok_or_else(|| Failure::usage("the database URL has no scheme", NEXT))?;
     match scheme {
         "sqlite" if rest.is_empty() => Err(Failure::usage("the sqlite URL names no file", NEXT)),
         "sqlite" => {
             let path = std::path::absolute(rest).unwrap_or_else(|_| PathBuf::from(rest));
-            Ok(Place { kind: "SQLite", name: path.display().to_string() })
+            Ok(Location { kind: "SQLite", name: path.display().to_string() })
         }
-        "postgres" | "postgresql" => Ok(Place { kind: "PostgreSQL", name: host_and_name(rest)? }),
+        "postgres" | "postgresql" => Ok(Location { kind: "PostgreSQL", name: host_and_name(rest)? }),
         _ => Err(Failure::usage("the database URL is neither sqlite: nor postgres:", NEXT)),
     }
 }

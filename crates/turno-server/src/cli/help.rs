@@ -193,7 +193,7 @@ mod tests {
         let missing: Vec<_> = translate_help.iter().filter(|text| help_in_spanish(text).is_none()).collect();
         assert!(missing.is_empty(), "add them to locales/help.*.ftl: {missing:#?}");
         let orphans: Vec<_> = helps().filter(|text| !translate_help.contains(text)).collect();
-        assert!(orphans.is_empty(), "nobody says this any more: {orphans:#?}");
+        assert!(orphans.is_empty(), "these help texts are unused: {orphans:#?}");
         for path in below {
             let examples = examples_in_spanish(&path).unwrap_or_else(|| panic!("{path} in locales/examples.es.ftl"));
             assert!(examples.lines().all(|line| line.chars().count() <= WIDEST), "{path}: {examples}");

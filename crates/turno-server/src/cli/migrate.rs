@@ -5,7 +5,7 @@ use turno::SchemaState;
 use super::output::talk;
 use super::place::GlobalArgs;
 use crate::config::Overrides;
-use crate::database::{self, Place};
+use crate::database::{self, Location};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -45,7 +45,7 @@ pub(crate) async fn run(arguments: &MigrateArgs, global: &GlobalArgs) -> Result<
     Ok(())
 }
 
-fn current(at: &Place, schema: SchemaState) -> String {
+fn current(at: &Location, schema: SchemaState) -> String {
     let SchemaState { found, wanted, .. } = schema;
     if found == wanted {
         return format!("{} has schema {found}, which is current", at.name);
@@ -53,7 +53,7 @@ fn current(at: &Place, schema: SchemaState) -> String {
     format!("{} has schema {found}; this program knows {wanted} and can work with it", at.name)
 }
 
-fn outdated(at: &Place, schema: SchemaState) -> Failure {
+fn outdated(at: &Location, schema: SchemaState) -> Failure {
     let SchemaState { found, wanted, .. } = schema;
     let next = if found > wanted { "use a newer program" } else { "run `turno migrate`" };
     let has = if found == 0 { "no schema yet".to_owned() } else { format!("schema {found}") };

@@ -149,7 +149,7 @@ impl BadField {
 
 impl QueueFields {
     /// Returns the fields of a queue with the defaults of its kind.
-    pub(crate) fn of(kind: Kind) -> QueueFields {
+    pub(crate) fn with_defaults(kind: Kind) -> QueueFields {
         QueueFields {
             kind,
             lock_timeout_ms: None,

@@ -233,7 +233,7 @@ pub(super) fn queue(
     queues: &BTreeMap<QueueName, (QueueSettings, Given)>,
 ) -> Result<QueueSettings, Failure> {
     let base = match queues.get(&source.queue) {
-        None => QueueFields::of(Kind::Sync).policy().unwrap_or_else(|_| Policy::of(Kind::Sync)),
+        None => QueueFields::with_defaults(Kind::Sync).policy().unwrap_or_else(|_| Policy::of(Kind::Sync)),
         Some((settings, table)) => {
             let name = &source.name;
             if settings.policy.kind != Kind::Sync {

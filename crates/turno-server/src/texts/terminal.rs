@@ -66,9 +66,6 @@ pub(crate) fn translate(text: &str) -> String {
     translate_lines(text, &SENTENCES)
 }
 
-/// The former name, which the client still uses.
-pub(crate) use self::translate as told;
-
 /// Translates a value that may be a user's own words. Only sentences that no user's text can be mistaken for are
 /// translated.
 pub(crate) fn translate_value(text: &str) -> String {

@@ -11,7 +11,7 @@ fn fields(json: serde_json::Value) -> QueueFields {
 #[test]
 fn a_kind_alone_has_the_defaults_of_its_kind() {
     for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
-        assert_eq!(QueueFields::of(kind).policy(), Ok(Policy::of(kind)));
+        assert_eq!(QueueFields::with_defaults(kind).policy(), Ok(Policy::of(kind)));
     }
 }
 
