@@ -1,6 +1,6 @@
 //! A chat bot in one process: messages that a person writes together are answered together, one conversation at a
-//! time. A message that cannot be answered does not affect the others. `cargo run --example chat_bot --
-//! sqlite:chat.db`
+//! time. A message that cannot be answered does not affect the others.
+//! `cargo run --example chat_bot -- sqlite:chat.db`
 
 use serde::{Deserialize, Serialize};
 use turno::core::time::Span;
