@@ -6,8 +6,9 @@
 //! Whoever refuses a message for what it says is alive, and no failure at all: [`Fault`] tells them apart.
 //!
 //! One key that fails alone is exhausted, and other keys go on being called, because the fault may be the key's. If the
-//! destination had no success since that key's first failed attempt, the key is *stuck*: it is part of an outage all the
-//! same. It is probed, and the first success revives it. If another call succeeded meanwhile, the key stays exhausted.
+//! destination had no success since that key's first failed attempt, the key is *stuck*: it is part of an outage all
+//! the same. It is probed, and the first success revives it. If another call succeeded meanwhile, the key stays
+//! exhausted.
 //!
 //! Pure: times come in, the next state goes out. Nothing that is promised depends on it, only how much is spent on a
 //! destination that is down; so whoever calls may go by what it last saw, and by its own estimate of the time.
@@ -65,8 +66,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What a refusal's HTTP status tells. Of those that speak about the request, some would be said to anybody: a wrong
-    /// secret or path, a destination that has no time or that somebody else answers for.
+    /// What a refusal's HTTP status tells. Of those that speak about the request, some would be said to anybody: a
+    /// wrong secret or path, a destination that has no time or that somebody else answers for.
     pub fn of_status(status: u16) -> Fault {
         match status {
             401 | 403 | 404 | 407 | 408 | 421 | 425 | 429 => Fault::Destination,
@@ -91,8 +92,8 @@ pub struct Failure {
     pub round_began: Option<Time>,
 }
 
-/// Returns when the first failed attempt of an item's present round was handed out. A round begins when the item is new,
-/// changed, retried or revived, with attempt 1. `errors` are the item's, oldest first; `attempt` was handed out at
+/// Returns when the first failed attempt of an item's present round was handed out. A round begins when the item is
+/// new, changed, retried or revived, with attempt 1. `errors` are the item's, oldest first; `attempt` was handed out at
 /// `handed_at` and fails now.
 pub fn round_began(errors: &[AttemptError], attempt: u32, handed_at: Time) -> Time {
     let (mut later, mut began) = (attempt, handed_at);

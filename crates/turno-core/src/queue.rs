@@ -1,23 +1,31 @@
-//! Queues: items that must each be processed once.
+//! Queues: named streams of items, each of which a worker must process once.
 //!
-//! One life for every item: admitted, due, handed out (with a fence and an expiry), settled. *Lane*, *inbox*
-//! and *sync* are three policies of it. Every item lives in the lane of its key; in an inbox each item is a
-//! lane of its own, and in a sync queue the newest item of a key replaces the older one.
+//! Every item goes through the same steps. It is accepted ([`enqueue`]), becomes due, is handed out to a worker with a
+//! fence and an expiry ([`hand_out`]), and is settled ([`settle`]): acked, failed or returned. A delivery that is not
+//! settled before its expiry is handed out again.
 //!
-//! An item is in exactly one of these conditions:
+//! A queue has one of three kinds:
+//!
+//! - *lane*: the items of one key are handed out in order, one delivery at a time. Items that arrive within a short
+//!   window are handed out together, as one group;
+//! - *inbox*: items have no order. Each item is a lane of its own;
+//! - *sync*: a key has at most one unfinished item. A newer change replaces what that item carries.
+//!
+//! The first item of a lane that may run is its *head*. An unfinished item is in exactly one of these conditions:
 //!
 //! | condition | `ready_at` | `expires_at` | `parked` |
 //! |---|---|---|---|
-//! | may run from `ready_at` on: the head of its lane | set | – | no |
+//! | head of its lane, may run from `ready_at` on | set | – | no |
 //! | waits behind the head | – | – | no |
 //! | handed out under `fence` | – | set | no |
-//! | exhausted, and staying until a person or a newer change decides | – | – | yes |
+//! | exhausted, and kept until a person or a newer change decides | – | – | yes |
 //!
-//! Finished items leave for the history. Choosing which due heads to look at, and finding rows by fence, is
-//! the store's part; everything else is decided here, for a whole group of callers at once.
+//! Finished items move to the history ([`Done`]). The store chooses the due heads and finds rows by their fence. This
+//! module decides everything else, for a group of callers at once.
 //!
-//! A lane's `ready_at` may be earlier than its window's end, never later: arrivals do not rewrite the head,
-//! the claim looks at the whole front and puts the head back if its window is still open.
+//! A head's `ready_at` may be earlier than the end of its window, but never later. New items do not rewrite the head,
+//! so that they cost no extra write. Instead a claim reads the first items of the lane and, if the window is still
+//! open, moves `ready_at` to its end.
 
 mod claim;
 mod enqueue;
@@ -60,74 +68,75 @@ use crate::id::{Fence, ItemId, Key, Lane, QueueId, Seq};
 use crate::time::Time;
 use std::sync::Arc;
 
-/// How an item's last hand-out ended, if it did not finish it.
+/// How the last delivery of an unfinished item ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Last {
-    /// It was never handed out, or is handed out now.
+    /// The item was never handed out, or is handed out now.
     #[default]
     None,
     /// The worker reported a failure.
     Failed,
-    /// The worker gave it back unprocessed.
+    /// The worker returned the item without trying it.
     Returned,
-    /// The worker did not settle in time.
+    /// The delivery expired.
     Expired,
-    /// It changed while being processed and was queued again.
+    /// A newer change arrived during the delivery, so the item was queued again.
     Superseded,
 }
 
-/// An unfinished item: the thin row that is claimed and settled.
+/// An unfinished item without its payload: the small row that claims and settlements write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its place in the order of arrival.
+    /// The item's place in the order of arrival.
     pub seq: Seq,
-    /// Its queue.
+    /// The queue.
     pub queue: QueueId,
-    /// Its lane; none in an inbox.
+    /// The lane. `None` in an inbox.
     pub lane: Option<Lane>,
-    /// When it arrived: accepted, or left by an application to be accepted. Nothing is decided by it but its age.
+    /// When the item was enqueued, by a caller or in an application's transaction. Used for the item's age and window,
+    /// never for the order.
     pub enqueued_at: Time,
-    /// Not to be handed out earlier: a delay or a back-off.
+    /// The end of the item's delay or back-off. The item is not handed out before.
     pub not_before: Time,
-    /// It heads its lane and may run from here on.
+    /// Set if the item is the head of its lane: claims look at it from this time on.
     pub ready_at: Option<Time>,
-    /// It is handed out until here.
+    /// Set while the item is handed out: the expiry of its delivery.
     pub expires_at: Option<Time>,
-    /// When it was last handed out.
+    /// When the item was last handed out.
     pub claimed_at: Option<Time>,
-    /// Hand-outs so far that count.
+    /// How many deliveries count as attempts so far.
     pub attempt: u32,
-    /// The fence of its last hand-out; 0 if there was none.
+    /// The fence of the last delivery, or 0 if there was none.
     pub fence: Fence,
-    /// The fence under which its group was first handed out: they stay together and nobody joins. 0 if fresh, or given
-    /// back untried.
+    /// The fence under which the item's group was first handed out. The group stays together, and newer items do not
+    /// join it. 0 if the item is fresh: never handed out, or returned untried.
     pub group: Fence,
-    /// How the last hand-out ended.
+    /// How the last delivery ended.
     pub last: Last,
     /// The newest change, in a sync queue.
     pub revision: i64,
-    /// The change that was handed out last.
+    /// The change that the last delivery carried.
     pub handed: i64,
-    /// Exhausted, and staying.
+    /// The item is exhausted, and stays among the unfinished items.
     pub parked: bool,
-    /// To whom it was last handed.
+    /// The worker of the last delivery.
     pub holder: Option<Taker>,
-    /// How many items its last hand-out had: with the fence, what a delivery that comes back is compared with.
+    /// How many items the last delivery had. A settlement must name the same number under the same fence.
     pub size: u32,
 }
 
 impl Item {
-    /// Never handed out, or given back untried: others may join it.
+    /// Returns whether the item was never handed out, or was returned untried. Other fresh items may join its group.
     pub fn is_fresh(&self) -> bool {
         self.group == Fence(0)
     }
 
-    /// From when on its age counts for the window.
+    /// Returns the time from which the window counts.
     fn since(&self) -> Time {
         self.enqueued_at.max(self.not_before)
     }
 
-    /// The earliest instant at which, as the head of its lane, it is worth looking at.
+    /// Returns the `ready_at` of the item if it becomes the head of its lane: the first time at which it can be due.
     fn first_look(&self, policy: &Policy, now: Time) -> Time {
         if self.is_fresh() && policy.batch() > 1 {
             now.max(self.since() + policy.window.min(policy.max_wait))
@@ -136,7 +145,7 @@ impl Item {
         }
     }
 
-    /// Puts it back to waiting, not at the head.
+    /// Ends the delivery: the item waits, and is not the head.
     fn put_back(&mut self, last: Last) {
         self.expires_at = None;
         self.ready_at = None;
@@ -144,164 +153,169 @@ impl Item {
     }
 }
 
-/// What an item carries: written once with it, replaced only by coalescing.
+/// The content of an item. It is written once. Only a newer change of a sync key, or a retry with another payload,
+/// replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     /// The item.
     pub seq: Seq,
-    /// Its queue.
+    /// The queue.
     pub queue: QueueId,
-    /// Its id, unique in the queue within the retention.
+    /// The item's id, unique in the queue within the retention.
     pub id: ItemId,
-    /// Its key.
+    /// The item's key.
     pub key: Option<Key>,
-    /// What to do, for receivers that tell actions apart.
+    /// The action that the receiver performs, if receivers distinguish several.
     pub action: Option<String>,
-    /// JSON exactly as it came; never parsed by the engine.
+    /// The JSON text as it was received.
     pub payload: Arc<str>,
-    /// When it arrived, as its item says.
+    /// When the item was enqueued, as in [`Item::enqueued_at`].
     pub enqueued_at: Time,
 }
 
-/// The id of a change that an unfinished item took in: all that is left of it.
+/// The id of a change that replaced the content of an unfinished sync item. The change has no row of its own; its id is
+/// kept so that a late repeat is recognised as a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absorbed {
     /// The queue.
     pub queue: QueueId,
-    /// The id, which is not accepted again within the retention.
+    /// The id. It is not accepted again within the retention.
     pub id: ItemId,
-    /// What was accepted under it.
+    /// The digest of the accepted key and payload.
     pub digest: Digest,
-    /// When.
+    /// When the change was accepted.
     pub at: Time,
 }
 
 /// How an item finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// Acked.
+    /// A worker acked the item.
     Processed,
-    /// No attempts left, or failed for good.
+    /// The item has no attempts left, or its worker gave up.
     Exhausted,
-    /// A person took it out.
+    /// A person cancelled the item.
     Cancelled,
 }
 
-/// The last line of an item's history.
+/// The record of a finished item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The item.
     pub seq: Seq,
-    /// Its queue.
+    /// The queue.
     pub queue: QueueId,
-    /// How.
+    /// How the item finished.
     pub ended: Ended,
-    /// When.
+    /// When the item finished.
     pub at: Time,
-    /// With how many attempts.
+    /// How many attempts it had.
     pub attempt: u32,
-    /// Under which fence; 0 if it was never handed out.
+    /// The fence of its last delivery, or 0 if it was never handed out.
     pub fence: Fence,
     /// The revision that was handed out last.
     pub revision: i64,
-    /// Who had it.
+    /// The worker of the last delivery.
     pub holder: Option<Taker>,
-    /// When it was last handed out; not known of what finished before that was kept. Of what was cancelled, only if it was
-    /// in process then: the attempt that the cancelling ended.
+    /// When the item was last handed out. For a cancelled item, only if it was in process when it was cancelled. `None`
+    /// in rows that were written before this was stored.
     pub handed_at: Option<Time>,
 }
 
-/// One failed attempt, or what kept one from being made.
+/// One failed attempt, or the error that prevented an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptError {
     /// The item.
     pub seq: Seq,
-    /// Which attempt failed; 0 if it could not even be made.
+    /// The number of the failed attempt, or 0 if no attempt was possible.
     pub attempt: u32,
-    /// Under which fence.
+    /// The fence of the delivery.
     pub fence: Fence,
-    /// When.
+    /// When the attempt failed.
     pub at: Time,
-    /// What the worker said, or that it did not answer in time.
+    /// The worker's error, or a fixed text if the delivery expired.
     pub error: String,
-    /// When it was to be tried again; never, if it was exhausted.
+    /// When the next attempt was planned. `None` if the item was exhausted.
     pub retry_at: Option<Time>,
-    /// Who had it.
+    /// The worker of the delivery.
     pub holder: Option<Taker>,
-    /// When it was handed out; not known of what failed before that was kept.
+    /// When the item was handed out. `None` in rows that were written before this was stored.
     pub handed_at: Option<Time>,
-    /// The claim expired: no worker reported this error.
+    /// The delivery expired, so no worker reported this error.
     pub expired: bool,
 }
 
-/// A hand-out that ended without counting as an attempt: the item was given back, or a newer change overtook it. Whoever
-/// repeats such a settlement is answered from here, also when others have had the item since.
+/// A delivery that ended without counting as an attempt: the item was returned, or superseded by a newer change. It is
+/// stored so that a repeated settlement gets the same answer, even if another worker has had the item since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CameBack {
     /// The item.
     pub seq: Seq,
-    /// Under which fence.
+    /// The fence of the delivery.
     pub fence: Fence,
-    /// How: returned, superseded, or expired when it had been overtaken.
+    /// How it ended: returned, superseded, or expired after a newer change had arrived.
     pub how: Last,
-    /// When.
+    /// When it ended.
     pub at: Time,
-    /// Who had it.
+    /// The worker of the delivery.
     pub holder: Option<Taker>,
-    /// When it was handed out.
+    /// When the item was handed out.
     pub handed_at: Option<Time>,
-    /// What the worker said: why it could not be tried, or how it failed with what was overtaken; or that nobody settled it.
+    /// The worker's error: why it could not try the item, or how the superseded attempt failed. A fixed text if the
+    /// delivery expired.
     pub error: Option<String>,
 }
 
 impl CameBack {
-    /// So many of an item are kept, the newest: a worker that cannot do its work now gives it back again and again.
+    /// How many are kept per item, the newest ones. There is a bound because a worker may return an item again and
+    /// again.
     pub const KEPT: usize = 20;
 }
 
-/// Everything a group of queue commands writes, in one transaction.
+/// Everything that a group of queue commands writes in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// New bodies, each with an item in `insert`.
     pub bodies: Vec<Body>,
     /// Bodies whose action and payload a newer change replaced.
     pub replaced: Vec<Body>,
-    /// Ids of changes that left nothing else behind.
+    /// Ids of changes that were merged into an unfinished item.
     pub absorbed: Vec<Absorbed>,
     /// New unfinished items.
     pub insert: Vec<Item>,
     /// Unfinished items in their new condition.
     pub update: Vec<Item>,
-    /// Items that leave the unfinished ones.
+    /// Unfinished rows to delete, because their items finished.
     pub remove: Vec<Seq>,
-    /// Finished items.
+    /// Records of items that finished.
     pub done: Vec<Done>,
-    /// Finished items that come back.
+    /// Records to delete, because their items are retried.
     pub undone: Vec<Seq>,
     /// Failed attempts.
     pub errors: Vec<AttemptError>,
-    /// Hand-outs that ended without counting.
+    /// Deliveries that ended without counting as an attempt.
     pub came_back: Vec<CameBack>,
-    /// Items that were handed out to a claim with a request id: the item, its fence, and the id.
+    /// Items that were handed out to a claim with a request id: the item, its fence, and the request id.
     pub requests: Vec<(Seq, Fence, Arc<str>)>,
-    /// Somebody types in this lane, as of then.
+    /// Typing signals: the lane, and the time of the newest signal.
     pub typing: Vec<(QueueId, Lane, Time)>,
-    /// Lanes whose typing is over.
+    /// Lanes whose typing signal is deleted.
     pub typed: Vec<(QueueId, Lane)>,
-    /// What to announce after the commit.
+    /// Events to announce after the commit.
     pub events: Vec<Event>,
-    /// For the audit.
+    /// Audit entries.
     pub audit: Vec<Entry>,
 }
 
 impl Changes {
-    /// Nothing to write.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }
 
-    /// Announces what happened to an item. Its name is put in place of its numbers when the event is read back.
-    fn tell(&mut self, policy: &Policy, item: &Item, name: &'static str, detail: Option<String>, now: Time) {
+    /// Adds an event about an item. Its resource is `queue number/seq`; the store replaces it by the item's name when
+    /// it reads the event.
+    fn push_event(&mut self, policy: &Policy, item: &Item, name: &'static str, detail: Option<String>, now: Time) {
         self.events.push(Event {
             topic: Topic::of(policy.kind),
             name: name.into(),

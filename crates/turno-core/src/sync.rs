@@ -1,9 +1,10 @@
 //! Synchronisation: a table whose changes are carried elsewhere, as a description.
 //!
-//! It is *level-triggered*. A change of the table only marks keys; what is sent for a key is decided from the table when
-//! the event is handed out: a row that speaks for it (current and taking part) is sent, and where there is none the key is
-//! deactivated, unless its row has only left and that is to be ignored. So neither the order inside a transaction nor a row that never spoke for its key can give a wrong last
-//! word. Which keys a change marks is said by [`Source`]'s fields and carried out by the trigger, which a store writes.
+//! It is *level-triggered*. A change of the table only marks keys; what is sent for a key is decided from the table
+//! when the event is handed out: a row that speaks for it (current and taking part) is sent, and where there is none
+//! the key is deactivated, unless its row has only left and that is to be ignored. So neither the order inside a
+//! transaction nor a row that never spoke for its key can give a wrong last word. Which keys a change marks is said by
+//! [`Source`]'s fields and carried out by the trigger, which a store writes.
 //!
 //! Left out on purpose: SQL (a store's), and where changes are sent (the server's).
 
@@ -95,15 +96,15 @@ pub const NOTHING: &str = "nothing_to_do";
 
 /// A table whose changes are carried elsewhere.
 ///
-/// A row *speaks* for its key if it meets `current_when`, and it *takes part* if it meets `enqueue_when`; what is unknown
-/// (null) counts as no. A change marks
+/// A row *speaks* for its key if it meets `current_when`, and it *takes part* if it meets `enqueue_when`; what is
+/// unknown (null) counts as no. A change marks
 ///
-/// - the old row's key, if that row spoke and took part, and it was deleted, has another key now, does not speak any more,
-///   or, with [`OnLeave::Deactivate`], does not take part any more;
-/// - the old row's key, if that row spoke without taking part, it was deleted, has another key now or does not speak any
-///   more, and the destination was last told that the key is active, or is being told something;
-/// - the new row's key, if that row speaks and takes part, and it is new, a watched column is really another one, or it did
-///   not speak or take part before.
+/// - the old row's key, if that row spoke and took part, and it was deleted, has another key now, does not speak any
+///   more, or, with [`OnLeave::Deactivate`], does not take part any more;
+/// - the old row's key, if that row spoke without taking part, it was deleted, has another key now or does not speak
+///   any more, and the destination was last told that the key is active, or is being told something;
+/// - the new row's key, if that row speaks and takes part, and it is new, a watched column is really another one, or it
+///   did not speak or take part before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// What people call it.
@@ -163,8 +164,8 @@ impl Source {
         columns
     }
 
-    /// What is to be told of a key: `row` speaks for it and takes part; or one has `left`, which speaks and does not. Who
-    /// left is deactivated only where that is wished: the row is neither gone nor without its current one.
+    /// What is to be told of a key: `row` speaks for it and takes part; or one has `left`, which speaks and does not.
+    /// Who left is deactivated only where that is wished: the row is neither gone nor without its current one.
     pub fn say(&self, row: Option<String>, left: bool) -> Say {
         match row {
             Some(row) => Say::Update(row),

@@ -1,10 +1,16 @@
-//! Tasks: back-office work with lines, processed by one person at a time under a lease.
+//! Tasks: back-office work with lines, processed by one person at a time.
 //!
-//! A task's lease is an ordinary one on the resource `task:ID`; what a task adds is its status, which says whether
-//! it can be locked at all, and its lines, which can be changed only by whoever holds the live lock. Finalizing
-//! applies each line on its own: a line that was applied is never applied again, one that fails stops nobody.
+//! A task is locked by an ordinary lease on the resource `task:ID`. A task adds two things to the lease:
 //!
-//! Deliberately not here: permissions (the caller has checked them) and what an application's own effect does.
+//! - a status, which says whether the task can be claimed (ready, processing or partially completed);
+//! - lines, each of which moves an article into stock or out of it. Only the holder of the live lease may change them.
+//!
+//! Finalizing a task applies each line in a transaction of its own ([`begin_line`], the effect, [`end_line`]) and then
+//! sets the status and releases the lease ([`Action::Close`]). A line that was applied is never applied again. A line
+//! that fails does not stop the others.
+//!
+//! This module does not check permissions (the engine has done that before), and does not know the effects of an
+//! application's own lines.
 
 mod decide;
 mod line;
@@ -33,17 +39,17 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct TaskId(pub i64);
 
-/// What the resources of tasks begin with; reserved for them.
+/// The prefix of the resources of tasks. No other resource may use it.
 const PREFIX: &str = "task:";
 
 impl TaskId {
-    /// The resource of its lease.
+    /// Returns the resource of the task's lease.
     pub fn resource(self) -> Resource {
         Resource::new(format!("{PREFIX}{}", self.0)).expect("a number makes a short name")
     }
 
-    /// The task that a resource stands for. A name in the reserved space that is no number stands for no task
-    /// that there could be.
+    /// Returns the task of a resource, or `None` if the resource does not have the prefix of tasks. A name with the
+    /// prefix but without a valid number gives task 0, which never exists.
     pub fn of(resource: &Resource) -> Option<TaskId> {
         let number = resource.as_str().strip_prefix(PREFIX)?;
         let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
@@ -57,27 +63,27 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Being written; anybody with the permission may change it.
+    /// The task is being written. Every user with the permission may edit it.
     Draft,
-    /// Can be taken.
+    /// The task can be claimed.
     Ready,
-    /// Somebody took it; it may have been left unfinished since.
+    /// The task was claimed. Its holder may have released it since without finishing it.
     Processing,
-    /// Some lines are applied and some are not: a finalize is under way, ended early, or met lines that failed. The task
-    /// can be taken again.
+    /// Some lines are applied and some are not: a finalize is under way, ended early, or had lines that failed. The
+    /// task can be claimed.
     PartiallyCompleted,
     /// Every line is applied.
     Completed,
-    /// It will not be processed.
+    /// The task will not be processed.
     Cancelled,
 }
 
 impl Status {
-    /// All of them.
+    /// Every status.
     pub const ALL: [Status; 6] = [
         Status::Draft,
         Status::Ready,
@@ -87,7 +93,7 @@ impl Status {
         Status::Cancelled,
     ];
 
-    /// Its name outside.
+    /// Returns its name in the API and in the databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Draft => "draft",
@@ -99,7 +105,7 @@ impl Status {
         }
     }
 
-    /// Whether somebody may take it.
+    /// Returns whether the task can be claimed.
     pub fn lockable(self) -> bool {
         matches!(self, Status::Ready | Status::Processing | Status::PartiallyCompleted)
     }
@@ -122,26 +128,27 @@ impl FromStr for Status {
 /// A task with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its number.
+    /// The task's number.
     pub id: TaskId,
-    /// What people call it.
+    /// The title.
     pub title: String,
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// In order, numbered from 1.
+    /// The lines in order, numbered from 1.
     pub lines: Vec<Line>,
-    /// Since when.
+    /// When the task was created.
     pub created_at: Time,
-    /// By whom.
+    /// The user who created the task.
     pub created_by: UserId,
-    /// The last change.
+    /// When the task was last changed.
     pub updated_at: Time,
-    /// How it was last finalized: what a repeated finalize is answered with.
+    /// The result of the last finalize, as the answer to a repeated one.
     pub finalized: Option<Finalized>,
 }
 
 impl Task {
-    /// What is written in it: equal for equal titles and lines. A change that is taken back is none.
+    /// Returns the version of the title and the lines. Equal contents have equal versions, so a change that is undone
+    /// gives the old version again.
     pub fn version(&self) -> Version {
         let mut hasher = DefaultHasher::new();
         self.title.hash(&mut hasher);
@@ -154,8 +161,8 @@ impl Task {
         self.lines.iter().filter(|line| line.applied.is_some()).map(|line| line.number).collect()
     }
 
-    /// Returns what a finalize under `fence` that ended early has to report: every applied line, as `Applied` under this
-    /// fence or `Skipped` under another one, and the lines that it saw fail (`seen`).
+    /// Returns what a finalize under `fence` that ended early has to report: every applied line, as `Applied` under
+    /// this fence or `Skipped` under another one, and the lines that it saw fail (`seen`).
     pub fn outcomes(&self, fence: Fence, seen: &[(u32, LineOutcome)]) -> Vec<(u32, LineOutcome)> {
         let outcome = |line: &Line| match &line.applied {
             Some((_, by, _)) if *by == fence => Some(LineOutcome::Applied),
@@ -171,8 +178,8 @@ impl Task {
     }
 }
 
-/// What is written in a task or in one of its lines, as a number: for whoever edits it, to say what they have seen. It is kept nowhere, so
-/// another release of Turno may number the same text otherwise.
+/// A hash of the contents of a task or a line. An editor sends the version that it has read, so that it does not
+/// overwrite newer contents. Versions are not stored, so another release of Turno may compute different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version(pub u64);
 
@@ -182,34 +189,34 @@ impl fmt::Display for Version {
     }
 }
 
-/// The answer to a finalize, kept with the task.
+/// The result of a finalize, stored with the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finalized {
-    /// Under which fence.
+    /// The fence of the ownership that finalized.
     pub fence: Fence,
-    /// What the task became.
+    /// The status after the finalize.
     pub status: Status,
-    /// What became of each line.
+    /// The outcome of each line, by its number.
     pub lines: Vec<(u32, LineOutcome)>,
 }
 
-/// What somebody wants of a task.
+/// A command about a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Which task; a new one has no number yet.
+    /// The task. `None` for a new one, which has no number yet.
     pub task: Option<TaskId>,
-    /// Who wants it.
+    /// The caller.
     pub who: lease::Holder,
-    /// The account that speaks for them, if it is not themselves.
+    /// The account that calls on behalf of `who`, if it is another one.
     pub via: Option<UserId>,
-    /// The times that govern tasks' locks.
+    /// The lease policy of tasks.
     pub policy: lease::Policy,
-    /// What they want.
+    /// What to do.
     pub action: Action,
 }
 
 impl Command {
-    /// Who acts, for the audit.
+    /// Returns the actor for the audit.
     pub fn actor(&self) -> Actor {
         Actor { user: self.who.user.clone(), via: self.via.clone() }
     }
@@ -218,116 +225,116 @@ impl Command {
 /// The verbs of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A new one.
+    /// Create a task.
     Create {
-        /// What people call it.
+        /// The title.
         title: String,
-        /// Its lines.
+        /// The lines.
         lines: Vec<NewLine>,
-        /// It can be taken at once.
+        /// Create it as ready instead of as a draft.
         ready: bool,
-        /// If one was made under this key, it is that one.
+        /// If a task was already created under this key, return that task instead.
         once: Option<Once>,
     },
-    /// Change a draft; what is not given stays.
+    /// Edit a draft. A field that is `None` stays as it is.
     Edit {
-        /// What people call it.
+        /// The new title.
         title: Option<String>,
-        /// All its lines.
+        /// The new lines, which replace all lines.
         lines: Option<Vec<NewLine>>,
-        /// What whoever edits has seen; if something else is stored by now, nothing is written over it.
+        /// The version that the editor has read. If another version is stored, the edit is refused.
         seen: Option<Version>,
     },
-    /// A draft can be taken from now on.
+    /// Make a draft ready.
     Ready,
-    /// It will not be processed.
+    /// Cancel the task.
     Cancel {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
-        /// Cancel it although lines are applied; their effects stay.
+        /// Cancel it even if lines are applied. Their effects stay.
         keep_applied: bool,
     },
-    /// Everything about its lock.
+    /// A command about the task's lease.
     Lease(lease::Action),
-    /// Change a line, under one's own live lock.
+    /// Change a line. Needs the caller's live lease.
     Patch {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         number: u32,
-        /// What changes.
+        /// The changes.
         patch: Patch,
     },
-    /// Say that a line is good as it is, under one's own live lock.
+    /// Mark a line as checked. Needs the caller's live lease.
     Validate {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         number: u32,
     },
-    /// The last step of finalizing: status and release.
+    /// The last step of a finalize: set the status and release the lease.
     Close {
-        /// Which ownership.
+        /// The fence of the caller's ownership.
         fence: Fence,
-        /// What became of each line.
+        /// The outcome of each line, by its number.
         lines: Vec<(u32, LineOutcome)>,
     },
 }
 
-/// What was decided, for the caller.
+/// The successful result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is as was asked.
+    /// The command took effect.
     Done,
-    /// It had been made under the same key before, and is as it is now.
+    /// A task was already created under the same key. It is returned as it is now.
     Repeated,
-    /// Of its lock.
+    /// The outcome of a command about the lease.
     Lease(lease::Outcome),
-    /// It is finalized.
+    /// The task is finalized.
     Finalized {
-        /// How.
+        /// The result.
         finalized: Finalized,
         /// The same finalize had already happened.
         repeated: bool,
     },
 }
 
-/// Why not. Nothing of what was asked has happened.
+/// The reason why a command was refused. The command had no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no such task.
     Unknown,
-    /// Not in this status.
+    /// The task's status does not allow the command.
     WrongStatus(Status),
-    /// Somebody has changed it since it was seen.
+    /// The task has changed since the caller read it.
     Changed,
-    /// Its lock says no.
+    /// The lease refused the command.
     Lease(lease::Refused),
     /// There is no such line.
     NoSuchLine(u32),
-    /// The line is applied and stays as it is.
+    /// The line is applied, so it cannot change.
     LineApplied(u32),
-    /// These lines are applied; cancelling the task would not take their effects back.
+    /// These lines are applied. Cancelling the task would not undo their effects.
     LinesApplied(Vec<u32>),
-    /// The line has been changed since it was seen.
+    /// The line has changed since the caller read it.
     LineChanged(u32),
     /// The line cannot be applied as it is.
     LineInvalid(u32, LineError),
-    /// A bound or a rule of form; with the field's place.
+    /// The input is invalid. The text begins with the path of the field.
     Invalid(String),
 }
 
-/// One line of a task's history.
+/// One entry of a task's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// When.
+    /// When it happened.
     pub at: Time,
-    /// Who.
+    /// Who did it.
     pub actor: Actor,
-    /// What: a stable word, `line_applied`.
+    /// The stable name of what happened, such as `line_applied`.
     pub what: String,
-    /// Which line, if it was one.
+    /// The number of the line, if it concerns one.
     pub line: Option<u32>,
-    /// More, for people.
+    /// Details for people.
     pub detail: Option<String>,
 }

@@ -166,8 +166,8 @@ impl Work<'_> {
         Ok(self.by.map_or(Ok(()), |by| by.require(permission))?)
     }
 
-    /// People are managed with the permission, and by nobody who is confined to some resources: they could let others, or
-    /// themselves, out.
+    /// People are managed with the permission, and by nobody who is confined to some resources: they could let others,
+    /// or themselves, out.
     fn manages(&self) -> Result<(), ChangeRefused> {
         self.require(Permission::UsersManage)?;
         if self.by.is_some_and(|by| !by.resources.is_empty()) {

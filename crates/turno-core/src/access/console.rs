@@ -1,7 +1,7 @@
 //! Signing in: sessions of the console, and links that let somebody in once.
 //!
-//! Both are made by the program that embeds Turno, after it has made sure of who it is: nobody who is signed in can make
-//! them. Deliberately not here: passwords, cookies, and how often somebody may try.
+//! Both are made by the program that embeds Turno, after it has made sure of who it is: nobody who is signed in can
+//! make them. Deliberately not here: passwords, cookies, and how often somebody may try.
 
 use super::change::{Change, ChangeRefused, Changed, View, Work, nothing};
 use super::{Denied, Person, Token};

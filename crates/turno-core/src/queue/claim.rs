@@ -1,4 +1,4 @@
-//! Handing out: which of the due heads go to whom, and what goes along with each.
+//! Hands out due items: decides which caller gets which head, and which items form a group with it.
 
 use super::{Changes, Item, Last, Policy, Taker};
 use crate::id::{Fence, Lane, Numbers, QueueId, Seq};
@@ -7,21 +7,21 @@ use crate::time::{Span, Time};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One caller who wants work.
+/// One claim of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// Who will work on it.
+    /// The worker.
     pub taker: Taker,
-    /// The most deliveries.
+    /// The most deliveries that the caller takes.
     pub max: u32,
-    /// The caller's name for this claim: repeating it gets the same deliveries for as long as they live.
+    /// The caller's id for this claim. A repeat with the same id returns the same deliveries while they are live.
     pub request: Option<Arc<str>>,
-    /// It asks whether a destination is back: whoever was never tried is asked for first, then who was least recently,
-    /// so that those who fail always do not keep the others from showing that it is.
+    /// The claim probes whether a destination works again. It prefers heads that were never handed out, then those
+    /// handed out longest ago, because a key that always fails would otherwise hide that the destination works again.
     pub probes: bool,
 }
 
-/// What the store read for the callers of one queue: due heads, locked and in order, and what stands behind them.
+/// The rows that the store read for the claims of one queue: locked due heads, and the items behind them.
 #[derive(Debug)]
 pub struct Wants {
     /// The queue.
@@ -30,26 +30,26 @@ pub struct Wants {
     pub now: Time,
     /// A fresh number for every head.
     pub numbers: Numbers,
-    /// Locked heads with a `ready_at` that may have come, oldest first.
+    /// Locked heads whose `ready_at` has come, oldest first.
     pub heads: Vec<Item>,
-    /// For lanes that group: the lane's first `batch` items from its head on, the head included.
+    /// For lanes that form groups: the first `batch` items of the lane, beginning with its head.
     pub fronts: HashMap<Lane, Vec<Item>>,
-    /// When somebody last typed in a lane.
+    /// The last typing signal of each lane.
     pub typing: HashMap<Lane, Time>,
 }
 
-/// What one caller is handed: an item, or a group of one lane.
+/// A hand-out to one caller: one item, or a group of one lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// The first item; with the lane and the size it names the delivery.
+    /// The first item. With the lane and the size, it names the delivery.
     pub seq: Seq,
-    /// The lane; none in an inbox.
+    /// The lane. `None` in an inbox.
     pub lane: Option<Lane>,
-    /// Proves the hand-out.
+    /// The number that a settlement must present.
     pub fence: Fence,
-    /// The first item's attempt.
+    /// The attempt of the first item.
     pub attempt: u32,
-    /// Over from here on unless settled or renewed.
+    /// When the delivery expires, unless it is settled or renewed before.
     pub expires_at: Time,
     /// The change that is handed out, in a sync queue.
     pub revision: i64,
@@ -57,16 +57,16 @@ pub struct Delivery {
     pub items: Vec<(Seq, u32)>,
 }
 
-/// Deals the due heads out to the callers, in the order in which the callers came.
+/// Hands the due heads out to the callers, in the order of the callers. Returns the deliveries of each caller.
 pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, Vec<Vec<Delivery>>) {
     let mut changes = Changes::default();
-    let mut dealt: Vec<Vec<Delivery>> = wants.iter().map(|_| Vec::new()).collect();
+    let mut deliveries: Vec<Vec<Delivery>> = wants.iter().map(|_| Vec::new()).collect();
     let mut caller = 0;
     if wants.iter().any(|want| want.probes) {
         read.heads.sort_by_key(|head| head.claimed_at);
     }
     for head in std::mem::take(&mut read.heads) {
-        while caller < wants.len() && dealt[caller].len() >= wants[caller].max as usize {
+        while caller < wants.len() && deliveries[caller].len() >= wants[caller].max as usize {
             caller += 1;
         }
         let front = match head.lane.and_then(|lane| read.fronts.remove(&lane)) {
@@ -74,27 +74,28 @@ pub fn hand_out(policy: &Policy, wants: &[Want], mut read: Wants) -> (Changes, V
             None => vec![head.clone()],
         };
         let typed_at = head.lane.and_then(|lane| read.typing.get(&lane).copied());
-        match ripe(policy, &front, typed_at, read.now) {
-            Ripe::From(later) => {
+        match front_due(policy, &front, typed_at, read.now) {
+            FrontDue::From(later) => {
                 changes.update.push(Item { ready_at: Some(later), ..head });
             }
-            Ripe::Now(count) if caller < wants.len() => {
+            FrontDue::Now(count) if caller < wants.len() => {
                 let fence = Fence(read.numbers.take());
                 let group: Vec<Item> = front.into_iter().take(count).collect();
-                // A retry had no window that typing could have kept open: the next message has it still before it.
+                // The delivery ends the window, so its typing signal is deleted. A retry has no window: the signal
+                // belongs to the fresh items behind it and stays.
                 if let (Some(lane), Some(_), true) = (head.lane, typed_at, head.is_fresh()) {
                     changes.typed.push((read.queue, lane));
                 }
-                dealt[caller].push(hand(policy, group, fence, read.now, &wants[caller], &mut changes));
+                deliveries[caller].push(make_delivery(policy, group, fence, read.now, &wants[caller], &mut changes));
             }
-            Ripe::Now(_) => {}
+            FrontDue::Now(_) => {}
         }
     }
-    (changes, dealt)
+    (changes, deliveries)
 }
 
-/// The deliveries that a claim with the same request id was handed before, from the items that were handed out to it:
-/// those that still live, in the order of their fences. Nothing is handed out anew, and no attempt counted.
+/// Returns the live deliveries of an earlier claim with the same request id, in the order of their fences. `items` are
+/// the items that were handed out to that claim. Hands out nothing new and counts no attempt.
 pub fn resume(mut items: Vec<Item>, now: Time) -> Vec<Delivery> {
     items.retain(|item| item.expires_at.is_some_and(|at| now < at));
     items.sort_by_key(|item| (item.fence, item.seq));
@@ -110,44 +111,52 @@ pub fn resume(mut items: Vec<Item>, now: Time) -> Vec<Delivery> {
     deliveries.collect()
 }
 
-/// Whether the front of a lane may be handed out, and how much of it.
-pub(super) enum Ripe {
-    /// The first so many items, now.
+/// How much of a lane's front is due.
+pub(super) enum FrontDue {
+    /// This many of the first items are due now, as one delivery.
     Now(usize),
-    /// Nothing before this instant.
+    /// No item is due before this instant.
     From(Time),
 }
 
-pub(super) fn ripe(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> Ripe {
+/// Decides how much of a lane's front is due at `now`. The front begins with the head.
+pub(super) fn front_due(policy: &Policy, front: &[Item], typed_at: Option<Time>, now: Time) -> FrontDue {
     let head = &front[0];
     if now < head.not_before {
-        return Ripe::From(head.not_before);
+        return FrontDue::From(head.not_before);
     }
     if !head.is_fresh() {
-        // A retry keeps its group, without a window and without newcomers, until isolation splits it.
-        // The last attempt is everybody's own, also where there are fewer than isolation usually waits for.
+        // A retry keeps its group: there is no window, and newer items do not join. After `TOGETHER_ATTEMPTS` attempts
+        // the items go one by one. Their last attempt is always alone, even if the policy allows fewer attempts.
         let most = TOGETHER_ATTEMPTS.min(policy.max_attempts.saturating_sub(1));
         let together = |item: &&Item| !item.parked && item.group == head.group && item.attempt < most;
         let behind = front[1..].iter().take_while(together).count();
-        return Ripe::Now(if head.attempt < most { 1 + behind } else { 1 });
+        return FrontDue::Now(if head.attempt < most { 1 + behind } else { 1 });
     }
-    let mates = mates(policy, front, now);
-    if mates.len() >= policy.batch() as usize || policy.window == Span::ZERO {
-        return Ripe::Now(mates.len());
+    let group = window_group(policy, front, now);
+    if group.len() >= policy.batch() as usize || policy.window == Span::ZERO {
+        return FrontDue::Now(group.len());
     }
-    let last = mates.iter().map(|item| item.since()).max().unwrap_or(head.since());
+    let last = group.iter().map(|item| item.since()).max().unwrap_or(head.since());
     let quiet = (last + policy.window).max(typed_at.map_or(Time(i64::MIN), |at| at + policy.typing_extension));
     let due = quiet.min(head.since() + policy.max_wait);
-    if due <= now { Ripe::Now(mates.len()) } else { Ripe::From(due) }
+    if due <= now { FrontDue::Now(group.len()) } else { FrontDue::From(due) }
 }
 
-/// The first items of a front that would go together in one window.
-pub(super) fn mates<'a>(policy: &Policy, front: &'a [Item], now: Time) -> Vec<&'a Item> {
+/// Returns the first items of a front that form one group when the window ends.
+pub(super) fn window_group<'a>(policy: &Policy, front: &'a [Item], now: Time) -> Vec<&'a Item> {
     let fresh = |item: &&Item| item.is_fresh() && item.not_before <= now;
     front.iter().take(policy.batch() as usize).take_while(fresh).collect()
 }
 
-fn hand(policy: &Policy, group: Vec<Item>, fence: Fence, now: Time, want: &Want, changes: &mut Changes) -> Delivery {
+fn make_delivery(
+    policy: &Policy,
+    group: Vec<Item>,
+    fence: Fence,
+    now: Time,
+    want: &Want,
+    changes: &mut Changes,
+) -> Delivery {
     let hold = policy.max_hold.map_or(policy.lock_timeout, |hold| hold.min(policy.lock_timeout));
     let expires_at = now + hold;
     let mut items = Vec::with_capacity(group.len());

@@ -1,7 +1,7 @@
-//! Ids that were accepted before: until when they are refused, and whether the same was sent again.
+//! Ids that were accepted before: how long they count as duplicates, and whether a repeat has the same content.
 //!
-//! An id belongs to an item, or to a change that an unfinished item took in and that left nothing else behind. It
-//! is refused for as long as the retention lasts, whether or not somebody has tidied up meanwhile.
+//! An id belongs to an item, or to a change that replaced the content of an unfinished sync item. It counts as a
+//! duplicate until its retention is over. The cleanup of old rows has no influence on that.
 
 use super::{NewItem, Policy};
 use crate::id::{Key, Seq};
@@ -12,44 +12,44 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How deep values are compared; what is below counts as the same only if it is written the same way.
+/// How many levels of JSON are compared by value. Deeper parts are compared as text.
 const DEPTH: u32 = 64;
 
 /// An id that was accepted before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It is the id of an item.
+    /// The id of an item.
     Item {
-        /// Which.
+        /// The item.
         seq: Seq,
-        /// Whose it is.
+        /// The item's key.
         key: Option<Key>,
-        /// What was accepted under the id, whatever the item carries by now.
+        /// The payload that was accepted under the id. The item may carry a newer one by now.
         payload: Arc<str>,
-        /// Since when it may be forgotten: it was processed or cancelled then.
+        /// When the item was processed or cancelled. The retention counts from here.
         over_at: Option<Time>,
     },
-    /// It came with a change that an unfinished item took in.
+    /// The id of a change that replaced the content of an unfinished item.
     Absorbed {
-        /// What was accepted.
+        /// The digest of the accepted key and payload.
         digest: Digest,
-        /// When.
+        /// When the change was accepted. The retention counts from here.
         at: Time,
     },
 }
 
 impl Known {
-    /// The retention is over: as if it had never been accepted.
+    /// Returns whether the retention is over, so that the id can be accepted again.
     pub fn is_outlived(&self, policy: &Policy, now: Time) -> bool {
         let since = match self {
             Known::Item { over_at, .. } => *over_at,
             Known::Absorbed { at, .. } => Some(*at),
         };
-        // As whoever tidies up compares, so that both always agree.
+        // The same comparison as in the cleanup statements, so that both always agree.
         since.is_some_and(|at| at.0 < now.0.saturating_sub(policy.retention.0))
     }
 
-    /// Something else is sent under the id than was accepted.
+    /// Returns whether `new` has another key or another JSON value than was accepted under the id.
     pub(super) fn differs(&self, new: &NewItem) -> bool {
         match self {
             Known::Item { key, .. } if *key != new.key => true,
@@ -62,67 +62,67 @@ impl Known {
     }
 }
 
-/// What an item says: equal for equal keys and equal JSON values, however they are written. It only tells a repeat from
-/// a mix-up, so that eight bytes are enough.
+/// A hash of a key and a JSON value. Equal values have equal digests, even if their JSON is written differently. It
+/// only detects that a caller used an id twice by mistake, so eight bytes are enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(pub i64);
 
 impl Digest {
-    /// Of an item with this key and this JSON.
+    /// Computes the digest of a key and a JSON text.
     pub fn of(key: Option<&Key>, payload: &str) -> Digest {
         let mut hasher = Hasher::new();
         hasher.update(&[u8::from(key.is_some())]);
-        part(&mut hasher, key.map_or("", Key::as_str));
-        value(&mut hasher, payload.trim_matches([' ', '\t', '\r', '\n']), 0);
+        hash_text(&mut hasher, key.map_or("", Key::as_str));
+        hash_value(&mut hasher, payload.trim_matches([' ', '\t', '\r', '\n']), 0);
         let hash = hasher.finalize();
         let [a, b, c, d, e, f, g, h, ..] = *hash.as_bytes();
         Digest(i64::from_be_bytes([a, b, c, d, e, f, g, h]))
     }
 }
 
-/// A text with its length, so that no two lists of texts read the same.
-fn part(hasher: &mut Hasher, text: &str) {
+/// Hashes a text with its length, so that two different lists of texts never hash the same bytes.
+fn hash_text(hasher: &mut Hasher, text: &str) {
     hasher.update(&(text.len() as u64).to_be_bytes());
     hasher.update(text.as_bytes());
 }
 
-/// One value without its outer spaces. What cannot be understood counts as it is written.
-fn value(hasher: &mut Hasher, text: &str, depth: u32) {
+/// Hashes one JSON value, given without surrounding spaces. Text that is not valid JSON is hashed as it is.
+fn hash_value(hasher: &mut Hasher, text: &str, depth: u32) {
     let tag = text.as_bytes().first().copied().filter(|_| depth < DEPTH);
     let done = match tag {
         Some(b'{') => serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(text).ok().map(|members| {
             hasher.update(b"{");
             hasher.update(&(members.len() as u64).to_be_bytes());
             for (name, member) in members {
-                part(hasher, &name);
-                value(hasher, member.get(), depth + 1);
+                hash_text(hasher, &name);
+                hash_value(hasher, member.get(), depth + 1);
             }
         }),
         Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).ok().map(|members| {
             hasher.update(b"[");
             hasher.update(&(members.len() as u64).to_be_bytes());
-            members.iter().for_each(|member| value(hasher, member.get(), depth + 1));
+            members.iter().for_each(|member| hash_value(hasher, member.get(), depth + 1));
         }),
         Some(b'"') => serde_json::from_str::<Cow<'_, str>>(text).ok().map(|string| {
             hasher.update(b"\"");
-            part(hasher, &string);
+            hash_text(hasher, &string);
         }),
-        Some(b'-' | b'0'..=b'9') => number(text).map(|(negative, digits, exponent)| {
+        Some(b'-' | b'0'..=b'9') => parse_number(text).map(|(negative, digits, exponent)| {
             hasher.update(if negative { b"-" } else { b"+" });
-            part(hasher, &digits);
+            hash_text(hasher, &digits);
             hasher.update(&exponent.to_be_bytes());
         }),
         _ => None,
     };
     if done.is_none() {
         hasher.update(b"?");
-        part(hasher, text);
+        hash_text(hasher, text);
     }
 }
 
-/// A number as its sign, its digits without zeros at either end, and a power of ten: exact, unlike a float, since ids
-/// of other systems are larger than what a float can tell apart.
-fn number(text: &str) -> Option<(bool, String, i64)> {
+/// Parses a number into its sign, its digits without zeros at either end, and a power of ten. This is exact. A float is
+/// not: ids of other systems can be larger than a float can represent.
+fn parse_number(text: &str) -> Option<(bool, String, i64)> {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -149,16 +149,16 @@ mod tests {
     }
 
     #[test]
-    fn the_same_value_written_in_another_way_is_the_same() {
+    fn equal_json_values_have_equal_digests_however_they_are_written() {
         assert!(same(r#"{"a":1,"b":[true,null]}"#, r#" { "b" : [ true, null ] , "a" : 1.0 } "#));
         assert!(same("100", "1e2") && same("1E+2", "100.00") && same("0.10", "1e-1") && same("-0", "0.0"));
         assert!(same(r#""ñ/""#, r#""\u00f1\/""#));
-        assert!(same(r#"{"a":1,"a":2}"#, r#"{"a":2}"#), "the last of a name counts, as in every reader");
+        assert!(same(r#"{"a":1,"a":2}"#, r#"{"a":2}"#), "of two members with one name, the last one counts");
         assert!(same("9007199254740993", "9007199254740993.0"));
     }
 
     #[test]
-    fn another_value_is_another_value() {
+    fn different_json_values_have_different_digests() {
         for (a, b) in [
             ("1", "2"),
             ("1", "-1"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_or_too_deep_counts_as_it_is_written() {
+    fn invalid_or_deeply_nested_json_is_compared_as_text() {
         assert!(same("{", "{") && !same("{", "["));
         assert!(same("1e99999999999999999999", "1e99999999999999999999"));
         let deep = |middle: &str| format!("{}{middle}{}", "[".repeat(5_000), "]".repeat(5_000));

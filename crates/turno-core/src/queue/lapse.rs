@@ -1,26 +1,27 @@
-//! Hand-outs whose time is over and that nobody has taken back yet. Whoever decides about an item, or looks at it, goes by
-//! the clock: what the sweep would make of it is so already.
+//! Expired deliveries that no sweep has taken back yet.
+//!
+//! Reads and commands evaluate the expiry themselves, so that they see the same state as after a sweep.
 
 use super::manage::ManageRead;
 use super::settle::{expire_alone, settle};
 use super::{Act, AttemptError, CameBack, Changes, Done, Handed, Item, Loaded, Member, Policy, Settle, SettleOutcome};
 use crate::time::Time;
 
-/// What an expired hand-out has made of one of its items.
+/// One item of an expired delivery, as the expiry leaves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lapsed {
-    /// Its condition, if it stays unfinished. Whether it heads its lane now is left open.
+    /// The item, if it stays unfinished. `ready_at` is not set: whether the item becomes the head depends on its lane.
     pub item: Option<Item>,
-    /// Its last line, if it was exhausted and does not stay.
+    /// The record of the finished item, if it is exhausted and does not stay.
     pub done: Option<Done>,
-    /// The attempt that nobody settled.
+    /// The failed attempt.
     pub error: Option<AttemptError>,
-    /// In its place, if a newer change came meanwhile: nothing of that was tried.
+    /// Replaces `error` if a newer change arrived during the delivery, because then the attempt does not count.
     pub back: Option<CameBack>,
 }
 
 impl Item {
-    /// As expiry leaves it, if it is handed out and its time is over.
+    /// Returns the item as its expiry leaves it, or `None` if it is not handed out or has not expired.
     pub fn lapsed(&self, policy: &Policy, now: Time) -> Option<Lapsed> {
         self.expires_at.filter(|at| *at <= now)?;
         let (mut changes, item) = expire_alone(policy, self.clone(), now);
@@ -28,8 +29,8 @@ impl Item {
     }
 }
 
-/// Takes back the delivery of the item's lane if its time is over, and shows `read` what that leaves: then the wish is
-/// decided. What an application completes at this moment is left to it.
+/// Takes back the delivery of the item's lane if it has expired, and updates `read` accordingly, so that the command is
+/// decided on the resulting state. Skips deliveries that an application is completing in a transaction.
 pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Option<Handed>) {
     let mut changes = Changes::default();
     let lane: Vec<Item> = if read.front.is_empty() { read.item.iter().cloned().collect() } else { read.front.to_vec() };
@@ -58,25 +59,27 @@ pub(super) fn take_back(policy: &Policy, read: &mut ManageRead) -> (Changes, Opt
     (changes, Some(handed))
 }
 
-/// Both in one transaction: each row is written once, as the wish leaves it.
-pub(super) fn joined(mut over: Changes, mut wish: Changes) -> Changes {
-    for seq in std::mem::take(&mut wish.undone) {
+/// Merges the changes of the expiry (`over`) and of the command (`command`) for one transaction. A row that both change
+/// is written once, as the command leaves it.
+pub(super) fn merge_changes(mut over: Changes, mut command: Changes) -> Changes {
+    for seq in std::mem::take(&mut command.undone) {
         if !over.remove.contains(&seq) {
             over.undone.push(seq);
             continue;
         }
-        // Exhausted by its time and sent round again at once: it never left.
+        // The expiry exhausted the item and the command retries it, so the row stays.
         over.remove.retain(|gone| *gone != seq);
         over.done.retain(|done| done.seq != seq);
-        wish.update.extend(wish.insert.extract_if(.., |item| item.seq == seq));
+        command.update.extend(command.insert.extract_if(.., |item| item.seq == seq));
     }
-    let rewritten = |item: &Item| wish.remove.contains(&item.seq) || wish.update.iter().any(|new| new.seq == item.seq);
+    let rewritten =
+        |item: &Item| command.remove.contains(&item.seq) || command.update.iter().any(|new| new.seq == item.seq);
     over.update.retain(|item| !rewritten(item));
-    over.replaced.append(&mut wish.replaced);
-    over.insert.append(&mut wish.insert);
-    over.update.append(&mut wish.update);
-    over.remove.append(&mut wish.remove);
-    over.done.append(&mut wish.done);
-    over.events.append(&mut wish.events);
+    over.replaced.append(&mut command.replaced);
+    over.insert.append(&mut command.insert);
+    over.update.append(&mut command.update);
+    over.remove.append(&mut command.remove);
+    over.done.append(&mut command.done);
+    over.events.append(&mut command.events);
     over
 }

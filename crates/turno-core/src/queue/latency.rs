@@ -1,55 +1,55 @@
-//! How long items of a queue waited, and how long they took: of those that were done lately.
+//! The latency of a queue: how long its recently processed items waited, and how long they took in total.
 
 use crate::time::Span;
 
-/// How it was with one item that is done.
+/// The times of one processed item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
-    /// From its acceptance to the hand-out that finished it: windows, delays and earlier attempts included.
+    /// From its arrival to the delivery that finished it. Includes windows, delays and earlier attempts.
     pub waited: Span,
-    /// From its acceptance to its end.
+    /// From its arrival to its end.
     pub took: Span,
 }
 
-/// Half of the items were quicker than the first number, and nineteen of twenty than the second.
+/// The median and the 95th percentile of a list of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantiles {
     /// The median.
     pub p50: Span,
-    /// Slower were only five in a hundred.
+    /// The 95th percentile.
     pub p95: Span,
 }
 
-/// How quick a queue was.
+/// The latency of a queue's recently processed items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// So many items were looked at.
+    /// The number of items.
     pub items: u64,
-    /// Until the hand-out that finished them.
+    /// From their arrival to the delivery that finished them.
     pub waited: Quantiles,
-    /// Until they were done.
+    /// From their arrival to their end.
     pub took: Quantiles,
 }
 
 impl Latency {
-    /// So many items are looked at and no more, so that a glance at a busy queue stays one.
+    /// The most items that are read, so that the read stays fast for a busy queue.
     pub const MOST: u32 = 1_000;
 
-    /// Nothing is known of nothing.
+    /// Computes the latency, or `None` without items.
     pub fn of(all: &[Waited]) -> Option<Latency> {
         Some(Latency {
             items: all.len() as u64,
-            waited: Quantiles::of(all.iter().map(|one| one.waited))?,
-            took: Quantiles::of(all.iter().map(|one| one.took))?,
+            waited: Quantiles::from_spans(all.iter().map(|item| item.waited))?,
+            took: Quantiles::from_spans(all.iter().map(|item| item.took))?,
         })
     }
 }
 
 impl Quantiles {
-    fn of(spans: impl Iterator<Item = Span>) -> Option<Quantiles> {
+    fn from_spans(spans: impl Iterator<Item = Span>) -> Option<Quantiles> {
         let mut spans: Vec<Span> = spans.collect();
         spans.sort_unstable();
-        // The smallest that at least so many in a hundred do not exceed.
+        // The smallest span that at least `percent` of the spans do not exceed.
         let at = |percent: usize| spans.get((spans.len() * percent).div_ceil(100).saturating_sub(1)).copied();
         Some(Quantiles { p50: at(50)?, p95: at(95)? })
     }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_were_quicker_than_the_median_and_one_in_twenty_slower_than_the_rest() {
+    fn latency_returns_the_median_and_the_95th_percentile() {
         let all: Vec<Waited> = (1..=100).rev().map(|n| Waited { waited: Span(n), took: Span(10 * n) }).collect();
         let latency = Latency::of(&all).expect("some");
         assert_eq!((latency.items, latency.waited), (100, Quantiles { p50: Span(50), p95: Span(95) }));

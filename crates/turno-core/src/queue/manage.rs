@@ -1,6 +1,6 @@
-//! What people do to single items (retry, cancel) and to whole lanes (clear), and signs of typing.
+//! Commands about single items (retry, cancel, probe), clearing whole lanes, and typing signals.
 
-use super::lapse::{joined, take_back};
+use super::lapse::{merge_changes, take_back};
 use super::settle::promote;
 use super::{Body, Changes, Done, Ended, FrontItem, Handed, Item, Kind, Last, Policy, Taker};
 use crate::audit::Hash;
@@ -9,157 +9,159 @@ use crate::limits::BATCH_MAX;
 use crate::time::{Span, Time};
 use std::sync::Arc;
 
-/// What a person wants of an item.
+/// A command about one item, from a person or from the delivery of a pushed queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manage {
-    /// Send it round again, in its place.
+    /// Retry a failed or exhausted item, in its place in the lane.
     Retry,
-    /// The same, with another payload.
+    /// As [`Manage::Retry`], with another payload.
     RetryWith {
-        /// JSON as it came.
+        /// The JSON text as it was received.
         payload: Arc<str>,
     },
-    /// Take it out.
+    /// Cancel the item.
     Cancel,
-    /// Its destination is back: as [`Manage::Retry`], but of exhausted items only.
+    /// As [`Manage::Retry`], but only for exhausted items. Sent when the destination works again.
     Revive,
-    /// Hand an exhausted item out to one caller who asks with it whether its destination is back. If the destination does
-    /// not take it, [`Act::Park`] makes it exhausted again.
+    /// Hand an exhausted item out as a probe, to find out whether its destination works again. If the destination
+    /// refuses it, [`Act::Park`] makes it exhausted again.
     ///
     /// [`Act::Park`]: super::Act::Park
     Probe {
-        /// The caller.
+        /// The worker that sends the probe.
         taker: Taker,
     },
-    /// The destination took the item that it was probed with: exhausted no more. Only told, before the item is acked.
+    /// The destination accepted the probe. Only announces this; the item is acked next.
     Probed,
-    /// The policy has changed and exhausted items do not hold their lanes any more: it stays exhausted, and what stands
-    /// behind it goes on.
+    /// Finish an exhausted item that still holds its lane, because the policy no longer holds lanes. The item stays
+    /// exhausted, and the next item becomes the head.
     Release,
 }
 
-/// What the store read about the item under its lane's mutex.
+/// The rows that the store read about the item under its lane's lock.
 #[derive(Debug)]
 pub struct ManageRead {
     /// The database's clock, read after the lock.
     pub now: Time,
     /// The item, if it is unfinished.
     pub item: Option<Item>,
-    /// Its last line, if it is finished.
+    /// The record of the item, if it is finished.
     pub done: Option<Done>,
-    /// The first items of its lane, itself perhaps among them.
+    /// The first items of the item's lane. They may include the item.
     pub front: Vec<Item>,
-    /// Deliveries that an application's transaction has completed, or is completing at this moment: they are left to it,
-    /// also when their time is over.
+    /// Deliveries that an application's transaction has completed or is completing. They are not taken back, even if
+    /// they have expired.
     pub spared: Vec<Fence>,
-    /// Its lane and the time it was accepted, to put a finished one back in its place.
+    /// The item's lane and time of arrival, to put a finished item back in its place.
     pub home: Option<(Option<Lane>, Time)>,
-    /// What it carries, read only if that is to be replaced: see [`Manage::edits`].
+    /// The item's content, read only if [`Manage::edits`] returns true.
     pub body: Option<Body>,
-    /// A fresh number, then too: what it carries from now on is a newer change.
+    /// A fresh number, if [`Manage::takes_number`] returns true.
     pub numbers: Numbers,
 }
 
 impl Manage {
-    /// Whether what the item carries is replaced, so that it must be read.
+    /// Returns whether the command replaces the item's content, so that the store must read it.
     pub fn edits(&self) -> bool {
         matches!(self, Manage::RetryWith { .. })
     }
 
-    /// Whether the decision needs a fresh number: for a newer change, or for the fence of a hand-out.
+    /// Returns whether the decision needs a fresh number, for a new revision or for the fence of a probe.
     pub fn takes_number(&self) -> bool {
         self.edits() || matches!(self, Manage::Probe { .. })
     }
 }
 
-/// The person's wish was carried out.
+/// The successful result of a [`Manage`] command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManageAnswer {
-    /// It waits for its turn again.
+    /// The item waits for its turn again.
     Retried,
-    /// It will not be processed.
+    /// The item is cancelled.
     Cancelled,
-    /// It does not hold its lane any more.
+    /// The item no longer holds its lane.
     Released,
-    /// It is handed out for a probe.
+    /// The item is handed out as a probe.
     Probing(Probe),
-    /// The probe with it succeeded.
+    /// The probe succeeded.
     Probed,
 }
 
-/// An exhausted item, handed out to ask whether its destination is back.
+/// An exhausted item, handed out to find out whether its destination works again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Names the delivery.
+    /// The name and fence of the delivery.
     pub handed: Handed,
-    /// The attempts that the item has had; the probe is none.
+    /// The item's attempts so far. A probe does not count as one.
     pub attempt: u32,
     /// The change that is handed out.
     pub revision: i64,
-    /// When it was handed out.
+    /// When the item was handed out.
     pub now: Time,
-    /// Over from here on unless settled.
+    /// When the delivery expires, unless it is settled before.
     pub expires_at: Time,
 }
 
-/// Why not.
+/// The reason why a [`Manage`] command was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManageRefused {
     /// There is no such item.
     Unknown,
-    /// Somebody works on it now.
+    /// A worker has the item.
     InProcess,
-    /// It waits with a newer change, while somebody still works on what it said before. When that is settled it is queued
-    /// again by itself, and can be taken out then.
+    /// A newer change of the item waits while a worker still has the previous one. When that delivery is settled, the
+    /// item is queued again and can be cancelled.
     Changing,
-    /// It is finished already.
+    /// The item is finished.
     Finished,
-    /// It waits for its turn already.
+    /// The item already waits for its turn.
     Waiting,
 }
 
-/// What becomes of a wish.
+/// The complete decision about a [`Manage`] command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Managed {
-    /// What is written, also if it is refused: what had expired is taken back in any case.
+    /// The changes to write. A refused command may have some, too: those of an expired delivery that was taken back.
     pub changes: Changes,
-    /// The answer.
+    /// The answer for the caller.
     pub answer: Result<ManageAnswer, ManageRefused>,
-    /// The delivery that had expired and was taken back first.
+    /// The expired delivery that was taken back before the command was decided.
     pub expired: Option<Handed>,
 }
 
-/// Tells payloads apart in the audit without showing them.
+/// Hashes a payload, so that the audit can identify it without containing it.
 pub fn fingerprint(payload: &str) -> Hash {
     Hash(*blake3::hash(payload.as_bytes()).as_bytes())
 }
 
-/// Decides what a person wants of one item, after its lane's delivery was taken back if its time is over: that nobody has
-/// swept yet must not show.
-pub fn manage(policy: &Policy, wish: &Manage, mut read: ManageRead) -> Managed {
+/// Decides a command about one item.
+///
+/// First takes back the lane's delivery if it has expired, so that the answer does not depend on whether the sweep has
+/// run.
+pub fn manage(policy: &Policy, command: &Manage, mut read: ManageRead) -> Managed {
     let (over, expired) = take_back(policy, &mut read);
     let mut changes = Changes::default();
-    let answer = match wish {
+    let answer = match command {
         Manage::Retry => retry(policy, None, read, &mut changes),
         Manage::RetryWith { payload } => retry(policy, Some(payload), read, &mut changes),
         Manage::Cancel => cancel(policy, read, &mut changes),
         Manage::Release => release(policy, read, &mut changes),
         Manage::Revive => match &read.item {
-            // Whoever was faster has sent it round already.
+            // Another process has already revived it.
             Some(item) if !item.parked => Err(ManageRefused::Waiting),
             _ => retry(policy, None, read, &mut changes),
         },
         Manage::Probe { taker } => probe(policy, taker, read, &mut changes),
         Manage::Probed => match read.item {
             Some(item) if item.expires_at.is_some() => {
-                changes.tell(policy, &item, "item.revived", None, read.now);
+                changes.push_event(policy, &item, "item.revived", None, read.now);
                 Ok(ManageAnswer::Probed)
             }
             Some(_) => Err(ManageRefused::Waiting),
             None => Err(ManageRefused::Finished),
         },
     };
-    Managed { changes: joined(over, changes), answer, expired }
+    Managed { changes: merge_changes(over, changes), answer, expired }
 }
 
 fn retry(
@@ -171,7 +173,7 @@ fn retry(
     let now = read.now;
     let exhausted = read.item.as_ref().is_none_or(|item| item.parked);
     let mut item = match (read.item, read.done) {
-        (Some(item), _) if item.expires_at.is_some() => return Err(busy(&item)),
+        (Some(item), _) if item.expires_at.is_some() => return Err(busy_refusal(&item)),
         (Some(item), _) if item.parked || item.last == Last::Failed => {
             let attempt = if item.parked { 0 } else { item.attempt };
             Item { attempt, parked: false, not_before: now, last: Last::None, ..item }
@@ -192,13 +194,13 @@ fn retry(
         item.revision = read.numbers.take();
     }
     if exhausted {
-        changes.tell(policy, &item, "item.revived", None, now);
+        changes.push_event(policy, &item, "item.revived", None, now);
     }
     settle_front(policy, item, read.front, now, changes);
     Ok(ManageAnswer::Retried)
 }
 
-/// Hands an exhausted item out. Its attempts stay as they are, because a probe is none.
+/// Hands an exhausted item out. The attempts are unchanged, because a probe does not count as one.
 fn probe(
     policy: &Policy,
     taker: &Taker,
@@ -236,13 +238,13 @@ fn cancel(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<Ma
         return Err(if read.done.is_some() { ManageRefused::Finished } else { ManageRefused::Unknown });
     };
     if item.expires_at.is_some() {
-        return Err(busy(&item));
+        return Err(busy_refusal(&item));
     }
     take_out(policy, item, Ended::Cancelled, read.front, read.now, changes);
     Ok(ManageAnswer::Cancelled)
 }
 
-/// As if the policy of now had been in force when it was exhausted.
+/// Finishes an exhausted item, as if the current policy had applied when it was exhausted.
 fn release(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<ManageAnswer, ManageRefused> {
     let Some(item) = read.item else {
         return Err(if read.done.is_some() { ManageRefused::Finished } else { ManageRefused::Unknown });
@@ -254,7 +256,7 @@ fn release(policy: &Policy, read: ManageRead, changes: &mut Changes) -> Result<M
     Ok(ManageAnswer::Released)
 }
 
-/// Finishes an item, and makes who comes next the head of its lane.
+/// Finishes an item and makes the next one the head of its lane.
 fn take_out(policy: &Policy, item: Item, ended: Ended, front: Vec<Item>, now: Time, changes: &mut Changes) {
     changes.finish(&item, ended, now);
     let busy = front.iter().any(|other| other.expires_at.is_some());
@@ -265,12 +267,12 @@ fn take_out(policy: &Policy, item: Item, ended: Ended, front: Vec<Item>, now: Ti
     }
 }
 
-/// Why nothing can be done to an item that is handed out, as its state says it.
-fn busy(item: &Item) -> ManageRefused {
+/// Returns the refusal for an item that is handed out.
+fn busy_refusal(item: &Item) -> ManageRefused {
     if item.revision > item.handed { ManageRefused::Changing } else { ManageRefused::InProcess }
 }
 
-/// Puts `item` into its place: at the head if nothing stands before it and nothing is in process.
+/// Writes `item` in its place in the lane: as the head, if no item blocks it and no delivery is in process.
 fn settle_front(policy: &Policy, item: Item, front: Vec<Item>, now: Time, changes: &mut Changes) {
     if item.lane.is_none() {
         return write(Item { ready_at: Some(now), ..item }, changes);
@@ -297,6 +299,7 @@ fn write(item: Item, changes: &mut Changes) {
     }
 }
 
+/// Makes an unfinished item from the record of an exhausted one.
 fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item {
     Item {
         seq: done.seq,
@@ -309,7 +312,7 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
         claimed_at: None,
         attempt: 0,
         fence: done.fence,
-        // Its group is over; alone, and with nobody joining, it goes round again.
+        // A group of its own (fences are positive), because its old group is gone and newer items must not join.
         group: Fence(-done.seq.0),
         last: Last::None,
         revision: done.revision.max(done.seq.0),
@@ -320,33 +323,33 @@ fn reborn(done: &Done, lane: Option<Lane>, enqueued_at: Time, now: Time) -> Item
     }
 }
 
-/// What the store read about a lane that a person clears, under its mutex and with its head locked.
+/// The rows that the store read about a lane to be cleared, under the lane's lock and with its head locked.
 #[derive(Debug)]
 pub struct ClearRead {
     /// The database's clock, read after the locks.
     pub now: Time,
     /// The first [`ClearRead::FRONT`] items of the lane, in order.
     pub front: Vec<Item>,
-    /// Deliveries that an application's transaction has completed, or is completing at this moment: they are left to it.
+    /// Deliveries that an application's transaction has completed or is completing. They are not cancelled.
     pub spared: Vec<Fence>,
 }
 
 impl ClearRead {
-    /// How much of a lane is read: as much as one transaction clears, and who comes next.
+    /// How many items are read: as many as one transaction cancels, and the next one, which may become the head.
     pub const FRONT: u32 = BATCH_MAX as u32 + 1;
 }
 
 /// How much of a lane was cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
-    /// So many items.
+    /// The number of cancelled items.
     pub count: u64,
-    /// There is more to clear.
+    /// The lane has more items to cancel, so the caller must repeat the command.
     pub more: bool,
 }
 
-/// Takes out all that waits in a lane or is in process, of what was accepted until `until`. What is exhausted stays:
-/// somebody has to look at it.
+/// Cancels the waiting and in-process items of a lane that arrived until `until`. Exhausted items stay, because a
+/// person must decide about them.
 pub fn clear(policy: &Policy, until: Time, read: ClearRead) -> (Changes, Cleared) {
     let mut changes = Changes::default();
     let more = read.front.len() > BATCH_MAX;
@@ -356,23 +359,23 @@ pub fn clear(policy: &Policy, until: Time, read: ClearRead) -> (Changes, Cleared
     };
     let (mut stays, mut goes): (Vec<Item>, Vec<Item>) = read.front.into_iter().partition(kept);
     if more {
-        // One transaction takes so many and no more.
+        // One transaction cancels at most `BATCH_MAX` items.
         stays.extend(goes.split_off(goes.len().min(BATCH_MAX)));
         stays.sort_by_key(|item| item.seq);
     }
     for item in &goes {
         changes.finish(item, Ended::Cancelled, read.now);
     }
-    let stands = |item: &Item| !(item.parked && policy.kind == Kind::Sync);
+    let blocks = |item: &Item| !(item.parked && policy.kind == Kind::Sync);
     if !goes.is_empty() && !stays.iter().any(|item| item.expires_at.is_some()) {
-        promote(policy, Vec::new(), stays.into_iter().find(stands), read.now, &mut changes);
+        promote(policy, Vec::new(), stays.into_iter().find(blocks), read.now, &mut changes);
     }
     let count = goes.len() as u64;
     (changes, Cleared { count, more: more && count > 0 })
 }
 
-/// Somebody is typing in a lane: worth remembering only while a fresh message waits there for its window, be it behind
-/// those that are being answered or wait for a retry.
+/// Stores a typing signal for a lane. Ignores it if no fresh item waits in the lane, because only a fresh item has a
+/// window to keep open. The fresh item may be behind a delivery or a retry.
 pub fn typing(policy: &Policy, queue: QueueId, lane: Lane, front: &[FrontItem], now: Time, changes: &mut Changes) {
     let waits = front.iter().any(|known| known.item.is_fresh());
     if waits && policy.batch() > 1 && policy.typing_extension > Span::ZERO && policy.window > Span::ZERO {

@@ -1,4 +1,4 @@
-//! The policy of a queue: which of the three kinds, and its times and bounds.
+//! The policy of a queue: its kind, times and bounds.
 
 use crate::id::Seq;
 use crate::limits::{ATTEMPTS_MAX, BACKOFF_MAX, BATCH_MAX, SPAN_MAX, SPAN_MIN};
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Per key in order, one delivery at a time, messages that arrive together handed over together.
+    /// The items of a key are handed out in order, one delivery at a time, grouped by a window.
     Lane,
-    /// Each item on its own.
+    /// Each item is handed out once, in no promised order.
     Inbox,
-    /// Per key only the newest.
+    /// A key has at most one unfinished item. A newer change replaces it.
     Sync,
 }
 
 impl Kind {
-    /// As it is written.
+    /// Returns the name of the kind in configuration, API and databases.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Lane => "lane",
@@ -28,58 +28,58 @@ impl Kind {
     }
 }
 
-/// What an exhausted head does to its lane.
+/// The effect of an exhausted head on its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
-    /// The lane goes on with the next item.
+    /// The next item becomes the head.
     Continue,
-    /// The lane waits until a person decides.
+    /// The lane hands out nothing until a person decides.
     Hold,
 }
 
-/// The policy in force for a queue.
+/// The policy of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Lane, inbox or sync.
     pub kind: Kind,
-    /// How long a hand-out lasts without a beat.
+    /// How long a delivery lives without a heartbeat.
     pub lock_timeout: Span,
-    /// How long a hand-out lasts at most, whatever the beats.
+    /// How long a delivery lives at most. Heartbeats cannot extend it further.
     pub max_hold: Option<Span>,
-    /// Messages of a key that arrive within this span of each other are handed over together. This and the three below say
-    /// how a lane makes groups; other kinds keep them as they were given, and hand out as if they were not there.
+    /// How long a lane waits after an item for the next one before it hands them out as a group. This and the next
+    /// three fields have no effect in inboxes and sync queues.
     pub window: Span,
-    /// How much longer the window stays open after a sign of typing.
+    /// How long the window stays open after a typing signal.
     pub typing_extension: Span,
-    /// The longest that a window may be stretched.
+    /// The longest time that a window stays open.
     pub max_wait: Span,
-    /// The most items in one delivery of a lane; what counts is [`Policy::batch`].
+    /// The most items in one delivery of a lane. [`Policy::batch`] returns the effective value for every kind.
     pub batch_max: u32,
-    /// Hand-outs before an item is exhausted.
+    /// How many attempts an item has before it is exhausted.
     pub max_attempts: u32,
-    /// The first back-off; it doubles.
+    /// The first back-off. It doubles with each attempt.
     pub backoff: Span,
     /// How long finished items and their ids are kept.
     pub retention: Span,
-    /// What an exhausted head does to its lane.
+    /// The effect of an exhausted head on its lane.
     pub on_exhausted: OnExhausted,
 }
 
-/// Why a policy is refused.
+/// A policy field outside its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} must be between {min} and {max}")]
 pub struct BadPolicy {
-    /// The field as users know it.
+    /// The configuration key.
     pub field: &'static str,
-    /// Its lower bound.
+    /// The lower bound.
     pub min: i64,
-    /// Its upper bound.
+    /// The upper bound.
     pub max: i64,
 }
 
 impl Policy {
-    /// The defaults of a kind.
+    /// Returns the default policy of a kind.
     pub fn of(kind: Kind) -> Policy {
         let week = Span::from_secs(7 * 86_400);
         let plain = Policy {
@@ -110,19 +110,18 @@ impl Policy {
         }
     }
 
-    /// Whether what is exhausted stays among the unfinished items: in a sync queue until a newer change, in a lane that
-    /// holds until a person decides.
+    /// Returns whether exhausted items stay among the unfinished items: in a sync queue until a newer change, in a lane
+    /// with [`OnExhausted::Hold`] until a person decides.
     pub fn holds_exhausted(&self) -> bool {
         self.kind == Kind::Sync || (self.kind == Kind::Lane && self.on_exhausted == OnExhausted::Hold)
     }
 
-    /// The most items in one delivery. Only a lane hands items over together, and where one goes at a time there is no window
-    /// to wait for either.
+    /// Returns the most items in one delivery. Only lanes form groups. With a batch of 1 there is no window either.
     pub fn batch(&self) -> u32 {
         if self.kind == Kind::Lane { self.batch_max } else { 1 }
     }
 
-    /// Checks every bound; the first that is broken is named.
+    /// Checks every field and returns the first one outside its bounds.
     pub fn check(&self) -> Result<(), BadPolicy> {
         let bound = |field, value: i64, min: i64, max: i64| {
             if (min..=max).contains(&value) { Ok(()) } else { Err(BadPolicy { field, min, max }) }
@@ -140,19 +139,19 @@ impl Policy {
         bound("retention_s", self.retention.0 / 1000, 1, SPAN_MAX.0 / 1000)
     }
 
-    /// How long to wait before attempt `attempt + 1` of an item: doubling, bounded, with a jitter that
-    /// spreads neighbours and yet is the same every time it is asked.
+    /// Returns the back-off after attempt `attempt` of an item. It doubles with each attempt, up to a maximum. A jitter
+    /// of up to 25 % spreads the retries of neighbouring items; it is computed from the item, so it is reproducible.
     pub fn backoff_after(&self, seq: Seq, attempt: u32) -> Span {
         let doubled = self.backoff.0.saturating_mul(1 << attempt.saturating_sub(1).min(30));
         let most = BACKOFF_MAX.0.max(self.backoff.0);
         let bounded = doubled.min(most);
         let spread = scatter(seq.0 as u64 ^ (u64::from(attempt) << 48)) % 256;
-        // Bounded again: the hour is promised with the jitter in it.
+        // The documented maximum includes the jitter.
         Span((bounded + bounded.saturating_mul(spread as i64) / 1024).min(most))
     }
 }
 
-/// Mixes the bits of a number well enough that neighbours differ widely.
+/// Mixes the bits of a number, so that neighbouring numbers give very different results.
 fn scatter(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_groups_is_taken_by_every_kind_within_its_bounds_and_only_a_lane_goes_by_it() {
+    fn grouping_fields_are_checked_for_every_kind_and_used_only_by_lanes() {
         for kind in [Kind::Lane, Kind::Inbox, Kind::Sync] {
             let (window, typing_extension, max_wait) = (Span(5), Span(6), Span(7));
             let full = Policy { window, typing_extension, max_wait, batch_max: 8, ..Policy::of(kind) };

@@ -1,20 +1,22 @@
-//! Damaged lanes: tells a sound lane from a damaged one, and rebuilds the damaged one.
+//! Detects and repairs damaged lanes.
 //!
-//! A lane is sound in three shapes. (1) One delivery is in process, with as many items as it was handed out with, and no
-//! item is ready. (2) Nothing is in process, and the first item is ready. (3) Nothing is in process, nothing is ready, and
-//! the first item is exhausted and holds the lane. In a sync queue an exhausted item holds nothing and does not count.
-//! An item without a lane is a lane of its own.
+//! A lane is sound in three shapes. (1) One delivery is in process, with as many items as it was handed out with, and
+//! no item is ready. (2) Nothing is in process, and the first item is ready. (3) Nothing is in process, nothing is
+//! ready, and the first item is exhausted and holds the lane. In a sync queue an exhausted item holds nothing and does
+//! not count. An item without a lane is a lane of its own.
 //!
-//! Claims and settlements never leave another shape. Lost rows do: a failover to a server that lacks the newest commits,
-//! or a hand in the tables. Such a lane hands out nothing, or two deliveries at once, and no settlement can end that,
-//! because a delivery that is not whole is stale. Repair keeps at most one whole delivery, gives the others back without their
-//! attempt, and makes the first item the head. No accepted item is lost, and the order stays.
+//! Claims and settlements always leave one of these shapes. Lost rows can leave another one: after a failover to a
+//! server that lacks the newest commits, or after a manual change of the tables. Such a lane hands out nothing, or two
+//! deliveries at once. No settlement can end that, because a delivery with missing rows is stale.
+//!
+//! A repair keeps at most one complete delivery, returns the others without counting their attempt, and makes the first
+//! item the head. It loses no accepted item and keeps the order.
 
 use super::{Body, CameBack, Changes, Done, Ended, Item, Kind, Last, Policy};
 use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::time::Time;
 
-/// Why a delivery that was repaired came back, for the item's history.
+/// The reason in the item's history for a delivery that a repair returned.
 const REPAIRED: &str = "given back by a repair of its lane";
 
 /// An unfinished row, as the store found it under the lane's lock.
@@ -22,89 +24,88 @@ const REPAIRED: &str = "given back by a repair of its lane";
 pub struct RepairRow {
     /// The row.
     pub item: Item,
-    /// Its id; none if it has no body, so that there is nothing to hand out.
+    /// The item's id. `None` if the row has no body, so that there is nothing to hand out.
     pub id: Option<ItemId>,
-    /// It has a last line, too: it is finished and unfinished at once.
+    /// The item also has a finished record, so it is finished and unfinished at once.
     pub is_finished: bool,
 }
 
-/// An accepted item that is neither unfinished nor finished.
+/// An accepted item with a body, but with neither an unfinished row nor a finished record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Its place.
+    /// The item's place in the order of arrival.
     pub seq: Seq,
-    /// Its id.
+    /// The item's id.
     pub id: ItemId,
-    /// Its lane; none in an inbox.
+    /// The item's lane. `None` in an inbox.
     pub lane: Option<Lane>,
-    /// When it was accepted.
+    /// When the item was enqueued.
     pub enqueued_at: Time,
 }
 
-/// What the store read about a lane, or about an item without one, under its lock.
+/// The rows that the store read about a lane, or about an item of an inbox, under its lock.
 #[derive(Debug)]
 pub struct RepairRead {
     /// The queue.
     pub queue: QueueId,
     /// The database's clock, read after the lock.
     pub now: Time,
-    /// The first [`RepairRead::FIRST`] rows of the lane and every row that is ready, handed out or broken, in order; at most
-    /// [`RepairRead::ROWS`] of them.
+    /// The first [`RepairRead::FIRST`] rows of the lane and every row that is ready, handed out or broken, in order; at
+    /// most [`RepairRead::ROWS`] of them.
     pub rows: Vec<RepairRow>,
     /// The bodies of these rows, read only in a sync queue: see [`RepairRead::needs_bodies`].
     pub bodies: Vec<Body>,
-    /// An item that is to be put back.
+    /// A lost item to restore.
     pub lost: Option<Lost>,
-    /// A finished item without a body: its last line is removed.
+    /// A finished item without a body. Its record is deleted.
     pub empty: Option<Seq>,
-    /// Deliveries that an application's transaction has completed, or is completing at this moment: they are left to it
-    /// if they are whole.
+    /// Deliveries that an application's transaction has completed or is completing. A repair keeps them if they are
+    /// complete.
     pub spared: Vec<Fence>,
 }
 
 impl RepairRead {
     /// How many of the first rows are read: enough to find one that can be the head.
     pub const FIRST: u32 = 100;
-    /// How many rows one repair reads and writes at most: a whole delivery and many more. A lane with more damaged rows is
+    /// The most rows that one repair reads and writes: more than any delivery has. A lane with more damaged rows is
     /// repaired in several steps.
     pub const ROWS: u32 = 5_000;
 
-    /// Whether bodies must be read: a sync queue has one row per key, so that a second one must be merged into the first.
+    /// Returns whether the store must read the bodies. A sync queue has one row per key, so a repair merges a second
+    /// one into the first.
     pub fn needs_bodies(policy: &Policy, rows: &[RepairRow]) -> bool {
         policy.kind == Kind::Sync && rows.len() > 1
     }
 }
 
-/// What a repair has changed. Nothing, if the lane was sound.
+/// The changes of a repair. Empty if the lane was sound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// Items whose condition was corrected: they became the head, stopped being one, or were given back.
+    /// Items whose condition was corrected: they became the head, stopped being the head, or were returned.
     pub corrected: Vec<ItemId>,
-    /// Deliveries that were ended: a settlement under these fences is stale.
+    /// Deliveries that were ended. A settlement under these fences is stale.
     pub ended: Vec<Fence>,
-    /// Rows that were removed, because they had no body or were finished already.
+    /// Rows that were deleted, because they had no body or were finished already.
     pub removed: Vec<Seq>,
-    /// Items that were lost and wait for their turn again.
+    /// Lost items that wait for their turn again.
     pub restored: Vec<ItemId>,
     /// Items of a sync queue that were merged into an older unfinished item of their key.
     pub merged: Vec<ItemId>,
 }
 
 impl Repaired {
-    /// The lane was sound.
+    /// Returns whether the lane was sound.
     pub fn is_nothing(&self) -> bool {
         *self == Repaired::default()
     }
 
-    /// How many items it has touched.
+    /// Returns how many items the repair changed.
     pub fn count(&self) -> usize {
         self.corrected.len() + self.removed.len() + self.restored.len() + self.merged.len()
     }
 }
 
-/// Whether a lane is damaged, from its first rows and every row that is ready or handed out.
-///
-/// A claim of a damaged lane hands out nothing, or what it must not hand out.
+/// Returns whether a lane is damaged. `items` are its first rows and every row that is ready or handed out.
 pub(super) fn is_damaged<'a>(policy: &Policy, items: impl Iterator<Item = &'a Item>, spared: &[Fence]) -> bool {
     let before: Vec<Item> = items.cloned().collect();
     let mut after = before.clone();
@@ -112,7 +113,7 @@ pub(super) fn is_damaged<'a>(policy: &Policy, items: impl Iterator<Item = &'a It
     before != after
 }
 
-/// Rebuilds a lane if it is damaged. A sound lane is left as it is.
+/// Repairs a lane if it is damaged. Changes nothing in a sound lane.
 pub fn repair(policy: &Policy, read: RepairRead) -> (Changes, Repaired) {
     let mut changes = Changes::default();
     let mut repaired = Repaired::default();
@@ -161,15 +162,15 @@ pub fn repair(policy: &Policy, read: RepairRead) -> (Changes, Repaired) {
     (changes, repaired)
 }
 
-/// Sets the condition of every row as it would be in a sound lane.
+/// Brings every row into the condition that it has in a sound lane.
 fn rebuild(policy: &Policy, items: &mut [Item], spared: &[Fence], now: Time) {
     give_back_broken(policy, items, spared, now);
     set_head(policy, items, now);
 }
 
-/// Keeps one delivery and gives the others back. Returns the given back rows as they were handed out.
+/// Keeps one delivery and returns the items of the others to the lane. Returns those items as they were handed out.
 fn give_back_broken(policy: &Policy, items: &mut [Item], spared: &[Fence], now: Time) -> Vec<Item> {
-    let kept = kept(policy, &items.iter().collect::<Vec<_>>(), spared);
+    let kept = deliveries_to_keep(policy, &items.iter().collect::<Vec<_>>(), spared);
     let mut ended = Vec::new();
     for item in items {
         if item.parked {
@@ -187,9 +188,9 @@ fn give_back_broken(policy: &Policy, items: &mut [Item], spared: &[Fence], now: 
     ended
 }
 
-/// The deliveries that stay: those that applications complete, or else the only one, or the one at the front, if it is whole.
-/// One that runs behind the front has overtaken others.
-fn kept(policy: &Policy, items: &[&Item], spared: &[Fence]) -> Vec<Fence> {
+/// Returns the complete deliveries that stay: those that applications are completing, or else the only one, or the one
+/// at the front. A delivery behind the front does not stay, because it has overtaken older items.
+fn deliveries_to_keep(policy: &Policy, items: &[&Item], spared: &[Fence]) -> Vec<Fence> {
     let mut fences: Vec<Fence> = Vec::new();
     for item in items.iter().filter(|item| item.expires_at.is_some() && !item.parked) {
         if !fences.contains(&item.fence) {
@@ -201,47 +202,47 @@ fn kept(policy: &Policy, items: &[&Item], spared: &[Fence]) -> Vec<Fence> {
     if fences.iter().any(|fence| spared.contains(fence)) {
         fences.retain(|fence| spared.contains(fence));
     } else if !alone {
-        let front = items.iter().find(|item| stands(policy, item)).filter(|item| item.expires_at.is_some());
+        let front = items.iter().find(|item| blocks(policy, item)).filter(|item| item.expires_at.is_some());
         fences.retain(|fence| front.is_some_and(|front| front.fence == *fence));
     }
     fences
 }
 
-/// Whether it stands in the way of what comes behind it.
-fn stands(policy: &Policy, item: &Item) -> bool {
+/// Returns whether the item blocks the items behind it. An exhausted sync item does not.
+fn blocks(policy: &Policy, item: &Item) -> bool {
     !(item.parked && policy.kind == Kind::Sync)
 }
 
-/// Whether a delivery has as many rows as it was handed out with: only then can it be settled.
+/// Returns whether a delivery has as many rows as when it was handed out. Only then can it be settled.
 pub(super) fn is_whole(items: &[&Item], fence: Fence) -> bool {
     let members = || items.iter().filter(|item| item.fence == fence && item.expires_at.is_some() && !item.parked);
     let count = members().count();
     fence != Fence(0) && members().all(|item| item.size as usize == count)
 }
 
-/// Back to its place, with the attempt taken back.
+/// Returns the item to its place and takes the attempt back.
 fn give_back(item: &mut Item, now: Time) {
     item.attempt = item.attempt.saturating_sub(1);
     item.not_before = if item.revision > item.handed { item.not_before.max(now) } else { item.not_before.min(now) };
-    // It came back from its first hand-out: others may join it again.
+    // This was its first delivery, so the item is fresh again and others may join its group.
     if item.group == item.fence {
         item.group = Fence(0);
     }
     item.put_back(Last::Returned);
 }
 
-/// Makes the first item the head, unless a delivery is in process or the first item holds the lane.
+/// Makes the first item the head, unless a delivery is in process or an exhausted item holds the lane.
 fn set_head(policy: &Policy, items: &mut [Item], now: Time) {
     let runs = items.iter().any(|item| item.expires_at.is_some());
-    let first = items.iter().position(|item| stands(policy, item));
+    let first = items.iter().position(|item| blocks(policy, item));
     for (index, item) in items.iter_mut().enumerate() {
         let heads = !runs && Some(index) == first && !item.parked;
         item.ready_at = heads.then(|| item.ready_at.unwrap_or(now.max(item.not_before)));
     }
 }
 
-/// Puts a lost item back into its place. In a sync queue whose key has an unfinished item, that one is newer: the lost one
-/// is finished as cancelled.
+/// Puts a lost item back in its place. In a sync queue, an unfinished item of the same key is newer, so the lost item
+/// is finished as cancelled instead.
 fn restore(
     policy: &Policy,
     read: &RepairRead,
@@ -277,8 +278,8 @@ fn restore(
     Some(lost.id.clone())
 }
 
-/// Merges the items of one key, as if each newer one had been coalesced into the oldest: that one keeps its id and carries
-/// the newest change. One that is handed out stays handed out.
+/// Merges the unfinished items of each sync key into one, as enqueueing would have done. The oldest item keeps its id
+/// and gets the newest change. If one of them is handed out, that one stays, and stays handed out.
 fn merge(
     policy: &Policy,
     read: &RepairRead,
@@ -293,16 +294,20 @@ fn merge(
     let body = |seq: Seq| read.bodies.iter().find(|body| body.seq == seq);
     let key = |seq: Seq| body(seq).and_then(|body| body.key.as_ref());
     let keys: Vec<_> = items.iter().filter_map(|item| key(item.seq)).collect();
-    for of in keys {
-        let mates: Vec<Item> = items.iter().filter(|item| key(item.seq) == Some(of)).cloned().collect();
-        let Some(newest) = mates.iter().max_by_key(|item| item.revision).filter(|_| mates.len() > 1) else { continue };
-        let Some(oldest) = mates.iter().find(|item| item.expires_at.is_some()).or(mates.first()) else { continue };
-        for item in mates.iter().filter(|item| item.seq != oldest.seq) {
+    for shared_key in keys {
+        let same_key: Vec<Item> = items.iter().filter(|item| key(item.seq) == Some(shared_key)).cloned().collect();
+        let Some(newest) = same_key.iter().max_by_key(|item| item.revision).filter(|_| same_key.len() > 1) else {
+            continue;
+        };
+        let Some(oldest) = same_key.iter().find(|item| item.expires_at.is_some()).or(same_key.first()) else {
+            continue;
+        };
+        for item in same_key.iter().filter(|item| item.seq != oldest.seq) {
             changes.remove.push(item.seq);
             changes.done.push(cancelled(item, read.now));
             merged.extend(ids.iter().find(|(seq, _)| *seq == item.seq).map(|(_, id)| id.clone()));
         }
-        items.retain(|item| item.seq == oldest.seq || key(item.seq) != Some(of));
+        items.retain(|item| item.seq == oldest.seq || key(item.seq) != Some(shared_key));
         if let (true, Some(old), Some(new)) = (newest.seq != oldest.seq, body(oldest.seq), body(newest.seq)) {
             changes.replaced.push(Body { action: new.action.clone(), payload: new.payload.clone(), ..old.clone() });
             let take = |item: &&mut Item| item.seq == oldest.seq;
@@ -334,7 +339,7 @@ fn cancelled(item: &Item, now: Time) -> Done {
     }
 }
 
-/// It did not settle: a late settlement under its fence is stale, as after an expiry.
+/// Records a delivery that the repair ended as expired, so that a late settlement under its fence is stale.
 fn came_back(item: Item, now: Time) -> CameBack {
     let Item { seq, fence, holder, claimed_at, .. } = item;
     let error = Some(REPAIRED.to_owned());

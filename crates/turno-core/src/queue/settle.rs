@@ -1,7 +1,7 @@
-//! Settling what was handed out: ack, fail, return, beat, and expiry, which is a settlement by the clock.
+//! Settles deliveries: ack, fail, return, heartbeat, and expiry, which is a settlement by the clock.
 //!
-//! All of them need the live fence. A settlement under any other changes nothing: not the state, not the
-//! attempts, not the errors, not the lane.
+//! Every settlement needs the live fence. With any other fence it is stale and changes nothing: no state, no attempt,
+//! no error, no lane.
 
 mod park;
 
@@ -11,143 +11,145 @@ use crate::id::{Fence, ItemId, Lane, QueueId, Seq};
 use crate::text::kept;
 use crate::time::{Span, Time};
 
-/// Names a delivery: its first item, its lane and its size, so that the store finds it without searching.
+/// The name and fence of a delivery. The name contains the first item, the lane and the size, so that the store finds
+/// the rows without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handed {
     /// The queue.
     pub queue: QueueId,
     /// The first item.
     pub seq: Seq,
-    /// The lane; none in an inbox.
+    /// The lane. `None` in an inbox.
     pub lane: Option<Lane>,
-    /// How many items.
+    /// The number of items.
     pub size: u32,
-    /// The fence of the hand-out.
+    /// The fence of the delivery.
     pub fence: Fence,
 }
 
 impl Handed {
-    /// The name of a delivery that was just handed out.
+    /// Returns the name of a delivery.
     pub fn of(queue: QueueId, delivery: &Delivery) -> Handed {
         let size = delivery.items.len() as u32;
         Handed { queue, seq: delivery.seq, lane: delivery.lane, size, fence: delivery.fence }
     }
 }
 
-/// One settlement.
+/// A command to settle one delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settle {
-    /// Which delivery.
+    /// The delivery.
     pub handed: Handed,
     /// The queue's policy.
     pub policy: Policy,
-    /// How.
+    /// How to settle it.
     pub act: Act,
 }
 
 /// The ways to settle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Done; with `through`, only up to and including that item, and the rest goes back unattempted.
+    /// The items are processed.
     Ack {
-        /// The last item that is done.
+        /// The last processed item. The items after it are returned untried. `None` acks all items.
         through: Option<ItemId>,
     },
-    /// There is nothing to do for it any more: finished, and nobody was told anything.
+    /// The items need no processing: they finish as processed, and nothing was sent.
     Skip,
-    /// Failed; with `item`, what stands before it is done and what stands behind it goes back unattempted.
+    /// The delivery failed.
     Fail {
-        /// What went wrong.
+        /// The error.
         error: String,
-        /// The item that failed.
+        /// The item that failed. The items before it are processed, the items after it are returned untried. `None`
+        /// fails all items.
         item: Option<ItemId>,
-        /// Another back-off than the policy's.
+        /// The back-off to use instead of the policy's.
         retry_in: Option<Span>,
-        /// Do not try again.
+        /// Exhaust the items now instead of retrying them.
         give_up: bool,
     },
-    /// Given back unprocessed: the attempt does not count.
+    /// The items are returned untried. The attempt does not count.
     Return {
-        /// What stood in the way, for whoever looks at the item.
+        /// The reason, shown with the item.
         error: Option<String>,
     },
-    /// It could not even be tried, by nobody's failure who was to take it: the attempt does not count, and it waits.
+    /// The items could not be tried, and their receiver is not the cause. The attempt does not count, and they wait.
     Defer {
-        /// What stood in the way, unless it was told before.
+        /// The reason. `None` if it was already reported.
         error: Option<String>,
-        /// How long it waits.
+        /// How long the items wait.
         retry_in: Span,
     },
-    /// The destination did not take the exhausted item that it was probed with: exhausted as before, with no attempt more.
+    /// The destination refused an exhausted item that was used as a probe. The item is exhausted again, and the probe
+    /// does not count as an attempt.
     Park {
-        /// What went wrong.
+        /// The error.
         error: Option<String>,
     },
-    /// Still working on it.
+    /// A heartbeat: the worker still works on the delivery.
     Beat,
-    /// The sweeper saw it expire; decided anew here.
+    /// The delivery has expired. The sweep sends this; the expiry is checked again here, under the lock.
     Expire,
-    /// Done, in a transaction of the application's own that is committed by now.
+    /// An application acked the delivery in its own transaction, which has committed.
     ///
-    /// That transaction saw the delivery live, and kept it from being taken back until its commit; so the time is not
-    /// looked at again, only the fence.
+    /// That transaction saw the delivery live and kept it from being taken back until its commit. So only the fence is
+    /// checked here, not the expiry.
     Complete,
 }
 
-/// A delivery as the store found it under its locks.
+/// The rows of a delivery, as the store read them under its locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Its items in order; empty if the first one is not handed out under this fence.
+    /// The items in order. Empty if the first one is not handed out under this fence.
     pub members: Vec<Member>,
-    /// The first item of the lane that is not a member.
+    /// The first item of the lane that is not in the delivery.
     pub next: Option<Item>,
 }
 
-/// One item of a delivery, named where the settlement names items.
+/// One item of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The item.
     pub item: Item,
-    /// Its id, read only if the settlement needs it.
+    /// The item's id. The store reads it only if the settlement names an item.
     pub id: Option<ItemId>,
 }
 
-/// What became of the delivery.
+/// The result of a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// Done.
+    /// The items are processed.
     Acked,
-    /// It will be tried again.
+    /// The items will be retried.
     Retrying {
-        /// When.
+        /// When the next attempt may start.
         retry_at: Time,
     },
-    /// No attempts left.
+    /// The items have no attempts left.
     Exhausted,
-    /// It changed meanwhile and is queued again.
+    /// A newer change arrived during the delivery, so the key is queued again.
     Superseded,
-    /// Given back; the attempt does not count.
+    /// The items are returned. The attempt does not count.
     Returned,
-    /// It lives on.
+    /// The delivery stays live.
     Renewed {
-        /// Until when.
+        /// The expiry of the delivery.
         expires_at: Time,
-        /// What kept the heartbeat from extending it: `expires_at` is then the stored one, and no later heartbeat
-        /// moves it either.
+        /// The setting that prevents any extension. `expires_at` is then unchanged, and no later heartbeat moves it.
         limited_by: Option<LimitedBy>,
     },
-    /// The claim had expired and was taken back.
+    /// The delivery had expired and was taken back.
     Expired,
-    /// The fence is not the live one, or its time is over: nothing has changed.
+    /// The fence is not the live one, or the delivery has expired. Nothing changed.
     Stale,
-    /// The named item is not in this delivery: nothing has changed.
+    /// The named item is not in this delivery. Nothing changed.
     NotInDelivery,
 }
 
-/// Which setting keeps a heartbeat from extending a delivery.
+/// The setting that prevents a heartbeat from extending a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LimitedBy {
-    /// The policy's `max_hold`: a delivery ends so long after its hand-out, whatever the heartbeats.
+    /// The policy's `max_hold`: a delivery ends at most this long after its hand-out.
     MaxHold,
 }
 
@@ -160,7 +162,7 @@ impl LimitedBy {
     }
 }
 
-/// Decides one settlement on the delivery that was loaded for it, and empties it if it is over.
+/// Decides one settlement. Removes the members from `loaded` unless the delivery stays live.
 pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Changes) -> SettleOutcome {
     let Some(first) = loaded.members.first().map(|member| &member.item) else {
         return SettleOutcome::Stale;
@@ -168,10 +170,10 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
     let Some(expires_at) = first.expires_at.filter(|_| first.fence == command.handed.fence) else {
         return SettleOutcome::Stale;
     };
-    if !is_whole(&command.handed, &loaded.members) {
+    if !matches_name(&command.handed, &loaded.members) {
         return SettleOutcome::Stale;
     }
-    // Expiry settles what is over, everybody else what still lives; what was completed lived then.
+    // `Expire` needs an expired delivery, every other act a live one. `Complete` was live in its own transaction.
     if (expires_at <= now) != matches!(command.act, Act::Expire) && command.act != Act::Complete {
         return SettleOutcome::Stale;
     }
@@ -189,36 +191,36 @@ pub fn settle(command: &Settle, loaded: &mut Loaded, now: Time, changes: &mut Ch
         _ => None,
     };
     let members = std::mem::take(&mut loaded.members).into_iter().map(|member| member.item).collect();
-    // What nobody settled ended when its time was over, whenever that is noticed.
+    // An expired delivery ended at its expiry, even if the sweep comes later.
     let ended = if command.act == Act::Expire { expires_at } else { now };
-    let mut work = Work { policy, now: ended, changes, left: Vec::new() };
+    let mut settlement = Settlement { policy, now: ended, changes, left: Vec::new() };
     let outcome = match &command.act {
-        Act::Ack { .. } | Act::Complete => work.ack(members, split, "item.delivered"),
-        Act::Skip => work.ack(members, None, "item.skipped"),
-        Act::Fail { error, retry_in, give_up, .. } => work.fail(members, split, error, *retry_in, *give_up),
-        Act::Return { error } => work.give_back(members, error.as_deref()),
-        Act::Park { error } => work.park(members, error.as_deref()),
-        Act::Defer { error, retry_in } => work.defer(members, error.as_deref(), *retry_in),
-        Act::Expire | Act::Beat => work.expire(members),
+        Act::Ack { .. } | Act::Complete => settlement.ack(members, split, "item.delivered"),
+        Act::Skip => settlement.ack(members, None, "item.skipped"),
+        Act::Fail { error, retry_in, give_up, .. } => settlement.fail(members, split, error, *retry_in, *give_up),
+        Act::Return { error } => settlement.give_back(members, error.as_deref()),
+        Act::Park { error } => settlement.park(members, error.as_deref()),
+        Act::Defer { error, retry_in } => settlement.defer(members, error.as_deref(), *retry_in),
+        Act::Expire | Act::Beat => settlement.expire(members),
     };
-    let left = work.left;
+    let left = settlement.left;
     promote(policy, left, loaded.next.take(), now, changes);
     outcome
 }
 
-/// What expiry makes of one item, whatever else is in its delivery: what is written, and the item if it stays.
+/// Decides the expiry of a single item of a delivery. Returns the changes, and the item if it stays unfinished.
 pub(super) fn expire_alone(policy: &Policy, item: Item, now: Time) -> (Changes, Option<Item>) {
     let mut changes = Changes::default();
     let ended = item.expires_at.unwrap_or(now).min(now);
-    let mut work = Work { policy, now: ended, changes: &mut changes, left: Vec::new() };
-    work.expire(vec![item]);
-    let left = work.left.pop();
+    let mut settlement = Settlement { policy, now: ended, changes: &mut changes, left: Vec::new() };
+    settlement.expire(vec![item]);
+    let left = settlement.left.pop();
     (changes, left)
 }
 
-/// Whether the items under the fence are exactly the delivery that is named. The name travels outside, where it can be
-/// altered: with another first item there are too few behind it, with another size the items know better.
-fn is_whole(handed: &Handed, members: &[Member]) -> bool {
+/// Returns whether the items under the fence are exactly the named delivery. Callers hold the name and could alter it:
+/// another first item finds too few members, and another size contradicts the stored one.
+fn matches_name(handed: &Handed, members: &[Member]) -> bool {
     let mine = |member: &Member| {
         let item = &member.item;
         item.size == handed.size && (item.queue, item.lane, item.fence) == (handed.queue, handed.lane, handed.fence)
@@ -232,10 +234,10 @@ fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) 
     let latest = policy.max_hold.map(|hold| first.claimed_at.unwrap_or(now) + hold);
     let allowed = latest.map_or(wanted, |latest| wanted.min(latest));
     let stored = first.expires_at.unwrap_or(now);
-    // As for leases: a beat that would gain next to nothing is answered without writing.
+    // As for leases, a heartbeat that would extend the expiry by very little is answered without a write.
     let quiet = Span((policy.lock_timeout.0 / 20).min(1_000));
     if allowed - stored < quiet {
-        // So close to the latest end no beat extends it, now or later.
+        // The expiry has reached `max_hold`, so no later heartbeat can extend it either.
         let limited_by = latest.filter(|latest| *latest - stored < quiet).map(|_| LimitedBy::MaxHold);
         return SettleOutcome::Renewed { expires_at: stored, limited_by };
     }
@@ -246,7 +248,8 @@ fn beat(policy: &Policy, loaded: &mut Loaded, now: Time, changes: &mut Changes) 
     SettleOutcome::Renewed { expires_at: allowed, limited_by: None }
 }
 
-struct Work<'a> {
+/// Applies one settlement to the items of a delivery.
+struct Settlement<'a> {
     policy: &'a Policy,
     now: Time,
     changes: &'a mut Changes,
@@ -254,29 +257,29 @@ struct Work<'a> {
     left: Vec<Item>,
 }
 
-impl Work<'_> {
-    fn ack(&mut self, members: Vec<Item>, through: Option<usize>, told: &'static str) -> SettleOutcome {
+impl Settlement<'_> {
+    fn ack(&mut self, members: Vec<Item>, through: Option<usize>, event: &'static str) -> SettleOutcome {
         let mut outcome = SettleOutcome::Acked;
         for (index, item) in members.into_iter().enumerate() {
             if through.is_some_and(|through| index > through) {
-                self.unattempted(item, None);
+                self.return_untried(item, None);
             } else if item.revision > item.handed {
                 self.supersede(item, Last::Superseded, None);
                 outcome = SettleOutcome::Superseded;
             } else {
                 self.changes.finish(&item, Ended::Processed, self.now);
                 if self.policy.kind == Kind::Sync {
-                    self.changes.tell(self.policy, &item, told, None, self.now);
+                    self.changes.push_event(self.policy, &item, event, None, self.now);
                 }
             }
         }
-        self.reopen();
+        self.make_untried_fresh();
         outcome
     }
 
-    /// What comes back untried from its first hand-out is as if it had never been handed out: who has arrived meanwhile
-    /// goes with it, by the window of its arrival. A group in which anything has failed stays as it is.
-    fn reopen(&mut self) {
+    /// Makes items fresh again if all of them come back untried from their first delivery. Items that have arrived
+    /// since can then join their group. A group with a failed item stays as it was.
+    fn make_untried_fresh(&mut self) {
         let untried = |item: &Item| item.last == Last::Returned && item.group == item.fence;
         if self.policy.kind == Kind::Lane && self.left.iter().all(untried) {
             self.left.iter_mut().for_each(|item| item.group = Fence(0));
@@ -291,12 +294,12 @@ impl Work<'_> {
         retry_in: Option<Span>,
         give_up: bool,
     ) -> SettleOutcome {
-        // The first that failed speaks for all, as it will for whoever repeats the call.
+        // The first failed item decides the outcome, because a repeated call is answered from the first item, too.
         let mut outcome = None;
         for (index, item) in members.into_iter().enumerate() {
             match at {
                 Some(at) if index < at => self.changes.finish(&item, Ended::Processed, self.now),
-                Some(at) if index > at => self.unattempted(item, None),
+                Some(at) if index > at => self.return_untried(item, None),
                 _ if item.revision > item.handed => {
                     self.supersede(item, Last::Superseded, Some(error));
                     outcome.get_or_insert(SettleOutcome::Superseded);
@@ -312,13 +315,13 @@ impl Work<'_> {
 
     fn give_back(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         for item in members {
-            self.unattempted(item, error);
+            self.return_untried(item, error);
         }
-        self.reopen();
+        self.make_untried_fresh();
         SettleOutcome::Returned
     }
 
-    /// Shows as failed and waits as if it were, with no attempt spent.
+    /// Makes the items wait as after a failure, without counting the attempt.
     fn defer(&mut self, members: Vec<Item>, error: Option<&str>, wait: Span) -> SettleOutcome {
         let retry_at = self.now + wait;
         let mut outcome = SettleOutcome::Retrying { retry_at };
@@ -331,9 +334,9 @@ impl Work<'_> {
             item.attempt = item.attempt.saturating_sub(1);
             if let Some(error) = error {
                 let error = kept(error);
-                // No attempt was made: its error must not be taken for that of the one before.
-                self.note(&item, 0, error.clone(), Some(retry_at), false);
-                self.changes.tell(self.policy, &item, "item.failed", Some(error), self.now);
+                // No attempt was made, so the error is stored under attempt 0 and not under the previous attempt.
+                self.record_error(&item, 0, error.clone(), Some(retry_at), false);
+                self.changes.push_event(self.policy, &item, "item.failed", Some(error), self.now);
             }
             item.put_back(Last::Failed);
             item.not_before = retry_at;
@@ -342,7 +345,7 @@ impl Work<'_> {
         outcome
     }
 
-    /// An expired hand-out counts as an attempt, and is available again at once: no back-off.
+    /// Counts the expired delivery as an attempt and makes its items available at once, without a back-off.
     fn expire(&mut self, members: Vec<Item>) -> SettleOutcome {
         for item in members {
             if item.revision > item.handed {
@@ -354,23 +357,25 @@ impl Work<'_> {
         SettleOutcome::Expired
     }
 
-    /// Back to its place with the attempt taken back. A change that came meanwhile has reset it to 0 already.
-    fn unattempted(&mut self, mut item: Item, error: Option<&str>) {
+    /// Returns the item to its place and takes the attempt back. If a newer change has arrived, the attempt is 0
+    /// already.
+    fn return_untried(&mut self, mut item: Item, error: Option<&str>) {
         item.attempt = item.attempt.saturating_sub(1);
-        self.back(&item, Last::Returned, error);
+        self.record_uncounted(&item, Last::Returned, error);
         item.put_back(Last::Returned);
-        // Not later: a mate's back-off may have been a little longer than that of the head it went with. Nor the time of
-        // the return: its window counts from when it came.
+        // The item may run now, even if its own back-off was a little longer than that of its group's head. An earlier
+        // `not_before` stays, because the window counts from the item's arrival.
         item.not_before = item.not_before.min(self.now);
         self.left.push(item);
     }
 
-    /// To be delivered anew as it is now. What the overtaken attempt said is kept for whoever looks, and counts for nothing.
+    /// Queues the item again, because a newer change arrived during the delivery. The error of the old attempt is
+    /// stored for display only.
     fn supersede(&mut self, mut item: Item, last: Last, error: Option<&str>) {
         item.attempt = 0;
-        self.back(&item, last, error);
+        self.record_uncounted(&item, last, error);
         item.put_back(last);
-        // While it was handed out it told when the newest change came, which may have been after its time was over.
+        // During a delivery `not_before` holds the time of the newest change, which may be later than the expiry.
         item.not_before = item.not_before.max(self.now);
         self.left.push(item);
     }
@@ -387,9 +392,9 @@ impl Work<'_> {
         let exhausted = give_up || item.attempt >= self.policy.max_attempts;
         let wait = retry_in.unwrap_or_else(|| self.policy.backoff_after(item.seq, item.attempt));
         let retry_at = (!exhausted).then_some(self.now + wait);
-        self.note(&item, item.attempt, error.clone(), retry_at, last == Last::Expired);
+        self.record_error(&item, item.attempt, error.clone(), retry_at, last == Last::Expired);
         let name = if exhausted { "item.exhausted" } else { "item.failed" };
-        self.changes.tell(self.policy, &item, name, Some(error), self.now);
+        self.changes.push_event(self.policy, &item, name, Some(error), self.now);
         item.put_back(last);
         if !exhausted {
             item.not_before = self.now + wait;
@@ -406,8 +411,8 @@ impl Work<'_> {
         SettleOutcome::Exhausted
     }
 
-    /// Keeps how a hand-out came back without counting, of an item that is still as it was handed out.
-    fn back(&mut self, item: &Item, how: Last, error: Option<&str>) {
+    /// Records a delivery that does not count as an attempt. Must be called before `put_back`.
+    fn record_uncounted(&mut self, item: &Item, how: Last, error: Option<&str>) {
         self.changes.came_back.push(CameBack {
             seq: item.seq,
             fence: item.fence,
@@ -419,8 +424,8 @@ impl Work<'_> {
         });
     }
 
-    /// Keeps what went wrong with an item that is still as it was handed out.
-    fn note(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>, expired: bool) {
+    /// Records an error. Must be called before `put_back`.
+    fn record_error(&mut self, item: &Item, attempt: u32, error: String, retry_at: Option<Time>, expired: bool) {
         self.changes.errors.push(AttemptError {
             seq: item.seq,
             attempt,
@@ -435,10 +440,10 @@ impl Work<'_> {
     }
 }
 
-/// Makes the first item of the lane its head, and writes down all that stay.
+/// Makes the first item of the lane its head, and writes the items that stay.
 ///
-/// In a lane that holds, a parked item at the front keeps everything behind it waiting. In a sync queue a
-/// parked item concerns its own key only.
+/// In a lane, a parked item at the front blocks everything behind it ([`OnExhausted::Hold`](super::OnExhausted::Hold)).
+/// In a sync queue a parked item blocks nothing, because it concerns only its own key.
 pub(super) fn promote(policy: &Policy, left: Vec<Item>, next: Option<Item>, now: Time, changes: &mut Changes) {
     let next_seq = next.as_ref().map(|item| item.seq);
     let next_was_ready = next.as_ref().and_then(|item| item.ready_at);
@@ -447,7 +452,8 @@ pub(super) fn promote(policy: &Policy, left: Vec<Item>, next: Option<Item>, now:
     let head = waiting.iter().position(|item| !(item.parked && policy.kind == Kind::Sync));
     for (index, mut item) in waiting.into_iter().enumerate() {
         let heads = Some(index) == head && !item.parked;
-        // To be looked at at once: its window may be over, or its batch full, which only the whole front can tell.
+        // The next claim looks at the head at once: its window may be over or its batch full, and only a claim reads
+        // the whole front.
         item.ready_at = heads.then(|| now.max(item.not_before));
         let untouched = Some(item.seq) == next_seq && item.ready_at == next_was_ready;
         if !untouched {

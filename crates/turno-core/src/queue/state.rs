@@ -1,29 +1,29 @@
-//! What people call the condition of an item, finished or not.
+//! The state of an item, as people see it.
 
 use super::{Ended, Item, Last};
 use crate::time::Time;
 use std::fmt;
 use std::str::FromStr;
 
-/// The state of an item. Every item is in exactly one; queues are counted and listed by them.
+/// The state of an item. Every item is in exactly one state. Counts and lists of a queue use these states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemState {
-    /// Waits for its turn. Also a sync item that changed while it was being processed.
+    /// The item waits for its turn. A sync item with a newer change during its delivery is pending, too.
     Pending,
-    /// Somebody works on it.
+    /// A worker has the item.
     InProcess,
-    /// Acked.
+    /// A worker acked the item.
     Processed,
-    /// Its last attempt failed, or was not settled in time; it will be tried again.
+    /// The last attempt failed or expired. The item will be retried.
     Error,
-    /// No attempts left.
+    /// The item has no attempts left.
     Exhausted,
-    /// A person took it out.
+    /// A person cancelled the item.
     Cancelled,
 }
 
 impl ItemState {
-    /// All of them.
+    /// Every state.
     pub const ALL: [ItemState; 6] = [
         ItemState::Pending,
         ItemState::InProcess,
@@ -33,7 +33,7 @@ impl ItemState {
         ItemState::Cancelled,
     ];
 
-    /// The word for it, outside and in the stores' statements.
+    /// Returns the state's name in the API and in the stores' statements.
     pub fn as_str(self) -> &'static str {
         match self {
             ItemState::Pending => "pending",
@@ -74,7 +74,7 @@ impl From<Ended> for ItemState {
 }
 
 impl Item {
-    /// What people call its condition at `now`. Stores count and list by the same rule in SQL.
+    /// Returns the item's state at `now`. The stores repeat this rule in SQL to count and list items.
     pub fn state(&self, now: Time) -> ItemState {
         match self.expires_at {
             _ if self.parked => ItemState::Exhausted,
@@ -82,8 +82,8 @@ impl Item {
             Some(at) if now < at => ItemState::InProcess,
             Some(_) => ItemState::Error,
             None if self.last == Last::Failed => ItemState::Error,
-            // As if it had not been handed out: what it has still spent are attempts that failed before. After an expiry that
-            // is the expired one, unless a change came meanwhile, of which nothing was tried.
+            // A return takes its attempt back, so the remaining attempts failed before. After an expiry the attempt is
+            // the expired one, unless a newer change has reset the attempts to 0.
             None if matches!(self.last, Last::Returned | Last::Expired) && self.attempt > 0 => ItemState::Error,
             None => ItemState::Pending,
         }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_is_read_from_its_own_word_and_from_no_other() {
+    fn item_state_is_parsed_from_its_exact_name_only() {
         for state in ItemState::ALL {
             assert_eq!(state.as_str().parse(), Ok(state));
         }

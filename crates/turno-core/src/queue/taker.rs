@@ -1,43 +1,43 @@
-//! Who has an item: a process, and the user in whose name it asked.
+//! The worker that has an item: a process (instance), and the user in whose name it claims.
 //!
-//! Kept as one text, because it goes into every row that is handed out and nobody searches by its parts: the instance,
-//! and behind a separator that no name can contain, the user. A text without one is what a program that embeds the
-//! library took for itself.
+//! Both are stored as one text, because every row that is handed out contains it and no query searches by its parts.
+//! The text is the instance, a separator that no name can contain, and the user. A program that embeds the library and
+//! claims without a user stores the instance alone.
 
 use crate::id::{Instance, UserId};
 use std::fmt;
 use std::sync::Arc;
 
-/// No id has control characters.
+/// Separates instance and user. No name contains it, because names have no control characters.
 const BETWEEN: char = '\u{1f}';
 
-/// A process that takes work, perhaps in somebody's name.
+/// The worker of a delivery: an instance, and the user in whose name it claims, if any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Taker(Arc<str>);
 
 impl Taker {
-    /// This process, in the name of this user.
+    /// Makes the worker from an instance and its user.
     pub fn of(instance: &Instance, user: &UserId) -> Taker {
         Taker(format!("{instance}{BETWEEN}{user}").into())
     }
 
-    /// What is stored.
+    /// Returns the stored text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The process.
+    /// Returns the instance.
     pub fn instance(&self) -> &str {
         self.0.split_once(BETWEEN).map_or(&*self.0, |(instance, _)| instance)
     }
 
-    /// In whose name it asked; nobody's if the engine was asked directly.
+    /// Returns the user, or `None` if the engine was called without one.
     pub fn user(&self) -> Option<&str> {
         self.0.split_once(BETWEEN).map(|(_, user)| user)
     }
 }
 
-/// As people read it: the process, and in whose name.
+/// Renders the worker for people: `instance (user)`.
 impl fmt::Display for Taker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.user() {
@@ -47,7 +47,7 @@ impl fmt::Display for Taker {
     }
 }
 
-/// From what is stored; an instance alone is a worker in nobody's name.
+/// Reads the stored text. An instance alone is a worker without a user.
 impl<T: Into<Arc<str>>> From<T> for Taker {
     fn from(stored: T) -> Taker {
         Taker(stored.into())
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_is_read_back_as_the_process_and_the_user_it_was_made_of() {
+    fn instance_and_user_are_read_back_from_the_stored_text() {
         let (instance, user) = (Instance::new("bot/1 (ñ)").expect("valid"), UserId::new("ana@x").expect("valid"));
         let worker = Taker::from(Taker::of(&instance, &user).as_str());
         assert_eq!((worker.instance(), worker.user()), ("bot/1 (ñ)", Some("ana@x")));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_can_contain_what_stands_between() {
+    fn no_name_can_contain_the_separator() {
         assert!(Instance::new(format!("a{BETWEEN}b")).is_err() && UserId::new(format!("a{BETWEEN}b")).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! One test per rule of a queue, on the pure decisions over a shelf that holds what a store would.
+//! Tests of the queue decisions, over a store in memory (`shelf`).
 
 mod ids;
 mod lapse;

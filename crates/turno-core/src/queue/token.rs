@@ -1,19 +1,19 @@
-//! How a delivery is named outside: one opaque text, beside which the fence travels.
+//! The name of a delivery in the API: one opaque text. The fence is a separate field.
 //!
-//! `a`, then queue, first item, size and, where there is one, the lane, as hexadecimal numbers with `-` between them:
-//! `a3-1f4-2-00c0ffee00c0ffee`. The letter is the version of the form. It is read in one other place, the SQL function
-//! `turno.complete`; whoever changes it here gives it another letter and teaches both.
+//! The text is the letter `a`, then the queue, the first item, the size and, if there is one, the lane. These are
+//! hexadecimal numbers separated by `-`: `a3-1f4-2-00c0ffee00c0ffee`. The letter is the version of the format. The SQL
+//! function `turno.complete` parses the same format. A change of the format needs another letter, here and there.
 
 use super::Handed;
 use crate::id::{Fence, Lane, QueueId, Seq};
 
-/// The text names no delivery.
+/// The text is not the name of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a delivery; pass the text on exactly as it was handed out")]
 pub struct BadDelivery;
 
 impl Handed {
-    /// The delivery's name outside, without its fence.
+    /// Renders the delivery's name, without the fence.
     pub fn token(&self) -> String {
         let Handed { queue: QueueId(queue), seq: Seq(seq), lane, size, .. } = self;
         match lane {
@@ -22,7 +22,7 @@ impl Handed {
         }
     }
 
-    /// The delivery of this name and fence. Only what [`Handed::token`] wrote is accepted.
+    /// Parses a delivery's name. Accepts only text that [`Handed::token`] renders.
     pub fn parse(token: &str, fence: Fence) -> Result<Handed, BadDelivery> {
         let mut fields = token.strip_prefix('a').ok_or(BadDelivery)?.split('-');
         let mut field = || fields.next().map(|text| u64::from_str_radix(text, 16).map_err(|_| BadDelivery)).transpose();
@@ -37,7 +37,7 @@ impl Handed {
             size: size.try_into().map_err(|_| BadDelivery)?,
             fence,
         };
-        // One text per delivery: no other case, no signs, no zeros before, nothing behind.
+        // Each delivery has exactly one text, so upper case, signs, leading zeros and trailing text are refused.
         if handed.token() == token { Ok(handed) } else { Err(BadDelivery) }
     }
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delivery_is_found_by_its_name_and_fence() {
+    fn delivery_name_is_parsed_back_to_the_same_delivery() {
         for lane in [None, Some(Lane(0)), Some(Lane(-1)), Some(Lane(i64::MIN)), Some(Lane(i64::MAX))] {
             for (queue, seq, size) in [(1, 2, 3), (i32::MAX, i64::MAX, u32::MAX)] {
                 let handed = Handed { queue: QueueId(queue), seq: Seq(seq), lane, size, fence: Fence(77) };
@@ -57,14 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn the_name_does_not_change_between_versions() {
+    fn delivery_name_format_never_changes() {
         let handed = Handed { queue: QueueId(3), seq: Seq(500), lane: None, size: 2, fence: Fence(9) };
         assert_eq!(handed.token(), "a3-1f4-2");
         assert_eq!(Handed { lane: Some(Lane(-2)), ..handed }.token(), "a3-1f4-2-fffffffffffffffe");
     }
 
     #[test]
-    fn what_was_not_handed_out_so_is_refused() {
+    fn altered_delivery_name_is_refused() {
         for text in [
             "",
             "a",

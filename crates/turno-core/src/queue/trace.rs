@@ -1,48 +1,51 @@
-//! What the rows of a delivery still tell once it is over: whether its claim expired, and how its worker settled it.
+//! The trace of a past delivery in the stored rows: whether it expired, and how its worker settled it.
+//!
+//! A repeated settlement is answered from the trace, so that it gets the same answer as the first one.
 
 use super::{AttemptError, CameBack, Done, Ended, Last, SettleOutcome};
 use crate::id::Fence;
 use crate::time::Time;
 
-/// The error that is shown for an attempt whose claim expired. Only shown: no rule compares it.
+/// The error text of an attempt whose delivery expired. For display only, except for rows of 0.1.0 (see
+/// [`AttemptError::expired_from`]).
 pub(super) const NOT_SETTLED: &str = "not settled in time";
 
 impl AttemptError {
-    /// Returns whether the claim expired, as opposed to a worker reporting a failure.
+    /// Returns whether the delivery expired, as opposed to a worker reporting a failure.
     pub fn is_expiry(&self) -> bool {
         self.expired
     }
 
-    /// Reads the flag of a stored attempt.
+    /// Returns whether a stored attempt expired.
     ///
-    /// Turno 0.1.0 stored no flag, so its rows (`None`) are told apart by the text that it wrote for an expiry.
+    /// Turno 0.1.0 stored no flag. Its rows (`None`) are recognised by the text that it wrote for an expiry.
     pub fn expired_from(stored: Option<bool>, error: &str) -> bool {
         stored.unwrap_or_else(|| error == NOT_SETTLED)
     }
 }
 
-/// What is left in the rows of a delivery that is not live any more, under its fence.
+/// What the stored rows contain about a past delivery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Its first item finished under this fence.
+    /// How the first item finished, if it finished under this fence.
     pub ended: Option<Ended>,
-    /// The first item came back under this fence without an attempt, also if another worker has had it since.
+    /// How the first item came back without counting an attempt, even if another worker has had it since.
     pub back: Option<Last>,
-    /// An attempt under this fence failed.
+    /// The failed attempt under this fence.
     pub failed: Option<FailedAttempt>,
 }
 
-/// What is left of a failed attempt.
+/// A failed attempt, as far as a repeated settlement needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
-    /// The claim expired: its worker did not settle it.
+    /// The delivery expired, so its worker did not settle it.
     pub expired: bool,
-    /// When it was to be tried again; never, if it was exhausted.
+    /// When the next attempt was planned. `None` if the item was exhausted.
     pub retry_at: Option<Time>,
 }
 
 impl Trace {
-    /// What the rows of one item tell about its hand-out under `fence`.
+    /// Collects the trace of the delivery under `fence` from the rows of its first item.
     pub fn of(fence: Fence, done: Option<&Done>, errors: &[AttemptError], came_back: &[CameBack]) -> Trace {
         let failed = errors.iter().rev().find(|error| error.fence == fence);
         Trace {
@@ -52,9 +55,9 @@ impl Trace {
         }
     }
 
-    /// How the worker with this fence settled it, if it did: what a repeated settlement is answered with.
+    /// Returns how the worker settled the delivery, as the answer to a repeated settlement.
     ///
-    /// Expiry is not a settlement by the worker, whatever it made of the item.
+    /// Returns `None` if the delivery expired, because the worker did not settle it.
     pub fn settled(&self) -> Option<SettleOutcome> {
         match self.failed {
             Some(FailedAttempt { expired: true, .. }) => return None,

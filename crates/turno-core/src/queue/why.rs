@@ -1,126 +1,126 @@
-//! Why an item, or a key, is not running; or who runs it.
+//! Explains why an item or a key is not running, or which worker has it.
 //!
-//! Decided from the rows as a claim would decide, at one instant. An expired hand-out counts as taken back: whoever
-//! asks for work takes it back first. Not here: the sentence for people, which the server writes from this data.
+//! The answer follows the rules of a claim at the same instant. An expired delivery counts as taken back, because a
+//! claim takes it back first. This module returns data; the server renders the sentence for people.
 
-use super::claim::{Ripe, mates, ripe};
+use super::claim::{FrontDue, front_due, window_group};
 use super::repair::{is_damaged, is_whole};
 use super::trace::NOT_SETTLED;
 use super::{AttemptError, Done, Ended, FrontItem, Item, Kind, Last, Policy, Taker};
 use crate::id::{Fence, ItemId, Key};
 use crate::time::Time;
 
-/// Why something is not running, or that it is.
+/// The reason why an item or a key is not running, or that it is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// Somebody works on it.
+    /// A worker has the item.
     pub running: bool,
-    /// The one reason that comes first.
+    /// The first reason that applies.
     pub reason: WhyReason,
-    /// When this was so.
+    /// The time of the answer.
     pub now: Time,
-    /// The item that is spoken of: of a key, its first unfinished one.
+    /// The item. For a key, its first unfinished item.
     pub item: Option<ItemId>,
-    /// Its key.
+    /// The item's key.
     pub key: Option<Key>,
-    /// Its hand-outs so far that count.
+    /// The item's attempts so far.
     pub attempt: u32,
 }
 
-/// The reason.
+/// The reason in a [`Why`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyReason {
-    /// Somebody works on it.
+    /// A worker has the item.
     Running {
-        /// Who.
+        /// The worker.
         taker: Option<Taker>,
-        /// Under which fence.
+        /// The fence of the delivery.
         fence: Fence,
-        /// Since when.
+        /// When the item was handed out.
         since: Time,
-        /// Until when, unless settled or renewed.
+        /// When the delivery expires, unless it is settled or renewed before.
         expires_at: Time,
     },
-    /// The time of its hand-out is over, and an application is completing it in a transaction that is still open: nobody
-    /// else gets it until that ends.
+    /// The delivery has expired, but an application is completing it in an open transaction. The item is not handed out
+    /// before that transaction ends.
     Completing {
-        /// Who was handed it.
+        /// The worker of the delivery.
         taker: Option<Taker>,
-        /// Under which fence.
+        /// The fence of the delivery.
         fence: Fence,
-        /// Since when.
+        /// When the item was handed out.
         since: Time,
     },
-    /// Its queue is paused.
+    /// The queue is paused.
     Paused,
-    /// More messages of its key may come, and would be handed over with it.
+    /// The window is open: the lane waits for more items of the key.
     WindowOpen {
-        /// Until then, if nobody writes or types.
+        /// The end of the window, unless another item or a typing signal arrives.
         until: Time,
     },
-    /// It was enqueued for later.
+    /// The item was enqueued with a delay.
     Delayed {
-        /// Until then.
+        /// The end of the delay.
         until: Time,
     },
-    /// Its last attempt failed, or could not even be made, and it waits before the next.
+    /// The last attempt failed or was not possible, and the item waits for the next one.
     RetryLater {
-        /// Until then.
+        /// The end of the back-off.
         until: Time,
-        /// The attempt that failed; 0 if none was made.
+        /// The attempt that failed, or 0 if no attempt was possible.
         attempt: u32,
-        /// What went wrong.
+        /// The error.
         error: Option<String>,
     },
-    /// Another delivery of its key is being worked on.
+    /// A worker has another delivery of the key.
     BehindInFlight {
         /// The first item of that delivery.
         id: ItemId,
-        /// Who has it.
+        /// The worker of that delivery.
         taker: Option<Taker>,
-        /// Under which fence.
+        /// The fence of that delivery.
         fence: Fence,
-        /// Since when.
+        /// When that delivery was handed out.
         since: Time,
-        /// Until when, unless settled or renewed.
+        /// When that delivery expires, unless it is settled or renewed before.
         expires_at: Time,
     },
-    /// An older item of its key has to go first.
+    /// An older item of the key must go first.
     BehindHead {
-        /// That one.
+        /// The older item.
         id: ItemId,
     },
-    /// An exhausted item at the head of its lane holds everything behind it until a person decides.
+    /// An exhausted item at the head holds the lane until a person decides.
     LaneHeld {
-        /// That one.
+        /// The exhausted item.
         id: ItemId,
     },
-    /// No attempts left.
+    /// The item has no attempts left.
     Exhausted {
-        /// What went wrong last.
+        /// The last error.
         error: Option<String>,
     },
-    /// Done.
+    /// The item is processed.
     Processed {
-        /// When.
+        /// When it was processed.
         at: Time,
     },
-    /// A person took it out.
+    /// A person cancelled the item.
     Cancelled {
-        /// When.
+        /// When it was cancelled.
         at: Time,
     },
-    /// The rows of its lane contradict each other, so that claims and settlements do not work there. A repair of the lane
-    /// (`turno check --repair`) mends it.
+    /// The rows of the lane contradict each other, so claims and settlements do not work. `turno check --repair`
+    /// repairs the lane.
     Damaged,
-    /// Nothing keeps it: nobody has asked for work.
+    /// The item is due, and no worker has claimed it yet.
     Ready,
-    /// The key has nothing unfinished.
+    /// The key has no unfinished items.
     Empty,
 }
 
 impl WhyReason {
-    /// The reason as a stable word.
+    /// Returns the stable name of the reason in the API.
     pub fn code(&self) -> &'static str {
         match self {
             WhyReason::Running { .. } => "running",
@@ -142,21 +142,21 @@ impl WhyReason {
     }
 }
 
-/// What the store read about an item and its lane.
+/// The rows that the store read about an item and its lane.
 #[derive(Clone, Debug)]
 pub struct WhyRead<'a> {
     /// The queue's policy.
     pub policy: &'a Policy,
-    /// Nothing is handed out.
+    /// The queue is paused.
     pub paused: bool,
     /// When the rows were read.
     pub now: Time,
-    /// The first items of the lane, in order, and behind them those that are ready or handed out; empty in an inbox. Enough
-    /// to see a whole delivery, what follows it, and whether the lane is sound.
+    /// The first items of the lane in order, then those that are ready or handed out. Enough to see a complete
+    /// delivery, the items behind it, and whether the lane is damaged. Empty in an inbox.
     pub front: &'a [FrontItem],
-    /// When somebody last typed in the lane.
+    /// The last typing signal of the lane.
     pub typed_at: Option<Time>,
-    /// The fence of a delivery whose time is over, and that an application is completing at this moment.
+    /// The fence of an expired delivery that an application is completing in an open transaction.
     pub completing: Option<Fence>,
 }
 
@@ -165,7 +165,7 @@ impl WhyRead<'_> {
         item.expires_at.is_some() && self.completing == Some(item.fence)
     }
 
-    /// Whether a claim or a settlement cannot work, because the rows of the item's lane contradict each other.
+    /// Returns whether the rows of the item's lane contradict each other.
     fn is_damaged(&self, item: &Item) -> bool {
         match item.lane {
             Some(_) => is_damaged(self.policy, self.front.iter().map(|known| &known.item), self.completing.as_slice()),
@@ -173,7 +173,7 @@ impl WhyRead<'_> {
         }
     }
 
-    /// Whether the delivery of the item can be settled.
+    /// Returns whether the item's delivery has all its rows, so that it can be settled.
     fn is_whole(&self, item: &Item) -> bool {
         match item.lane {
             Some(_) => is_whole(&self.front.iter().map(|known| &known.item).collect::<Vec<_>>(), item.fence),
@@ -182,7 +182,7 @@ impl WhyRead<'_> {
     }
 }
 
-/// Why this unfinished item is not running; `error` is the last one that is kept of it.
+/// Explains why an unfinished item is not running. `error` is its last stored error.
 pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptError>) -> Why {
     let item = &known.item;
     let reason = match item.expires_at {
@@ -199,23 +199,23 @@ pub fn why_item(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptErr
     why(read.now, known, reason)
 }
 
-/// As [`why_item`], for somebody who wants this very item: one that would go along with the head of its lane is not to be
-/// had without it.
+/// As [`why_item`], for a claim of this item alone. An item that would be handed out in a group with its head is
+/// answered with [`WhyReason::BehindHead`], because it cannot be claimed without the head.
 pub fn why_alone(read: &WhyRead<'_>, known: &FrontItem, error: Option<&AttemptError>) -> Why {
     let why = why_item(read, known, error);
-    let head = read.front.iter().find(|of| stands(read, of)).filter(|head| head.item.seq != known.item.seq);
+    let head = read.front.iter().find(|known| blocks(read, known)).filter(|head| head.item.seq != known.item.seq);
     match (&why.reason, head) {
         (WhyReason::Ready, Some(head)) => Why { reason: WhyReason::BehindHead { id: head.id.clone() }, ..why },
         _ => why,
     }
 }
 
-/// Whether it stands in the way of what comes behind it.
-fn stands(read: &WhyRead<'_>, known: &FrontItem) -> bool {
+/// Returns whether the item blocks the items behind it. An exhausted sync item does not.
+fn blocks(read: &WhyRead<'_>, known: &FrontItem) -> bool {
     !(known.item.parked && read.policy.kind == Kind::Sync)
 }
 
-/// How an item that is finished ended; `error` is the last one that is kept of it.
+/// Explains how a finished item ended. `error` is its last stored error.
 pub fn why_done(done: &Done, id: ItemId, key: Option<Key>, error: Option<&AttemptError>, now: Time) -> Why {
     let reason = match done.ended {
         Ended::Processed => WhyReason::Processed { at: done.at },
@@ -225,8 +225,8 @@ pub fn why_done(done: &Done, id: ItemId, key: Option<Key>, error: Option<&Attemp
     Why { running: false, reason, now, item: Some(id), key, attempt: done.attempt }
 }
 
-/// Why a key is not running, from its unfinished items in order; `error` is the last one that is kept of the
-/// first of them.
+/// Explains why a key is not running. `items` are its unfinished items in order, `error` the last stored error of the
+/// first one.
 pub fn why_key(read: &WhyRead<'_>, key: &Key, items: &[FrontItem], error: Option<&AttemptError>) -> Why {
     let live =
         |known: &&FrontItem| known.item.expires_at.is_some_and(|at| read.now < at) || read.is_completing(&known.item);
@@ -256,11 +256,11 @@ fn completing(item: &Item) -> WhyReason {
     WhyReason::Completing { taker: item.holder.clone(), fence: item.fence, since }
 }
 
-/// Why an item of a queue that hands out is not handed out.
+/// Returns the reason why an item of an active queue waits.
 fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&AttemptError>) -> WhyReason {
     let own = || match (item.expires_at, item.ready_at) {
         (None, _) if read.now < item.not_before => later(item, error),
-        // A claim looks at it from then on, and not earlier.
+        // Claims ignore the item before `ready_at`.
         (None, Some(until)) if read.now < until => WhyReason::Delayed { until },
         _ => WhyReason::Ready,
     };
@@ -277,7 +277,7 @@ fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&AttemptError>) -> Why
     if let Some(first) = read.front.iter().find(|known| read.is_completing(&known.item)) {
         return WhyReason::BehindHead { id: first.id.clone() };
     }
-    let lane: Vec<&FrontItem> = read.front.iter().filter(|known| stands(read, known)).collect();
+    let lane: Vec<&FrontItem> = read.front.iter().filter(|known| blocks(read, known)).collect();
     let Some(head) = lane.first() else {
         return own();
     };
@@ -289,18 +289,21 @@ fn waiting(read: &WhyRead<'_>, item: &Item, error: Option<&AttemptError>) -> Why
     }
 }
 
-/// Whether it goes with the head of its lane, which waits for nothing but its window.
+/// Returns the reason for an item that may be grouped with the head of its lane, when the head can wait only for its
+/// window.
 fn together(read: &WhyRead<'_>, lane: &[&FrontItem], index: Option<usize>) -> WhyReason {
     let head = &lane[0];
     let front: Vec<Item> = lane.iter().take(read.policy.batch() as usize).map(|known| known.item.clone()).collect();
     let goes_along = |count: usize| index.is_some_and(|index| index < count);
-    // A claim looks at the head from then on, and not earlier.
+    // Claims ignore the head before its `ready_at`.
     let looked_at = head.item.ready_at.filter(|at| read.now < *at);
-    match ripe(read.policy, &front, read.typed_at, read.now) {
-        Ripe::Now(count) if goes_along(count) => {
+    match front_due(read.policy, &front, read.typed_at, read.now) {
+        FrontDue::Now(count) if goes_along(count) => {
             looked_at.map_or(WhyReason::Ready, |until| WhyReason::WindowOpen { until })
         }
-        Ripe::From(until) if goes_along(mates(read.policy, &front, read.now).len()) => WhyReason::WindowOpen { until },
+        FrontDue::From(until) if goes_along(window_group(read.policy, &front, read.now).len()) => {
+            WhyReason::WindowOpen { until }
+        }
         _ => WhyReason::BehindHead { id: head.id.clone() },
     }
 }

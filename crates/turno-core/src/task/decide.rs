@@ -1,4 +1,4 @@
-//! One decision about one task and its lock.
+//! Decides one command about one task and its lease.
 
 use super::line::{Goods, Line, LineError, LineOutcome, LineStatus, NewLine, Patch, speaks_for_ended};
 use super::stock::{Stock, post};
@@ -12,61 +12,61 @@ use crate::text::kept;
 use crate::time::{Span, Time};
 use serde_json::Value;
 
-/// What the store read, with the task and its lease locked.
+/// The rows that the store read, with the task and its lease locked.
 #[derive(Debug)]
 pub struct Read {
     /// The database's clock, read after the locks.
     pub now: Time,
     /// One fresh number, for a fence.
     pub numbers: Numbers,
-    /// The number of a task to be.
+    /// The number for a new task.
     pub fresh: Option<TaskId>,
-    /// The task, if there is one; for a task to be made once, the one that was.
+    /// The task, if it exists. For [`Action::Create`], the task that was already created under the same key.
     pub task: Option<Task>,
-    /// Its lease.
+    /// The task's lease.
     pub lease: lease::State,
-    /// The stock of the line that is validated; nothing if an application's own effect decides.
+    /// The stock for the line that is validated. `None` if an application's own effect decides.
     pub stock: Option<Stock>,
 }
 
-/// Which lines are written.
+/// The lines that the store must write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Lines {
-    /// None.
+    /// No line.
     #[default]
     Kept,
-    /// One of them.
+    /// The line with this number.
     One(u32),
-    /// All, in place of those there were.
+    /// All lines, which replace the stored ones.
     All,
 }
 
-/// The whole of a decision: the answer, and what must be written with it.
+/// The complete decision: the answer, and what the store must write with it.
 #[derive(Debug)]
 pub struct Decision {
     /// The answer for the caller.
     pub answer: Result<Outcome, Refused>,
-    /// The task as it is now.
+    /// The task after the decision.
     pub task: Option<Task>,
-    /// It differs from the one that was read and must be written.
+    /// The task has changed and must be written.
     pub changed: bool,
-    /// Which of its lines must be written.
+    /// The lines that must be written.
     pub lines: Lines,
-    /// The lease as it is now.
+    /// The lease after the decision.
     pub lease: lease::State,
-    /// It must be written.
+    /// The lease has changed and must be written.
     pub lease_changed: bool,
-    /// Ownerships that ended, for the history.
+    /// Ownerships that ended, for the history of leases.
     pub ended: Vec<lease::Ending>,
-    /// For the task's history.
+    /// Entries of the task's history.
     pub notes: Vec<Note>,
-    /// What to announce after the commit.
+    /// Events to announce after the commit.
     pub events: Vec<Event>,
-    /// For the audit.
+    /// Audit entries.
     pub audit: Vec<Draft>,
 }
 
-/// Decides `command` on what was read.
+/// Decides `command` on the rows in `read`.
 pub fn decide(command: &Command, read: Read) -> Decision {
     let Read { now, numbers, fresh, task, lease, stock } = read;
     let decision = Decision {
@@ -81,30 +81,31 @@ pub fn decide(command: &Command, read: Read) -> Decision {
         events: Vec::new(),
         audit: Vec::new(),
     };
-    let mut work = Work { command, now, numbers, decision };
+    let mut builder = DecisionBuilder { command, now, numbers, decision };
     let answer = match &command.action {
-        Action::Create { .. } if work.decision.task.is_some() => Ok(Outcome::Repeated),
-        Action::Create { title, lines, ready, .. } => work.create(fresh, title, lines, *ready),
-        Action::Edit { title, lines, seen } => work.edit(title.as_deref(), lines.as_deref(), *seen),
-        Action::Ready => work.ready(),
-        Action::Cancel { reason, keep_applied } => work.cancel(reason.as_deref(), *keep_applied),
-        Action::Lease(action) => work.lease(action),
-        Action::Patch { fence, number, patch } => work.patch(*fence, *number, patch),
-        Action::Validate { fence, number } => work.validate(*fence, *number, stock.as_ref()),
-        Action::Close { fence, lines } => work.close(*fence, lines),
+        Action::Create { .. } if builder.decision.task.is_some() => Ok(Outcome::Repeated),
+        Action::Create { title, lines, ready, .. } => builder.create(fresh, title, lines, *ready),
+        Action::Edit { title, lines, seen } => builder.edit(title.as_deref(), lines.as_deref(), *seen),
+        Action::Ready => builder.ready(),
+        Action::Cancel { reason, keep_applied } => builder.cancel(reason.as_deref(), *keep_applied),
+        Action::Lease(action) => builder.lease(action),
+        Action::Patch { fence, number, patch } => builder.patch(*fence, *number, patch),
+        Action::Validate { fence, number } => builder.validate(*fence, *number, stock.as_ref()),
+        Action::Close { fence, lines } => builder.close(*fence, lines),
     };
-    work.decision.answer = answer;
-    work.decision
+    builder.decision.answer = answer;
+    builder.decision
 }
 
-struct Work<'a> {
+/// Collects the parts of a [`Decision`] while the command is decided.
+struct DecisionBuilder<'a> {
     command: &'a Command,
     now: Time,
     numbers: Numbers,
     decision: Decision,
 }
 
-impl Work<'_> {
+impl DecisionBuilder<'_> {
     fn create(
         &mut self,
         fresh: Option<TaskId>,
@@ -147,7 +148,7 @@ impl Work<'_> {
             lines: lines.unwrap_or_else(|| task.lines.clone()),
             ..task.clone()
         };
-        // The same form sent twice finds its own change, which is nobody else's work.
+        // A form that is sent twice is accepted: the stored contents are its own change.
         let stored = task.version();
         if seen.is_some_and(|seen| seen != stored) && after.version() != stored {
             return Err(Refused::Changed);
@@ -232,7 +233,7 @@ impl Work<'_> {
             error: None,
             ..before.clone()
         };
-        // The same sent twice finds its own change.
+        // A change that is sent twice is accepted: the stored line is its own change.
         let stored = before.version();
         if patch.seen.is_some_and(|seen| seen != stored) && after.version() != stored {
             return Err(Refused::LineChanged(number));
@@ -246,7 +247,7 @@ impl Work<'_> {
         let good = if complete { Ok(()) } else { Err(LineError::Incomplete) };
         let good = good.and_then(|()| stock.map_or(Ok(()), |stock| post(&line, stock).map(drop)));
         if let Err(error) = good {
-            // The look was work, and is kept; the line stays as it is.
+            // The line is unchanged. The renewal of the lease in `own_line` stays, because validating is work.
             return Err(Refused::LineInvalid(number, error));
         }
         self.save_line(Line { status: LineStatus::Validated, error: None, ..line }, "line_validated", None)
@@ -265,8 +266,8 @@ impl Work<'_> {
         if matches!(task.status, Status::Draft | Status::Ready) {
             return Err(Refused::WrongStatus(task.status));
         }
-        // The lock is checked before the status, so that a caller who lost it gets `lease_lost` also after another person
-        // has completed or cancelled the task.
+        // The lock is checked before the status, so that a caller who lost it gets `lease_lost` also after another
+        // person has completed or cancelled the task.
         let now = self.now.max(self.decision.lease.decided_at());
         let own = |grant: &&lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
         if self.decision.lease.live(now).filter(own).is_none() {
@@ -290,8 +291,8 @@ impl Work<'_> {
         Ok(Outcome::Finalized { finalized, repeated: false })
     }
 
-    /// The refusal of a finalize whose ownership is over, also if its holder gave it back: that is good for a release
-    /// that is repeated, not for a finalize.
+    /// Returns the refusal of a finalize whose ownership is over. This includes an ownership that its holder released:
+    /// a release may be repeated, but a finalize needs a live lease.
     fn lost(&self, fence: Fence) -> Refused {
         let ending = self.decision.lease.ended.clone().filter(|ending| ending.grant.fence == fence);
         Refused::Lease(lease::Refused::Lost { ending })
@@ -301,8 +302,8 @@ impl Work<'_> {
         self.on_lease(lease::Action::Release { fence, claim: None })
     }
 
-    /// Gives it back with the task over: nobody is offered what cannot be processed any more, so whoever waits is sent
-    /// away first. If it cannot be given back, they go on waiting.
+    /// Releases the lease of a task that is over. Empties the waiting line first, so that the release does not offer a
+    /// task that cannot be processed any more. If the release will be refused, the line stays.
     fn release_for_good(&mut self, fence: Fence, became: Status) -> Result<lease::Outcome, Refused> {
         let lease = &self.decision.lease;
         let theirs = |grant: &lease::Grant| grant.fence == fence && self.command.who.speaks_for(&grant.holder);
@@ -319,7 +320,7 @@ impl Work<'_> {
         }
     }
 
-    /// The lock's own decision on its state, with everything that is written for it.
+    /// Decides a command about the lease and adds its results to this decision.
     fn on_lease(&mut self, action: lease::Action) -> Result<lease::Outcome, Refused> {
         let Command { who, via, policy, .. } = self.command.clone();
         let command = lease::Command { resource: self.decision.lease.resource.clone(), who, via, policy, action };
@@ -331,13 +332,13 @@ impl Work<'_> {
         decided.answer.map_err(Refused::Lease)
     }
 
-    /// A copy of a line that the caller may change: their lock is live, which this counts as work.
+    /// Returns a copy of a line that the caller may change. Needs the caller's live lease, and renews it as work.
     fn own_line(&mut self, fence: Fence, number: u32) -> Result<Line, Refused> {
         self.task()?;
         let before = (self.decision.lease.clone(), self.decision.lease_changed);
         self.on_lease(lease::Action::Heartbeat { fence, idle: Some(Span::ZERO), worked: true })?;
-        // What was on its way when its page was left is good, and overtakes the word that it was left. It keeps nothing:
-        // only whoever beats or claims is still there.
+        // An edit sent before the page closed can arrive after `Leave`. Apply it and keep `leaving`: only a heartbeat
+        // or a claim clears it.
         if before.0.leaving {
             (self.decision.lease, self.decision.lease_changed) = before;
         }
@@ -350,8 +351,8 @@ impl Work<'_> {
     fn save_line(&mut self, line: Line, what: &'static str, detail: Option<&str>) -> Result<Outcome, Refused> {
         let number = line.number;
         let task = self.task()?;
-        if let Some(place) = task.lines.iter_mut().find(|place| place.number == number) {
-            *place = line;
+        if let Some(stored) = task.lines.iter_mut().find(|stored| stored.number == number) {
+            *stored = line;
         }
         self.decision.lines = Lines::One(number);
         self.changed("task.line_changed", what, Some(number), detail);
@@ -371,7 +372,7 @@ impl Work<'_> {
         self.decision.task.as_ref().map_or_else(String::new, |task| task.id.resource().to_string())
     }
 
-    /// Marks the task as changed, and tells its history and the live stream.
+    /// Marks the task as changed, and adds an entry to its history and an event.
     fn changed(&mut self, event: &'static str, what: &'static str, line: Option<u32>, detail: Option<&str>) {
         let now = self.now;
         if let Some(task) = &mut self.decision.task {
@@ -391,14 +392,14 @@ impl Work<'_> {
     }
 }
 
-/// What became of a line, by the line itself: of two finalizes under one fence, one may have applied what the other saw
-/// fail. What neither tells was not tried.
-fn outcome_of(line: &Line, fence: Fence, told: &[(u32, LineOutcome)]) -> Option<LineOutcome> {
+/// Returns the outcome of a line in a finalize. The stored line decides first, because another finalize under the same
+/// fence may have applied a line that this one saw fail. Returns `None` if the line was not tried.
+fn outcome_of(line: &Line, fence: Fence, reported: &[(u32, LineOutcome)]) -> Option<LineOutcome> {
     match (&line.applied, &line.error) {
         (Some((_, applied, _)), _) if *applied == fence => Some(LineOutcome::Applied),
         (Some(_), _) => Some(LineOutcome::Skipped),
         (None, Some(error)) => Some(LineOutcome::Failed(error.clone())),
-        (None, None) => told.iter().find(|(number, _)| *number == line.number).map(|(_, outcome)| outcome.clone()),
+        (None, None) => reported.iter().find(|(number, _)| *number == line.number).map(|(_, outcome)| outcome.clone()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A line of a task: what moves, in which direction, and whether it has.
+//! The lines of a task, and how a finalize applies one line.
 
 use super::{Finalized, Note, Refused, Status, Task, TaskId, Version};
 use crate::audit::Actor;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Into stock or out of it.
+/// The direction of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Movement {
@@ -23,18 +23,18 @@ pub enum Movement {
     Out,
 }
 
-/// What moves: units one by one, or so many of them.
+/// The goods that a line moves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goods {
-    /// Each unit by its serial number. None yet: still to be captured.
+    /// Units with serial numbers. Empty until the serial numbers are captured.
     Serialized(Vec<Serial>),
-    /// So many.
+    /// A number of units.
     Quantity(i64),
 }
 
 impl Goods {
-    /// How many units.
+    /// Returns the number of units.
     pub fn units(&self) -> i64 {
         match self {
             Goods::Serialized(serials) => serials.len() as i64,
@@ -42,7 +42,7 @@ impl Goods {
         }
     }
 
-    /// The serial numbers, if they have any.
+    /// Returns the serial numbers. Empty for a quantity.
     pub fn serials(&self) -> &[Serial] {
         match self {
             Goods::Serialized(serials) => serials,
@@ -50,7 +50,7 @@ impl Goods {
         }
     }
 
-    /// Checks bounds and form; the text names the field.
+    /// Checks the bounds. The error begins with the path of the field.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
             Goods::Serialized(serials) if serials.len() > SERIALS_MAX => {
@@ -69,79 +69,80 @@ impl Goods {
     }
 }
 
-/// How far a line is.
+/// The status of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineStatus {
-    /// To be done.
+    /// The line is not applied yet.
     Pending,
-    /// Somebody said it is good.
+    /// The holder has marked the line as checked.
     Validated,
-    /// Its effect exists.
+    /// The effect of the line is stored.
     Applied,
-    /// Its effect was refused; it can be changed and tried again.
+    /// The effect refused the line. The line can be changed and applied again.
     Failed,
 }
 
-/// Why a line cannot be applied.
+/// The reason why a line cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum LineError {
-    /// Its serial numbers are still to be captured.
+    /// The serial numbers are not captured yet.
     #[error("its serial numbers are missing; capture them first")]
     Incomplete,
-    /// A unit that is in stock already cannot come in.
+    /// An incoming unit is already in stock.
     #[error("serial number {serial} is in stock already")]
     DuplicateSerial {
-        /// Which.
+        /// The serial number.
         serial: Serial,
     },
-    /// A unit that is not in stock cannot go out.
+    /// An outgoing unit is not in stock.
     #[error("serial number {serial} is not in stock")]
     UnknownSerial {
-        /// Which.
+        /// The serial number.
         serial: Serial,
     },
-    /// More than there are cannot go out.
+    /// There are fewer units in stock than the line takes out.
     #[error("{wanted} wanted, {available} in stock")]
     NotEnough {
-        /// How many there are.
+        /// The units in stock.
         available: i64,
-        /// How many were wanted.
+        /// The units that the line takes out.
         wanted: i64,
     },
-    /// Stock would grow beyond its bound.
+    /// The stock would exceed its bound.
     #[error("stock would grow beyond {QUANTITY_MAX}")]
     TooMuch,
-    /// An application's own effect refused it.
+    /// An application's own effect refused the line.
     #[error("{message}")]
     Refused {
-        /// What it said.
+        /// The effect's message.
         message: String,
     },
 }
 
-/// One line.
+/// One line of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// From 1.
+    /// The number of the line, from 1.
     pub number: u32,
-    /// Which way.
+    /// The direction.
     pub movement: Movement,
-    /// Which article.
+    /// The article.
     pub sku: Sku,
-    /// What moves.
+    /// The goods.
     pub goods: Goods,
-    /// How far it is.
+    /// The status.
     pub status: LineStatus,
-    /// Why its last attempt failed.
+    /// The error of the last attempt to apply the line.
     pub error: Option<LineError>,
-    /// When, under which fence and by whom it was applied.
+    /// When, under which fence and by which user the line was applied.
     pub applied: Option<(Time, Fence, UserId)>,
 }
 
 impl Line {
-    /// What is written in it: equal for equal lines. A change that is taken back is none.
+    /// Returns the version of the contents. Equal contents have equal versions, so a change that is undone gives the
+    /// old version again.
     pub fn version(&self) -> Version {
         let mut hasher = DefaultHasher::new();
         self.hash_written(&mut hasher);
@@ -153,14 +154,14 @@ impl Line {
     }
 }
 
-/// A line to be.
+/// A line of a new task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewLine {
-    /// Which way.
+    /// The direction.
     pub movement: Movement,
-    /// Which article.
+    /// The article.
     pub sku: Sku,
-    /// What moves.
+    /// The goods.
     pub goods: Goods,
 }
 
@@ -171,71 +172,72 @@ impl NewLine {
     }
 }
 
-/// What changes about a line; what is not given stays.
+/// The changes of a line. A field that is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
-    /// Which way.
+    /// The new direction.
     pub movement: Option<Movement>,
-    /// Which article.
+    /// The new article.
     pub sku: Option<Sku>,
-    /// What moves.
+    /// The new goods.
     pub goods: Option<Goods>,
-    /// What whoever changes it has seen; if something else is stored by now, nothing is written over it. A fence does not
-    /// tell two windows of one person apart, and what one of them has sent may arrive late.
+    /// The version that the editor has read. If another version is stored, the change is refused. The fence does not
+    /// suffice for this, because two windows of one person have the same fence, and a change may arrive late.
     pub seen: Option<Version>,
 }
 
-/// What became of a line in a finalize.
+/// The outcome of a line in a finalize.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineOutcome {
-    /// Its effect exists, since now.
+    /// The finalize has applied the line.
     Applied,
-    /// Its effect existed already.
+    /// The line was already applied.
     Skipped,
-    /// Its effect was refused.
+    /// The effect refused the line.
     Failed(LineError),
 }
 
-/// A finalize's wish about one line.
+/// A command to apply one line in a finalize.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apply {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Which line, from 1.
+    /// The number of the line, from 1.
     pub number: u32,
-    /// Under which ownership.
+    /// The fence of the caller's ownership.
     pub fence: Fence,
-    /// Whose.
+    /// The caller.
     pub who: Holder,
-    /// The account that speaks for them, if it is not themselves.
+    /// The account that calls on behalf of `who`, if it is another one.
     pub via: Option<UserId>,
-    /// The times that govern tasks' locks.
+    /// The lease policy of tasks.
     pub policy: lease::Policy,
 }
 
-/// What is to be done about a line, as found in its own transaction.
+/// What to do with a line, as decided in its own transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// Its effect is to happen now.
+    /// Run the effect now.
     Go,
-    /// Nothing is to happen: it is applied.
+    /// Run nothing: the line is already applied.
     Settled(LineOutcome),
-    /// This very finalize is over already; this was its answer.
+    /// Run nothing: the same finalize has already ended with this result.
     Over(Finalized),
-    /// Nothing may happen.
+    /// The line may not be applied.
     Refused(Refused),
 }
 
-/// Whether somebody may repeat what was done under a fence that is over: its holder, as long as the row knows who that
-/// was; later the fence alone must do.
+/// Returns whether `who` may repeat a finalize under a fence that is over. If the row still holds that ending, `who`
+/// must be its holder. Otherwise knowing the fence is enough.
 pub(super) fn speaks_for_ended(lease: &lease::State, fence: Fence, who: &lease::Holder) -> bool {
     let ended = lease.ended.as_ref().filter(|ending| ending.grant.fence == fence);
     ended.is_none_or(|ending| who.speaks_for(&ending.grant.holder))
 }
 
-/// Looks at a line before its effect: `task` without its other lines, its lease held against takers, the line
-/// locked, and the clock read after that.
+/// Decides whether a line may be applied now.
+///
+/// The store has locked the line, and the lease against claims, before it read `now`. `task` may lack its other lines.
 pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line: Option<&Line>, now: Time) -> Begin {
     let Some(task) = task else {
         return Begin::Refused(Refused::Unknown);
@@ -263,28 +265,28 @@ pub fn begin_line(apply: &Apply, task: Option<&Task>, lease: &lease::State, line
     }
 }
 
-/// A line after its effect or its refusal, and what is written with it.
+/// A line after its effect, and what the store must write with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineDone {
-    /// As it is now.
+    /// The line after the effect.
     pub line: Line,
-    /// For the caller.
+    /// The outcome for the caller.
     pub outcome: LineOutcome,
-    /// For the task's history.
+    /// The entry of the task's history.
     pub note: Note,
-    /// What to announce after the commit.
+    /// The event to announce after the commit.
     pub event: Event,
-    /// What the task becomes, if that is another status.
+    /// The task's new status, if it changes.
     pub status: Option<Status>,
 }
 
 impl Apply {
-    /// Who acts.
+    /// Returns the actor for the history.
     pub fn actor(&self) -> Actor {
         Actor { user: self.who.user.clone(), via: self.via.clone() }
     }
 
-    /// What the line means for the lock: work, also if it failed.
+    /// Returns the heartbeat that renews the lease. Applying a line counts as work, even if it fails.
     pub fn work(&self) -> lease::Command {
         lease::Command {
             resource: self.task.resource(),
@@ -296,7 +298,7 @@ impl Apply {
     }
 }
 
-/// Ends what [`begin_line`] began, on a task in status `before`.
+/// Records the result of the effect that [`begin_line`] allowed. `before` is the task's status.
 pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), LineError>, now: Time) -> LineDone {
     let (line, outcome) = line.after(apply, effect, now);
     let after = if outcome == LineOutcome::Applied { before.with_applied_line() } else { before };
@@ -320,7 +322,7 @@ pub fn end_line(apply: &Apply, before: Status, line: Line, effect: Result<(), Li
 }
 
 impl Line {
-    /// The line after its effect, or after its refusal.
+    /// Returns the line after its effect, and its outcome.
     pub fn after(self, apply: &Apply, effect: Result<(), LineError>, now: Time) -> (Line, LineOutcome) {
         match effect {
             Ok(()) => {

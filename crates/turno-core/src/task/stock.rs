@@ -1,37 +1,37 @@
-//! The stock ledger: the built-in effect of a line, which can really refuse.
+//! The stock ledger: the built-in effect of a line. It can refuse a line, for example if there is not enough stock.
 
 use super::line::{Goods, Line, LineError, Movement};
 use crate::id::{Serial, Sku};
 use crate::limits::QUANTITY_MAX;
 use std::collections::BTreeSet;
 
-/// What is in stock of one article, as far as a line needs to know; read with the article locked.
+/// The stock of one article, as far as a line needs it. The store reads it with the article locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stock {
-    /// Which article.
+    /// The article.
     pub sku: Sku,
-    /// All units, those with serial numbers included.
+    /// All units, including those with serial numbers.
     pub quantity: i64,
-    /// How many of them have serial numbers.
+    /// How many units have serial numbers.
     pub serialized: i64,
-    /// Which of the line's serial numbers are in stock.
+    /// Those of the line's serial numbers that are in stock.
     pub serials: BTreeSet<Serial>,
 }
 
-/// What a line does to the stock.
+/// The change that a line makes to the stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// Which article.
+    /// The article.
     pub sku: Sku,
-    /// By how much all units change.
+    /// The change of the quantity.
     pub delta: i64,
-    /// Units that came in.
+    /// The serial numbers of units that come in.
     pub came: Vec<Serial>,
-    /// Units that went out.
+    /// The serial numbers of units that go out.
     pub went: Vec<Serial>,
 }
 
-/// Decides what a line does to the stock, or why it cannot.
+/// Returns the change that a line makes to the stock, or the error that prevents it.
 pub fn post(line: &Line, stock: &Stock) -> Result<Posting, LineError> {
     let units = line.goods.units();
     let serials = line.goods.serials().to_vec();
@@ -52,7 +52,7 @@ pub fn post(line: &Line, stock: &Stock) -> Result<Posting, LineError> {
             if let Some(serial) = serials.iter().find(|serial| !stock.serials.contains(*serial)) {
                 return Err(LineError::UnknownSerial { serial: serial.clone() });
             }
-            // Units with serial numbers only leave by name.
+            // A line with a quantity cannot take units with serial numbers, because it does not say which ones.
             let available = if serials.is_empty() { stock.quantity - stock.serialized } else { stock.quantity };
             if available < units {
                 return Err(LineError::NotEnough { available, wanted: units });

@@ -1,10 +1,12 @@
-//! What becomes of an exhausted item with which a destination was probed in vain.
+//! Settles a failed probe: the exhausted item that was sent as a probe is exhausted again.
 
-use super::{Item, Last, SettleOutcome, Work};
+use super::{Item, Last, SettleOutcome, Settlement};
 
-impl Work<'_> {
-    /// Makes the item exhausted as before, unless a newer change has come meanwhile. The error is kept among the newest
-    /// that came back only, because probes may go on for days.
+impl Settlement<'_> {
+    /// Makes the item exhausted again, unless a newer change has arrived. The error is stored only as [`CameBack`], of
+    /// which the newest few are kept, because probes may go on for days.
+    ///
+    /// [`CameBack`]: crate::queue::CameBack
     pub(super) fn park(&mut self, members: Vec<Item>, error: Option<&str>) -> SettleOutcome {
         let mut outcome = SettleOutcome::Returned;
         for mut item in members {
@@ -13,7 +15,7 @@ impl Work<'_> {
                 outcome = SettleOutcome::Superseded;
                 continue;
             }
-            self.back(&item, Last::Returned, error);
+            self.record_uncounted(&item, Last::Returned, error);
             item.put_back(Last::Failed);
             item.parked = true;
             self.left.push(item);

@@ -1,4 +1,4 @@
-//! An exhausted item that is handed out to ask whether its destination is back.
+//! Tests of probes: an exhausted item is handed out to find out whether its destination works again.
 
 use super::shelf::Shelf;
 use crate::queue::{
@@ -8,8 +8,8 @@ use crate::queue::{
 fn exhausted() -> Shelf {
     let mut shelf = Shelf::new(Policy { max_attempts: 1, ..Policy::of(Kind::Sync) });
     shelf.put("ana", "1");
-    let got = shelf.claim(1).remove(0);
-    assert_eq!(shelf.fail(&got, None), SettleOutcome::Exhausted);
+    let delivery = shelf.claim(1).remove(0);
+    assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
     shelf
 }
 
@@ -21,7 +21,7 @@ fn probe(shelf: &mut Shelf) -> Probe {
 }
 
 #[test]
-fn an_exhausted_item_whose_probe_fails_is_exhausted_as_before() {
+fn failed_probe_leaves_the_item_exhausted() {
     let mut shelf = exhausted();
     let errors = shelf.errors.len();
     for _ in 0..3 {
@@ -29,7 +29,7 @@ fn an_exhausted_item_whose_probe_fails_is_exhausted_as_before() {
         let probe = probe(shelf.pass(1_000));
         assert!(probe.handed.fence > fence, "each hand-out raises the fence");
         assert_eq!((probe.attempt, probe.expires_at), (1, shelf.now + shelf.policy.lock_timeout));
-        assert!(shelf.claim(1).is_empty(), "nobody else has it meanwhile");
+        assert!(shelf.claim(1).is_empty(), "no claim gets the item meanwhile");
         assert_eq!(shelf.manage("1", Manage::Revive), Err(ManageRefused::Waiting));
         let act = Act::Park { error: Some("HTTP 503".to_owned()) };
         assert_eq!(shelf.settle_handed(probe.handed, act), SettleOutcome::Returned);
@@ -37,13 +37,13 @@ fn an_exhausted_item_whose_probe_fails_is_exhausted_as_before() {
         assert_eq!((item.state(shelf.now), item.attempt, item.parked), (ItemState::Exhausted, 1, true));
     }
     assert_eq!(shelf.errors.len(), errors, "a probe is not an attempt");
-    assert_eq!(shelf.came_back.last().map(|back| back.how), Some(Last::Returned), "what it said is kept");
+    assert_eq!(shelf.came_back.last().map(|back| back.how), Some(Last::Returned), "the error is stored");
 }
 
 #[test]
-fn an_exhausted_item_whose_probe_succeeds_is_done() {
+fn successful_probe_finishes_the_item() {
     let mut shelf = exhausted();
-    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "it was not probed with");
+    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "no probe is under way");
     let probe = probe(&mut shelf);
     assert_eq!(shelf.manage("1", Manage::Probed), Ok(ManageAnswer::Probed));
     assert_eq!(shelf.settle_handed(probe.handed, Act::Ack { through: None }), SettleOutcome::Acked);
@@ -52,7 +52,7 @@ fn an_exhausted_item_whose_probe_succeeds_is_done() {
 }
 
 #[test]
-fn a_change_during_a_probe_is_queued_whatever_becomes_of_the_probe() {
+fn change_during_a_probe_is_queued_after_it() {
     let mut shelf = exhausted();
     let probe = probe(&mut shelf);
     shelf.put("ana", "2");
@@ -61,20 +61,20 @@ fn a_change_during_a_probe_is_queued_whatever_becomes_of_the_probe() {
 }
 
 #[test]
-fn a_probe_that_nobody_settles_leaves_its_item_exhausted() {
+fn expired_probe_leaves_the_item_exhausted() {
     let mut shelf = exhausted();
     probe(&mut shelf);
     let lock = shelf.policy.lock_timeout;
     shelf.pass(lock.0);
-    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "its time is over");
+    assert_eq!(shelf.manage("1", Manage::Probed), Err(ManageRefused::Waiting), "the probe has expired");
     assert_eq!((shelf.hot[0].parked, shelf.hot[0].attempt), (true, 1));
 }
 
 #[test]
-fn what_is_not_exhausted_is_not_handed_out_for_a_probe() {
+fn probe_of_an_item_that_is_not_exhausted_is_refused() {
     let mut shelf = Shelf::new(Policy::of(Kind::Sync));
     shelf.put("ana", "1");
-    let wish = || Manage::Probe { taker: "pusher-1".into() };
-    assert_eq!(shelf.manage("1", wish()), Err(ManageRefused::Waiting));
-    assert_eq!(shelf.manage("2", wish()), Err(ManageRefused::Unknown));
+    let command = || Manage::Probe { taker: "pusher-1".into() };
+    assert_eq!(shelf.manage("1", command()), Err(ManageRefused::Waiting));
+    assert_eq!(shelf.manage("2", command()), Err(ManageRefused::Unknown));
 }

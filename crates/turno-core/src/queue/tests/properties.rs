@@ -1,7 +1,7 @@
-//! Random sequences of commands on every kind of queue: what must hold whatever happens.
+//! Property test: random sequences of commands on every kind of queue never break its rules.
 //!
-//! The shelf checks after every write that an item is in one condition only and that nothing disappears;
-//! here the order and the exclusion per key are checked from outside.
+//! The shelf checks after every write that each item is in exactly one condition and that none is lost. This test
+//! checks the order and the exclusion per key, as a caller sees them.
 
 use super::super::*;
 use super::shelf::Shelf;
@@ -42,7 +42,7 @@ fn policy(kind: usize) -> Policy {
     })
 }
 
-/// What an outside observer remembers.
+/// What a caller knows: its live deliveries, and the items that it acked.
 #[derive(Default)]
 struct Seen {
     live: Vec<(String, Delivery)>,
@@ -50,11 +50,11 @@ struct Seen {
 }
 
 proptest! {
-    // The same cases every time: a test that fails only now and then is broken. Luck is the simulator's part.
+    // A fixed seed, so that a failure is reproducible. The simulator explores random seeds.
     #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_order_exclusion_and_accounts_hold(kind in 0usize..5, steps in steps()) {
+    fn random_commands_never_break_order_exclusion_or_accounting(kind in 0usize..5, steps in steps()) {
         let mut shelf = Shelf::new(policy(kind));
         let mut seen = Seen::default();
         let laned = shelf.policy.kind != Kind::Inbox;
@@ -69,28 +69,28 @@ proptest! {
                     put += 1;
                     shelf.put(&key, &put.to_string());
                 }
-                7 => shelf.types(&key),
-                8..=13 => for got in shelf.claim(2) {
-                    let ids = shelf.ids(&got);
-                    let of = key_of(&shelf, &got);
-                    prop_assert!(!laned || seen.live.iter().all(|(other, _)| *other != of), "two live deliveries of {}", of);
+                7 => shelf.type_in(&key),
+                8..=13 => for delivery in shelf.claim(2) {
+                    let ids = shelf.ids(&delivery);
+                    let key = key_of(&shelf, &delivery);
+                    prop_assert!(!laned || seen.live.iter().all(|(other, _)| *other != key), "two live deliveries of {}", key);
                     for id in &ids {
                         prop_assert!(!seen.acked.contains(id), "{} was finished", id);
                     }
-                    let waits_before = |item: &&Item| item.lane == got.lane && got.items.iter().all(|(seq, _)| item.seq < *seq);
+                    let waits_before = |item: &&Item| item.lane == delivery.lane && delivery.items.iter().all(|(seq, _)| item.seq < *seq);
                     if shelf.policy.kind == Kind::Lane {
                         prop_assert_eq!(shelf.hot.iter().find(waits_before), None, "something older of the key is unfinished");
                     }
-                    seen.live.push((of, got));
+                    seen.live.push((key, delivery));
                 },
                 14..=22 if !seen.live.is_empty() => {
-                    let (_, got) = seen.live.remove(step.which % seen.live.len());
-                    settle_one(&mut shelf, &got, step.pick, &mut seen);
+                    let (_, delivery) = seen.live.remove(step.which % seen.live.len());
+                    settle_by(&mut shelf, &delivery, step.pick, &mut seen);
                 }
                 _ => {
                     let id = (1 + step.which % put.max(1)).to_string();
-                    let wish = if step.pick == 23 { Manage::Retry } else { Manage::Cancel };
-                    let answer = shelf.manage(&id, wish);
+                    let command = if step.pick == 23 { Manage::Retry } else { Manage::Cancel };
+                    let answer = shelf.manage(&id, command);
                     prop_assert!(answer.is_err() || !seen.acked.contains(&id), "{} was finished", id);
                 }
             }
@@ -100,47 +100,48 @@ proptest! {
     }
 }
 
-fn key_of(shelf: &Shelf, got: &Delivery) -> String {
-    let body = shelf.bodies.iter().find(|body| body.seq == got.seq).expect("a body");
+fn key_of(shelf: &Shelf, delivery: &Delivery) -> String {
+    let body = shelf.bodies.iter().find(|body| body.seq == delivery.seq).expect("a body");
     body.key.as_ref().expect("a key").to_string()
 }
 
-fn settle_one(shelf: &mut Shelf, got: &Delivery, pick: u8, seen: &mut Seen) {
-    let ids = shelf.ids(got);
+fn settle_by(shelf: &mut Shelf, delivery: &Delivery, pick: u8, seen: &mut Seen) {
+    let ids = shelf.ids(delivery);
     match pick {
         14..=17 => {
-            if shelf.ack(got) == SettleOutcome::Acked {
+            if shelf.ack(delivery) == SettleOutcome::Acked {
                 seen.acked.extend(ids);
             }
         }
-        18 | 19 => drop(shelf.fail(got, None)),
-        20 => drop(shelf.fail(got, Some(&ids[ids.len() / 2]))),
-        21 => drop(shelf.settle(got, Act::Return { error: None })),
+        18 | 19 => drop(shelf.fail(delivery, None)),
+        20 => drop(shelf.fail(delivery, Some(&ids[ids.len() / 2]))),
+        21 => drop(shelf.settle(delivery, Act::Return { error: None })),
         _ => {
             let through = Some(ItemId::new(ids[0].as_str()).expect("valid"));
-            if shelf.settle(got, Act::Ack { through }) == SettleOutcome::Acked {
+            if shelf.settle(delivery, Act::Ack { through }) == SettleOutcome::Acked {
                 seen.acked.insert(ids[0].clone());
             }
         }
     }
 }
 
-/// Takes back what has expired, as the sweeper does.
+/// Takes back every expired delivery, as the sweep does.
 fn expire_all(shelf: &mut Shelf) {
     let expired: Vec<Item> =
         shelf.hot.iter().filter(|item| item.expires_at.is_some_and(|at| at <= shelf.now)).cloned().collect();
     let mut fences = HashSet::new();
     for item in expired.iter().filter(|item| fences.insert(item.fence)) {
-        let of = expired.iter().filter(|other| other.fence == item.fence);
-        let items = of.map(|other| (other.seq, other.attempt)).collect();
+        let members = expired.iter().filter(|other| other.fence == item.fence);
+        let items = members.map(|other| (other.seq, other.attempt)).collect();
         let (expires_at, revision) = (Time(0), item.handed);
-        let got =
+        let delivery =
             Delivery { seq: item.seq, lane: item.lane, fence: item.fence, attempt: 0, expires_at, revision, items };
-        assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Expired);
+        assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Expired);
     }
 }
 
-/// Once nobody fails any more, all that is not parked gets done: nothing is stuck.
+/// Acks everything until only parked items and the lanes that they hold are left, and checks that no other item is
+/// stuck.
 fn drain(shelf: &mut Shelf) {
     for _ in 0..2_000 {
         if shelf.hot.iter().all(|item| item.parked) {
@@ -148,8 +149,8 @@ fn drain(shelf: &mut Shelf) {
         }
         shelf.pass(200);
         expire_all(shelf);
-        for got in shelf.claim(5) {
-            shelf.ack(&got);
+        for delivery in shelf.claim(5) {
+            shelf.ack(&delivery);
         }
     }
     let held: HashSet<_> = shelf.hot.iter().filter(|item| item.parked).map(|item| item.lane).collect();

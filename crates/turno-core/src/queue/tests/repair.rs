@@ -1,4 +1,4 @@
-//! Repair: whatever is done to the rows, the lane is sound afterwards, and nothing is lost or reordered.
+//! Tests of repair: a repaired lane is sound, and no item is lost or reordered.
 
 use super::super::*;
 use super::shelf::Shelf;
@@ -24,7 +24,7 @@ fn read(shelf: &Shelf) -> RepairRead {
     RepairRead { queue: QueueId(3), now: shelf.now, rows, bodies: Vec::new(), lost, empty, spared }
 }
 
-fn mend(shelf: &mut Shelf) -> Repaired {
+fn repair_lane(shelf: &mut Shelf) -> Repaired {
     let (changes, repaired) = repair(&shelf.policy, read(shelf));
     shelf.write(changes);
     repaired
@@ -42,23 +42,23 @@ fn drain(shelf: &mut Shelf) -> Vec<String> {
 }
 
 #[test]
-fn a_sound_lane_is_left_as_it_is() {
+fn repair_changes_nothing_in_a_sound_lane() {
     let mut waiting = shelf(3);
-    assert!(mend(&mut waiting).is_nothing());
+    assert!(repair_lane(&mut waiting).is_nothing());
     let delivery = waiting.claim_one();
-    assert!(mend(&mut waiting).is_nothing(), "with a delivery in process");
+    assert!(repair_lane(&mut waiting).is_nothing(), "with a delivery in process");
     waiting.pass(60_000);
-    assert!(mend(&mut waiting).is_nothing(), "with one that has expired");
+    assert!(repair_lane(&mut waiting).is_nothing(), "with an expired delivery");
     waiting.settle(&delivery, Act::Expire);
-    assert!(mend(&mut waiting).is_nothing(), "and after it was taken back");
+    assert!(repair_lane(&mut waiting).is_nothing(), "after the delivery was taken back");
 }
 
 #[test]
-fn a_delivery_that_lost_an_item_is_given_back_without_its_attempt() {
+fn repair_returns_an_incomplete_delivery_without_its_attempt() {
     let mut shelf = shelf(3);
     let delivery = shelf.claim_one();
     shelf.hot[1].expires_at = None;
-    let repaired = mend(&mut shelf);
+    let repaired = repair_lane(&mut shelf);
     assert_eq!(repaired.ended, [delivery.fence]);
     assert_eq!(shelf.ack(&delivery), SettleOutcome::Stale, "a late ack changes nothing");
     assert!(shelf.hot.iter().all(|item| item.attempt == 0 || item.seq.0 == 2));
@@ -66,18 +66,18 @@ fn a_delivery_that_lost_an_item_is_given_back_without_its_attempt() {
 }
 
 #[test]
-fn a_delivery_that_an_application_completes_is_left_to_it() {
+fn repair_keeps_a_delivery_that_an_application_is_completing() {
     let mut shelf = shelf(1);
     let delivery = shelf.claim_one();
     shelf.spared = vec![delivery.fence];
     shelf.hot[3].ready_at = Some(shelf.now);
-    assert!(mend(&mut shelf).ended.is_empty());
+    assert!(repair_lane(&mut shelf).ended.is_empty());
     assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Acked);
     assert_eq!(drain(&mut shelf), ["2", "3", "4", "5", "6"]);
 }
 
 #[test]
-fn a_lost_item_returns_to_its_place() {
+fn repair_restores_a_lost_item_in_its_place() {
     let mut shelf = shelf(1);
     let gone = shelf.hot.remove(0);
     let lost = Lost { seq: gone.seq, id: ItemId::new("1").expect("valid"), lane: gone.lane, enqueued_at: shelf.now };
@@ -87,7 +87,7 @@ fn a_lost_item_returns_to_its_place() {
     assert_eq!(drain(&mut shelf), ["1", "2", "3", "4", "5", "6"]);
 }
 
-/// What can happen to one row.
+/// A damage to one row.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
     Ready,
@@ -112,7 +112,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happened_to_the_rows_a_repaired_lane_drains_in_order(
+    fn repaired_lane_drains_in_order_after_random_damage(
         batch in 1..4_u32, claims in any::<bool>(), harms in prop::collection::vec(harm(), 1..8),
     ) {
         let mut shelf = shelf(batch);
@@ -133,10 +133,10 @@ proptest! {
                 Harm::Size(size) => item.size = size,
             }
         }
-        mend(&mut shelf);
-        prop_assert!(mend(&mut shelf).is_nothing(), "one repair is enough");
+        repair_lane(&mut shelf);
+        prop_assert!(repair_lane(&mut shelf).is_nothing(), "one repair is enough");
         shelf.pass(60_000);
-        // What is still in process expires, and is given back by the clock.
+        // A delivery that is still in process expires and is taken back.
         for item in shelf.hot.clone().into_iter().filter(|item| item.expires_at.is_some()) {
             let items = vec![(item.seq, item.attempt); item.size as usize];
             let (seq, lane, fence, attempt) = (item.seq, item.lane, item.fence, item.attempt);
@@ -148,9 +148,9 @@ proptest! {
     }
 }
 
-/// `why` said that such an item was ready, and no claim ever handed it out.
+/// `why` used to answer `ready` for such an item, although no claim ever handed it out.
 #[test]
-fn why_never_says_ready_of_a_lane_that_hands_out_nothing() {
+fn why_reports_damaged_for_a_lane_that_hands_out_nothing() {
     let mut headless = shelf(1);
     headless.hot[0].ready_at = None;
     assert_eq!(headless.why("1", false), "damaged");
@@ -158,7 +158,7 @@ fn why_never_says_ready_of_a_lane_that_hands_out_nothing() {
     broken.claim_one();
     broken.hot[1].expires_at = None;
     broken.pass(60_000);
-    assert_eq!(["1", "2", "4"].map(|id| broken.why(id, false)), ["damaged"; 3], "nor when its time is over");
+    assert_eq!(["1", "2", "4"].map(|id| broken.why(id, false)), ["damaged"; 3], "after the delivery expired");
     let mut inbox = Shelf::new(Policy::of(Kind::Inbox));
     inbox.put("k", "1");
     inbox.hot[0].ready_at = None;

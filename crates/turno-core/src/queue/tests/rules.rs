@@ -1,4 +1,4 @@
-//! The rules, one by one.
+//! One test per rule of a queue.
 
 use super::super::*;
 use super::shelf::Shelf;
@@ -15,7 +15,7 @@ fn strict() -> Policy {
     Policy { window: Span::ZERO, batch_max: 1, ..lane() }
 }
 
-/// A lane without a window that hands out what is there.
+/// A lane without a window that hands out all waiting items as one group.
 fn eager() -> Policy {
     Policy { window: Span::ZERO, ..lane() }
 }
@@ -31,15 +31,15 @@ fn items_of_a_key_are_handed_out_in_arrival_order_one_at_a_time() {
         shelf.put("ana", id);
     }
     for id in ["1", "2", "3"] {
-        let got = shelf.claim_one();
-        assert_eq!(ids(&shelf, &got), id);
+        let delivery = shelf.claim_one();
+        assert_eq!(ids(&shelf, &delivery), id);
         assert!(shelf.claim(5).is_empty(), "one delivery in flight per key");
-        assert_eq!(shelf.ack(&got), SettleOutcome::Acked);
+        assert_eq!(shelf.ack(&delivery), SettleOutcome::Acked);
     }
 }
 
 #[test]
-fn other_keys_do_not_wait() {
+fn delivery_of_one_key_does_not_block_other_keys() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "a1");
     shelf.put("ana", "a2");
@@ -48,19 +48,19 @@ fn other_keys_do_not_wait() {
 }
 
 #[test]
-fn messages_within_the_window_are_handed_over_together_and_not_before() {
+fn items_within_a_window_are_handed_out_together_when_it_ends() {
     let mut shelf = Shelf::new(lane());
     shelf.put("ana", "hola");
     shelf.pass(2_000).put("ana", "disponibilidad");
     shelf.pass(2_999);
     assert!(shelf.claim(1).is_empty(), "each message restarts the window");
     shelf.pass(1);
-    let got = shelf.claim_one();
-    assert_eq!(ids(&shelf, &got), "hola disponibilidad");
+    let delivery = shelf.claim_one();
+    assert_eq!(ids(&shelf, &delivery), "hola disponibilidad");
 }
 
 #[test]
-fn max_wait_ends_a_window_that_is_stretched_for_ever() {
+fn max_wait_ends_a_window_that_new_items_keep_open() {
     let mut shelf = Shelf::new(lane());
     shelf.put("ana", "0");
     for n in 1..=14 {
@@ -70,7 +70,7 @@ fn max_wait_ends_a_window_that_is_stretched_for_ever() {
     shelf.pass(1_999);
     assert!(shelf.claim(1).is_empty());
     shelf.pass(1);
-    assert_eq!(shelf.claim_one().items.len(), 15, "30 s after the first message it is due, whatever came since");
+    assert_eq!(shelf.claim_one().items.len(), 15, "due 30 s after the first item");
 }
 
 #[test]
@@ -80,43 +80,43 @@ fn a_full_batch_is_due_at_once() {
     shelf.put("ana", "2");
     assert!(shelf.claim(1).is_empty());
     shelf.put("ana", "3");
-    let got = shelf.claim_one();
-    assert_eq!(ids(&shelf, &got), "1 2 3");
+    let delivery = shelf.claim_one();
+    assert_eq!(ids(&shelf, &delivery), "1 2 3");
 }
 
 #[test]
-fn what_arrives_after_the_hand_out_is_not_in_it() {
+fn item_that_arrives_after_the_hand_out_does_not_join_its_retry() {
     let mut shelf = Shelf::new(eager());
     shelf.put("ana", "1");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     shelf.put("ana", "2");
-    assert_eq!(shelf.fail(&got, None), SettleOutcome::Retrying { retry_at: shelf.now });
+    assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Retrying { retry_at: shelf.now });
     let again = shelf.claim_one();
-    assert_eq!(ids(&shelf, &again), "1", "nobody joins a group that was handed out");
+    assert_eq!(ids(&shelf, &again), "1", "newer items do not join a group that was handed out");
     shelf.ack(&again);
     let next = shelf.claim_one();
     assert_eq!(ids(&shelf, &next), "2");
 }
 
 #[test]
-fn a_poisoned_item_exhausts_only_itself() {
+fn failing_item_of_a_group_exhausts_only_itself() {
     let mut shelf = Shelf::new(eager());
     for id in ["1", "bad", "3"] {
         shelf.put("ana", id);
     }
     for _ in 0..2 {
-        let got = shelf.claim_one();
-        assert_eq!(ids(&shelf, &got), "1 bad 3", "the same frozen group");
-        shelf.fail(&got, None);
+        let delivery = shelf.claim_one();
+        assert_eq!(ids(&shelf, &delivery), "1 bad 3", "the group stays together");
+        shelf.fail(&delivery, None);
     }
     let mut order = Vec::new();
-    while let Some(got) = shelf.claim(1).pop() {
-        assert_eq!(got.items.len(), 1, "from the third attempt on one by one");
-        let id = ids(&shelf, &got);
+    while let Some(delivery) = shelf.claim(1).pop() {
+        assert_eq!(delivery.items.len(), 1, "from the third attempt on one by one");
+        let id = ids(&shelf, &delivery);
         if id == "bad" {
-            shelf.fail(&got, None)
+            shelf.fail(&delivery, None)
         } else {
-            shelf.ack(&got)
+            shelf.ack(&delivery)
         };
         order.push(id);
     }
@@ -126,39 +126,39 @@ fn a_poisoned_item_exhausts_only_itself() {
 }
 
 #[test]
-fn ack_through_returns_the_rest_to_the_head_unattempted() {
+fn partial_ack_returns_the_rest_untried() {
     let mut shelf = Shelf::new(eager());
     for id in ["1", "2", "3"] {
         shelf.put("ana", id);
     }
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let through = Some(ItemId::new("1").expect("valid"));
-    assert_eq!(shelf.settle(&got, Act::Ack { through }), SettleOutcome::Acked);
+    assert_eq!(shelf.settle(&delivery, Act::Ack { through }), SettleOutcome::Acked);
     let rest = shelf.claim_one();
     assert_eq!((ids(&shelf, &rest).as_str(), rest.attempt), ("2 3", 1));
 }
 
 #[test]
-fn failing_one_item_finishes_those_before_and_returns_those_behind() {
+fn failing_one_item_finishes_those_before_and_returns_those_after_it() {
     let mut shelf = Shelf::new(eager());
     for id in ["1", "2", "3"] {
         shelf.put("ana", id);
     }
-    let got = shelf.claim_one();
-    shelf.fail(&got, Some("2"));
+    let delivery = shelf.claim_one();
+    shelf.fail(&delivery, Some("2"));
     assert_eq!(shelf.done.len(), 1);
     let rest = shelf.claim_one();
     assert_eq!(rest.items.iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[test]
-fn an_item_that_is_not_in_the_delivery_is_refused_and_nothing_changes() {
+fn settlement_that_names_an_item_outside_the_delivery_changes_nothing() {
     let mut shelf = Shelf::new(eager());
     shelf.put("ana", "1");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let before = shelf.hot.clone();
     let through = Some(ItemId::new("other").expect("valid"));
-    assert_eq!(shelf.settle(&got, Act::Ack { through }), SettleOutcome::NotInDelivery);
+    assert_eq!(shelf.settle(&delivery, Act::Ack { through }), SettleOutcome::NotInDelivery);
     assert_eq!(shelf.hot, before);
 }
 
@@ -171,7 +171,7 @@ fn a_stale_settlement_changes_nothing() {
     shelf.pass(15_000);
     let before = (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone());
     for act in [Act::Ack { through: None }, Act::Return { error: None }, Act::Beat] {
-        assert_eq!(shelf.settle(&old, act), SettleOutcome::Stale, "its time is over, though nobody took it yet");
+        assert_eq!(shelf.settle(&old, act), SettleOutcome::Stale, "expired, though not taken back yet");
     }
     assert_eq!(before, (shelf.hot.clone(), shelf.done.clone(), shelf.errors.clone()));
     assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
@@ -183,53 +183,53 @@ fn a_stale_settlement_changes_nothing() {
 }
 
 #[test]
-fn what_an_application_completed_counts_by_its_fence_whatever_the_time() {
+fn complete_needs_the_live_fence_but_not_a_live_delivery() {
     for late in [0, 15_000, 3_600_000] {
         let mut shelf = Shelf::new(strict());
         shelf.put("ana", "1");
         shelf.put("ana", "2");
-        let got = shelf.claim_one();
+        let delivery = shelf.claim_one();
         shelf.pass(late);
-        assert_eq!(shelf.settle(&got, Act::Complete), SettleOutcome::Acked, "after {late} ms");
-        assert_eq!(shelf.settle(&got, Act::Complete), SettleOutcome::Stale, "once");
-        assert_eq!((shelf.done[0].ended, shelf.done[0].fence), (Ended::Processed, got.fence));
-        assert_eq!(shelf.claim_one().attempt, 1, "the next of the lane follows");
+        assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Acked, "after {late} ms");
+        assert_eq!(shelf.settle(&delivery, Act::Complete), SettleOutcome::Stale, "only once");
+        assert_eq!((shelf.done[0].ended, shelf.done[0].fence), (Ended::Processed, delivery.fence));
+        assert_eq!(shelf.claim_one().attempt, 1, "the next item of the lane is due");
     }
 }
 
 #[test]
-fn what_was_taken_back_is_not_completed() {
+fn complete_after_the_delivery_was_taken_back_is_stale() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
     let old = shelf.claim_one();
     shelf.pass(15_000);
     assert_eq!(shelf.settle(&old, Act::Expire), SettleOutcome::Expired);
-    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "it waits");
+    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "the item waits");
     let new = shelf.claim_one();
-    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "somebody else has it");
+    assert_eq!(shelf.settle(&old, Act::Complete), SettleOutcome::Stale, "another worker has the item");
     assert_eq!(shelf.settle(&new, Act::Complete), SettleOutcome::Acked);
 }
 
 #[test]
-fn the_sweeper_repeats_its_condition() {
+fn expire_of_a_live_or_finished_delivery_is_stale() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
-    let got = shelf.claim_one();
-    assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Stale, "it has not expired");
-    shelf.ack(&got);
+    let delivery = shelf.claim_one();
+    assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Stale, "the delivery has not expired");
+    shelf.ack(&delivery);
     shelf.pass(60_000);
-    assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Stale, "it is finished");
+    assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Stale, "the item is finished");
 }
 
 #[test]
-fn an_expired_hand_out_counts_as_an_attempt_and_comes_back_at_once() {
+fn expired_delivery_counts_as_an_attempt_and_is_due_at_once() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
     for attempt in 1..=5 {
-        let got = shelf.claim_one();
-        assert_eq!(got.attempt, attempt);
+        let delivery = shelf.claim_one();
+        assert_eq!(delivery.attempt, attempt);
         shelf.pass(15_000);
-        assert_eq!(shelf.settle(&got, Act::Expire), SettleOutcome::Expired);
+        assert_eq!(shelf.settle(&delivery, Act::Expire), SettleOutcome::Expired);
     }
     assert!(shelf.claim(1).is_empty());
     assert_eq!((shelf.done[0].ended, shelf.errors.len()), (Ended::Exhausted, 5));
@@ -240,9 +240,9 @@ fn a_return_takes_the_attempt_back() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
     for _ in 0..20 {
-        let got = shelf.claim_one();
-        assert_eq!(got.attempt, 1);
-        assert_eq!(shelf.settle(&got, Act::Return { error: None }), SettleOutcome::Returned);
+        let delivery = shelf.claim_one();
+        assert_eq!(delivery.attempt, 1);
+        assert_eq!(shelf.settle(&delivery, Act::Return { error: None }), SettleOutcome::Returned);
     }
 }
 
@@ -252,21 +252,21 @@ fn each_hand_out_raises_the_fence() {
     shelf.put("any", "1");
     let mut last = Fence(0);
     for _ in 0..5 {
-        let got = shelf.claim_one();
-        assert!(got.fence > last);
-        last = got.fence;
-        shelf.fail(&got, None);
+        let delivery = shelf.claim_one();
+        assert!(delivery.fence > last);
+        last = delivery.fence;
+        shelf.fail(&delivery, None);
     }
 }
 
 #[test]
-fn a_failing_head_blocks_its_own_key_and_returns_to_its_place() {
+fn failed_head_blocks_its_key_until_its_retry() {
     let mut shelf = Shelf::new(strict());
     shelf.put("ana", "1");
     shelf.put("ana", "2");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let act = Act::Fail { error: "x".to_owned(), item: None, retry_in: Some(Span(500)), give_up: false };
-    shelf.settle(&got, act);
+    shelf.settle(&delivery, act);
     assert!(shelf.claim(5).is_empty(), "the second does not overtake the first");
     shelf.pass(500);
     let again = shelf.claim_one();
@@ -274,65 +274,65 @@ fn a_failing_head_blocks_its_own_key_and_returns_to_its_place() {
 }
 
 #[test]
-fn a_beat_extends_and_stops_at_max_hold() {
+fn heartbeat_extends_a_delivery_up_to_max_hold() {
     let mut shelf = Shelf::new(Policy { max_hold: Some(Span::from_secs(20)), ..strict() });
     shelf.put("ana", "1");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let taken = shelf.now;
     shelf.pass(10_000);
     let end = taken + Span::from_secs(20);
     let renewed = |expires_at, limited_by| SettleOutcome::Renewed { expires_at, limited_by };
-    assert_eq!(shelf.settle(&got, Act::Beat), renewed(end, None));
+    assert_eq!(shelf.settle(&delivery, Act::Beat), renewed(end, None));
     shelf.pass(9_000);
-    assert_eq!(shelf.settle(&got, Act::Beat), renewed(end, Some(LimitedBy::MaxHold)), "with what is left");
+    assert_eq!(shelf.settle(&delivery, Act::Beat), renewed(end, Some(LimitedBy::MaxHold)), "no further extension");
     shelf.pass(1_000);
-    assert_eq!(shelf.settle(&got, Act::Beat), SettleOutcome::Stale);
+    assert_eq!(shelf.settle(&delivery, Act::Beat), SettleOutcome::Stale);
 }
 
 #[test]
-fn the_lane_default_is_held_for_fifteen_seconds_at_most() {
+fn default_lane_delivery_lives_at_most_fifteen_seconds() {
     let mut shelf = Shelf::new(Policy { window: Span::ZERO, ..lane() });
     shelf.put("ana", "1");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let limited_by = Some(LimitedBy::MaxHold);
     for pause in [0, 14_000] {
         shelf.pass(pause);
-        let renewed = SettleOutcome::Renewed { expires_at: got.expires_at, limited_by };
-        assert_eq!(shelf.settle(&got, Act::Beat), renewed, "at any time");
+        let renewed = SettleOutcome::Renewed { expires_at: delivery.expires_at, limited_by };
+        assert_eq!(shelf.settle(&delivery, Act::Beat), renewed, "after {pause} ms");
     }
 }
 
 #[test]
-fn beat_that_gains_too_little_to_be_written_is_not_limited_by_max_hold() {
+fn heartbeat_that_extends_too_little_to_write_is_not_limited_by_max_hold() {
     for max_hold in [None, Some(Span::from_secs(60))] {
         let mut shelf = Shelf::new(Policy { max_hold, ..strict() });
         shelf.put("ana", "1");
-        let got = shelf.claim_one();
+        let delivery = shelf.claim_one();
         shelf.pass(1);
-        let unchanged = SettleOutcome::Renewed { expires_at: got.expires_at, limited_by: None };
-        assert_eq!(shelf.settle(&got, Act::Beat), unchanged, "{max_hold:?}");
+        let unchanged = SettleOutcome::Renewed { expires_at: delivery.expires_at, limited_by: None };
+        assert_eq!(shelf.settle(&delivery, Act::Beat), unchanged, "{max_hold:?}");
     }
 }
 
 #[test]
-fn a_delayed_item_waits_and_delays_its_lane() {
+fn delayed_item_delays_its_lane() {
     let mut shelf = Shelf::new(strict());
     shelf.put_later("ana", "1", "1", Span(5_000));
     shelf.put("ana", "2");
     shelf.pass(4_999);
     assert!(shelf.claim(5).is_empty());
     shelf.pass(1);
-    let got = shelf.claim_one();
-    assert_eq!(ids(&shelf, &got), "1");
+    let delivery = shelf.claim_one();
+    assert_eq!(ids(&shelf, &delivery), "1");
 }
 
 #[test]
-fn a_lane_that_holds_waits_for_a_person() {
+fn lane_held_by_an_exhausted_head_waits_for_a_retry_or_cancel() {
     let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, max_attempts: 1, ..strict() });
     shelf.put("ana", "1");
     shelf.put("ana", "2");
-    let got = shelf.claim_one();
-    assert_eq!(shelf.fail(&got, None), SettleOutcome::Exhausted);
+    let delivery = shelf.claim_one();
+    assert_eq!(shelf.fail(&delivery, None), SettleOutcome::Exhausted);
     shelf.pass(1_000_000);
     assert!(shelf.claim(5).is_empty());
     assert_eq!(shelf.manage("1", Manage::Retry), Ok(ManageAnswer::Retried));
@@ -345,7 +345,7 @@ fn a_lane_that_holds_waits_for_a_person() {
 }
 
 #[test]
-fn a_retried_item_returns_to_its_place_before_what_came_later() {
+fn retried_item_goes_before_later_items() {
     let mut shelf = Shelf::new(Policy { max_attempts: 1, ..strict() });
     for id in ["1", "2", "3"] {
         shelf.put("ana", id);
@@ -370,8 +370,8 @@ fn exhausted_keeps_payload_and_errors() {
     let mut shelf = Shelf::new(Policy { max_attempts: 2, ..Policy::of(Kind::Inbox) });
     shelf.put("any", "1");
     for _ in 0..2 {
-        let got = shelf.claim_one();
-        shelf.fail(&got, None);
+        let delivery = shelf.claim_one();
+        shelf.fail(&delivery, None);
     }
     assert_eq!(shelf.done[0].ended, Ended::Exhausted);
     assert_eq!(shelf.errors.iter().map(|error| error.attempt).collect::<Vec<_>>(), [1, 2]);
@@ -382,13 +382,13 @@ fn exhausted_keeps_payload_and_errors() {
 fn giving_up_exhausts_at_the_first_failure() {
     let mut shelf = Shelf::new(Policy::of(Kind::Inbox));
     shelf.put("any", "1");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
-    assert_eq!(shelf.settle(&got, act), SettleOutcome::Exhausted);
+    assert_eq!(shelf.settle(&delivery, act), SettleOutcome::Exhausted);
 }
 
 #[test]
-fn back_off_doubles_within_its_bounds_and_scatters() {
+fn back_off_doubles_within_its_bounds_with_jitter() {
     let policy = Policy::of(Kind::Inbox);
     for attempt in 1..40 {
         let nominal = (1_000i64 << (attempt - 1).min(22)).min(BACKOFF_MAX.0);
@@ -397,7 +397,7 @@ fn back_off_doubles_within_its_bounds_and_scatters() {
         assert!((nominal..=most).contains(&wait), "attempt {attempt}: {wait}");
     }
     let long = Policy { backoff: Span(2 * BACKOFF_MAX.0), ..policy };
-    assert_eq!(long.backoff_after(Seq(7), 9), long.backoff, "who asks for more than an hour gets that");
+    assert_eq!(long.backoff_after(Seq(7), 9), long.backoff, "a longer configured back-off is used as it is");
     assert_ne!(policy.backoff_after(Seq(7), 3), policy.backoff_after(Seq(8), 3));
 }
 
@@ -406,20 +406,20 @@ fn sync() -> Policy {
 }
 
 #[test]
-fn a_newer_change_replaces_the_waiting_one() {
+fn newer_change_replaces_the_waiting_item() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
     let id = ItemId::new("a").expect("valid");
     assert_eq!(shelf.put("idper-1", "b"), Accepted::Coalesced { id });
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     assert_eq!(&*shelf.bodies[0].payload, "b");
-    assert_eq!(shelf.ack(&got), SettleOutcome::Acked);
-    assert_eq!(shelf.put("idper-1", "c"), Accepted::Queued, "after it is processed: a new event");
-    assert!(shelf.claim_one().revision > got.revision, "revisions never decrease");
+    assert_eq!(shelf.ack(&delivery), SettleOutcome::Acked);
+    assert_eq!(shelf.put("idper-1", "c"), Accepted::Queued, "a processed item is not replaced");
+    assert!(shelf.claim_one().revision > delivery.revision, "revisions never decrease");
 }
 
 #[test]
-fn a_change_during_processing_is_delivered_afterwards_and_not_meanwhile() {
+fn change_during_a_delivery_is_handed_out_after_it_is_settled() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
     let old = shelf.claim_one();
@@ -433,7 +433,7 @@ fn a_change_during_processing_is_delivered_afterwards_and_not_meanwhile() {
 }
 
 #[test]
-fn a_failure_of_a_stale_state_is_superseded_by_the_newest() {
+fn failure_of_an_older_change_is_superseded() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
     let old = shelf.claim_one();
@@ -443,18 +443,18 @@ fn a_failure_of_a_stale_state_is_superseded_by_the_newest() {
 }
 
 #[test]
-fn a_new_change_overtakes_retries_and_revives_what_was_exhausted() {
+fn newer_change_ends_back_off_and_revives_an_exhausted_item() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let act =
         Act::Fail { error: "down".to_owned(), item: None, retry_in: Some(Span::from_secs(3_000)), give_up: false };
-    shelf.settle(&got, act);
+    shelf.settle(&delivery, act);
     shelf.put("idper-1", "b");
     for attempt in 1..=5 {
-        let got = shelf.claim_one();
-        assert_eq!(got.attempt, attempt, "attempts began again");
-        shelf.fail(&got, None);
+        let delivery = shelf.claim_one();
+        assert_eq!(delivery.attempt, attempt, "the attempts start again");
+        shelf.fail(&delivery, None);
     }
     assert!(shelf.hot[0].parked);
     assert!(shelf.claim(5).is_empty());
@@ -463,7 +463,7 @@ fn a_new_change_overtakes_retries_and_revives_what_was_exhausted() {
 }
 
 #[test]
-fn a_change_during_processing_survives_an_expired_claim() {
+fn change_during_a_delivery_survives_its_expiry() {
     let mut shelf = Shelf::new(sync());
     shelf.put("idper-1", "a");
     let old = shelf.claim_one();
@@ -475,17 +475,17 @@ fn a_change_during_processing_survives_an_expired_claim() {
 }
 
 #[test]
-fn a_retry_of_one_parked_item_takes_no_other_parked_one_along() {
+fn retry_of_one_exhausted_item_leaves_the_others_exhausted() {
     let mut shelf = Shelf::new(Policy { on_exhausted: OnExhausted::Hold, ..eager() });
     for id in ["1", "2", "3"] {
         shelf.put("ana", id);
     }
-    let got = shelf.claim_one();
+    let delivery = shelf.claim_one();
     let act = Act::Fail { error: "never".to_owned(), item: None, retry_in: None, give_up: true };
-    assert_eq!(shelf.settle(&got, act), SettleOutcome::Exhausted);
+    assert_eq!(shelf.settle(&delivery, act), SettleOutcome::Exhausted);
     assert_eq!(shelf.manage("1", Manage::Retry), Ok(ManageAnswer::Retried));
     let again = shelf.claim_one();
-    assert_eq!(ids(&shelf, &again), "1", "nobody has decided on the others");
+    assert_eq!(ids(&shelf, &again), "1", "the others are still exhausted");
     shelf.ack(&again);
     assert!(shelf.claim(5).is_empty());
 }

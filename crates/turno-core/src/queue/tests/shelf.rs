@@ -1,4 +1,4 @@
-//! The smallest thing that can stand in for a store: rows in memory, loaded and written as the contract says.
+//! A minimal store in memory. It loads and writes rows as the store contract says.
 
 use super::super::repair::is_damaged;
 use super::super::*;
@@ -9,6 +9,7 @@ use std::collections::HashMap;
 pub(super) const START: Time = Time(1_700_000_000_000);
 const QUEUE: QueueId = QueueId(3);
 
+/// One queue in memory, with a clock that the test moves. Checks its invariants after every write.
 pub(super) struct Shelf {
     pub(super) policy: Policy,
     pub(super) now: Time,
@@ -18,10 +19,10 @@ pub(super) struct Shelf {
     pub(super) errors: Vec<AttemptError>,
     pub(super) came_back: Vec<CameBack>,
     pub(super) absorbed: Vec<Absorbed>,
-    /// What was accepted under the ids of items that carry something else by now.
+    /// The first accepted payload of items whose content was replaced.
     accepted: HashMap<Seq, Arc<str>>,
     typing: HashMap<Lane, Time>,
-    /// What an application is completing.
+    /// Fences of deliveries that an application is completing.
     pub(super) spared: Vec<Fence>,
     number: i64,
 }
@@ -47,7 +48,7 @@ impl Shelf {
         Numbers::new((from + 1..=self.number).collect())
     }
 
-    /// Enqueues one item; the id doubles as its payload.
+    /// Enqueues one item. Its id is also its payload.
     pub(super) fn put(&mut self, key: &str, id: &str) -> Accepted {
         self.put_later(key, id, id, Span::ZERO)
     }
@@ -77,21 +78,22 @@ impl Shelf {
         answers.remove(0).remove(0)
     }
 
-    /// Every id that was accepted; the shelf forgets none.
+    /// Returns every accepted id. The shelf deletes none.
     fn existing(&self) -> HashMap<(QueueId, ItemId), Known> {
         let item = |body: &Body| {
             let payload = self.accepted.get(&body.seq).unwrap_or(&body.payload).clone();
             Known::Item { seq: body.seq, key: body.key.clone(), payload, over_at: None }
         };
         let items = self.bodies.iter().map(|body| ((QUEUE, body.id.clone()), item(body)));
-        let absorbed = self.absorbed.iter().map(|of| {
-            let known = Known::Absorbed { digest: of.digest, at: of.at };
-            ((QUEUE, of.id.clone()), known)
+        let absorbed = self.absorbed.iter().map(|absorbed| {
+            let known = Known::Absorbed { digest: absorbed.digest, at: absorbed.at };
+            ((QUEUE, absorbed.id.clone()), known)
         });
         absorbed.chain(items).collect()
     }
 
-    pub(super) fn types(&mut self, key: &str) {
+    /// Sends a typing signal.
+    pub(super) fn type_in(&mut self, key: &str) {
         let lane = Lane::of(&Key::new(key).expect("valid"));
         let front: Vec<FrontItem> = self
             .sorted()
@@ -107,15 +109,15 @@ impl Shelf {
 
     /// Claims up to `max` deliveries.
     pub(super) fn claim(&mut self, max: u32) -> Vec<Delivery> {
-        self.claim_of(max as usize, Want { taker: "worker-1".into(), max, request: None, probes: false })
+        self.claim_with(max as usize, Want { taker: "worker-1".into(), max, request: None, probes: false })
     }
 
-    /// Claims what shows best whether a destination is back.
+    /// Claims one delivery as a probe of the destination.
     pub(super) fn probe(&mut self) -> Delivery {
-        self.claim_of(64, Want { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
+        self.claim_with(64, Want { taker: "pusher-1".into(), max: 1, request: None, probes: true }).remove(0)
     }
 
-    fn claim_of(&mut self, most: usize, want: Want) -> Vec<Delivery> {
+    fn claim_with(&mut self, most: usize, want: Want) -> Vec<Delivery> {
         let mut heads: Vec<Item> =
             self.hot.iter().filter(|item| item.ready_at.is_some_and(|at| at <= self.now)).cloned().collect();
         heads.sort_by_key(|item| (item.ready_at, item.seq));
@@ -129,18 +131,18 @@ impl Shelf {
         }
         let numbers = self.numbers(heads.len());
         let read = Wants { queue: QUEUE, now: self.now, numbers, heads, fronts, typing: self.typing.clone() };
-        let (changes, mut dealt) = hand_out(&self.policy, &[want], read);
+        let (changes, mut deliveries) = hand_out(&self.policy, &[want], read);
         self.write(changes);
-        dealt.remove(0)
+        deliveries.remove(0)
     }
 
     pub(super) fn claim_one(&mut self) -> Delivery {
-        let mut got = self.claim(1);
-        assert_eq!(got.len(), 1, "something is due");
-        got.remove(0)
+        let mut deliveries = self.claim(1);
+        assert_eq!(deliveries.len(), 1, "one delivery is due");
+        deliveries.remove(0)
     }
 
-    /// The ids in a delivery, in order.
+    /// Returns the ids of a delivery's items, in order.
     pub(super) fn ids(&self, delivery: &Delivery) -> Vec<String> {
         let id = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("a body").id.to_string();
         delivery.items.iter().map(|(seq, _)| id(*seq)).collect()
@@ -179,7 +181,7 @@ impl Shelf {
         self.settle(delivery, Act::Fail { error: "boom".to_owned(), item, retry_in: Some(Span::ZERO), give_up: false })
     }
 
-    pub(super) fn manage(&mut self, id: &str, wish: Manage) -> Result<ManageAnswer, ManageRefused> {
+    pub(super) fn manage(&mut self, id: &str, command: Manage) -> Result<ManageAnswer, ManageRefused> {
         let body = self.bodies.iter().find(|body| body.id.as_str() == id);
         let seq = body.map(|body| body.seq);
         let lane = body.and_then(|body| body.key.as_ref()).map(Lane::of).filter(|_| self.policy.kind != Kind::Inbox);
@@ -190,16 +192,16 @@ impl Shelf {
             front: self.sorted().into_iter().filter(|item| item.lane.is_some() && item.lane == lane).collect(),
             spared: self.spared.clone(),
             home: body.map(|body| (lane, body.enqueued_at)),
-            body: body.filter(|_| wish.edits()).cloned(),
+            body: body.filter(|_| command.edits()).cloned(),
             numbers: Numbers::new(vec![self.number + 1]),
         };
         self.number += 1;
-        let managed = manage(&self.policy, &wish, read);
+        let managed = manage(&self.policy, &command, read);
         self.write(managed.changes);
         managed.answer
     }
 
-    /// Clears the lane of a key; deliveries under `spared` are being completed by somebody.
+    /// Clears the lane of a key. An application is completing the deliveries under `spared`.
     pub(super) fn clear(&mut self, key: &str, until: Time, spared: Vec<Fence>) -> Cleared {
         let lane = Lane::of(&Key::new(key).expect("valid"));
         let front = self.sorted().into_iter().filter(|item| item.lane == Some(lane));
@@ -209,12 +211,12 @@ impl Shelf {
         cleared
     }
 
-    /// Why an item is not running, as a word.
+    /// Returns the code of the reason why an item is not running.
     pub(super) fn why(&self, id: &str, paused: bool) -> &'static str {
         self.why_while(id, paused, None)
     }
 
-    /// The same while an application completes a delivery.
+    /// As [`Shelf::why`], while an application completes the delivery under `completing`.
     pub(super) fn why_while(&self, id: &str, paused: bool, completing: Option<Fence>) -> &'static str {
         let body = |seq| self.bodies.iter().find(|body| body.seq == seq).expect("every item has a body");
         let named = |item: Item| {
@@ -222,9 +224,10 @@ impl Shelf {
             FrontItem { item, id, key }
         };
         let all: Vec<FrontItem> = self.sorted().into_iter().map(named).collect();
-        let known = all.iter().find(|known| known.id.as_str() == id).expect("it is unfinished");
+        let known = all.iter().find(|known| known.id.as_str() == id).expect("the item is unfinished");
         let lane = known.item.lane;
-        let front: Vec<FrontItem> = all.iter().filter(|of| lane.is_some() && of.item.lane == lane).cloned().collect();
+        let front: Vec<FrontItem> =
+            all.iter().filter(|known| lane.is_some() && known.item.lane == lane).cloned().collect();
         let typed_at = lane.and_then(|lane| self.typing.get(&lane).copied());
         let read = WhyRead { policy: &self.policy, paused, now: self.now, front: &front, typed_at, completing };
         why_item(&read, known, None).reason.code()
@@ -240,7 +243,7 @@ impl Shelf {
         self.done.retain(|done| !changes.undone.contains(&done.seq));
         self.bodies.extend(changes.bodies);
         for new in changes.replaced {
-            let body = self.bodies.iter_mut().find(|body| body.seq == new.seq).expect("replaces what is there");
+            let body = self.bodies.iter_mut().find(|body| body.seq == new.seq).expect("a replaced body exists");
             self.accepted.entry(new.seq).or_insert_with(|| body.payload.clone());
             (body.action, body.payload) = (new.action, new.payload);
         }
@@ -248,7 +251,7 @@ impl Shelf {
         self.hot.extend(changes.insert);
         for new in changes.update {
             let seq = new.seq;
-            *self.hot.iter_mut().find(|item| item.seq == seq).expect("updates what is there") = new;
+            *self.hot.iter_mut().find(|item| item.seq == seq).expect("an updated item exists") = new;
         }
         self.hot.retain(|item| !changes.remove.contains(&item.seq));
         self.done.extend(changes.done);
@@ -263,7 +266,7 @@ impl Shelf {
         self.check();
     }
 
-    /// What holds after every write, whatever was decided.
+    /// Checks the invariants that hold after every write.
     fn check(&self) {
         let mut heads: HashMap<Lane, usize> = HashMap::new();
         for item in &self.hot {
@@ -284,11 +287,18 @@ impl Shelf {
             lanes.entry(item.lane).or_default().push(item);
         }
         for item in lanes.remove(&None).into_iter().flatten() {
-            assert!(!is_damaged(&self.policy, [&item].into_iter(), &[]), "taken for damaged: {item:?}");
+            assert!(
+                !is_damaged(&self.policy, [&item].into_iter(), &[]),
+                "a sound item is reported as damaged: {item:?}"
+            );
         }
         for items in lanes.values() {
-            assert!(!is_damaged(&self.policy, items.iter(), &[]), "taken for damaged: {items:?}");
+            assert!(!is_damaged(&self.policy, items.iter(), &[]), "a sound lane is reported as damaged: {items:?}");
         }
-        assert_eq!(self.bodies.len(), self.hot.len() + self.done.len(), "accepted is waiting, in process or finished");
+        assert_eq!(
+            self.bodies.len(),
+            self.hot.len() + self.done.len(),
+            "every accepted item is unfinished or finished"
+        );
     }
 }

@@ -1,15 +1,15 @@
-//! Signs of typing: which window they keep open, and which not.
+//! Tests of typing signals: which windows they keep open.
 
 use super::super::*;
 use super::shelf::Shelf;
 use crate::time::Span;
 
 #[test]
-fn typing_keeps_the_window_open_and_means_nothing_without_a_message() {
+fn typing_keeps_the_window_open_and_is_ignored_without_an_item() {
     let mut shelf = Shelf::new(Policy::of(Kind::Lane));
-    shelf.types("ana");
+    shelf.type_in("ana");
     shelf.put("ana", "hola");
-    shelf.pass(2_900).types("ana");
+    shelf.pass(2_900).type_in("ana");
     shelf.pass(2_999);
     assert!(shelf.claim(1).is_empty());
     shelf.pass(1);
@@ -17,28 +17,28 @@ fn typing_keeps_the_window_open_and_means_nothing_without_a_message() {
 }
 
 #[test]
-fn typing_counts_for_the_message_behind_one_that_is_being_answered() {
+fn typing_keeps_the_window_of_an_item_behind_a_delivery_open() {
     let mut shelf = Shelf::new(Policy::of(Kind::Lane));
     shelf.put("ana", "hola");
     let hola = shelf.pass(3_000).claim_one();
     shelf.put("ana", "quiero");
-    shelf.pass(2_900).types("ana");
+    shelf.pass(2_900).type_in("ana");
     shelf.ack(&hola);
     shelf.pass(2_999);
-    assert!(shelf.claim(1).is_empty(), "she types on, though the bot was busy");
+    assert!(shelf.claim(1).is_empty(), "the typing signal arrived during the delivery");
     shelf.pass(1);
     let next = shelf.claim_one();
     assert_eq!(shelf.ids(&next), ["quiero"]);
 }
 
 #[test]
-fn typing_counts_for_the_message_behind_one_that_waits_for_a_retry() {
+fn typing_keeps_the_window_of_an_item_behind_a_retry_open() {
     let mut shelf = Shelf::new(Policy::of(Kind::Lane));
     shelf.put("ana", "hola");
     let hola = shelf.pass(3_000).claim_one();
     shelf.fail(&hola, None);
     shelf.put("ana", "quiero");
-    shelf.pass(2_000).types("ana");
+    shelf.pass(2_000).type_in("ana");
     let again = shelf.claim_one();
     assert_eq!(shelf.ids(&again), ["hola"], "a retry has no window");
     shelf.ack(&again);
@@ -48,12 +48,12 @@ fn typing_counts_for_the_message_behind_one_that_waits_for_a_retry() {
 }
 
 #[test]
-fn typing_while_the_only_message_is_being_answered_means_nothing() {
+fn typing_is_ignored_while_the_only_item_is_handed_out() {
     let mut shelf = Shelf::new(Policy { typing_extension: Span(9_000), ..Policy::of(Kind::Lane) });
     shelf.put("ana", "hola");
     let hola = shelf.pass(3_000).claim_one();
-    shelf.types("ana");
+    shelf.type_in("ana");
     shelf.ack(&hola);
     shelf.put("ana", "quiero");
-    assert_eq!(shelf.pass(3_000).claim(1).len(), 1, "it had its window");
+    assert_eq!(shelf.pass(3_000).claim(1).len(), 1, "only the ordinary window");
 }
